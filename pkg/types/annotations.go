@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package types
+
+// Keys below are suffixes: the full key of a label or annotation is "<reconciler name>/<suffix>", where
+// the reconciler name is what was passed to NewReconciler().
+
+const (
+	// LabelKeySuffixOwnerId is the label that marks a dependent as owned. Its value is the lower-case,
+	// unpadded base32 form of the SHA-256 of the owner id.
+	LabelKeySuffixOwnerId = "owner-id"
+
+	// AnnotationKeySuffixOwnerId carries the owner id of a dependent in plain text.
+	AnnotationKeySuffixOwnerId = "owner-id"
+	// AnnotationKeySuffixDigest carries the digest of the manifest that was applied last.
+	AnnotationKeySuffixDigest = "digest"
+	// AnnotationKeySuffixAdoptionPolicy says what happens if an object exists before it was created by us.
+	AnnotationKeySuffixAdoptionPolicy = "adoption-policy"
+	// AnnotationKeySuffixReconcilePolicy says which changes cause an object to be applied again.
+	AnnotationKeySuffixReconcilePolicy = "reconcile-policy"
+	// AnnotationKeySuffixUpdatePolicy says how an existing object is brought to its desired state.
+	AnnotationKeySuffixUpdatePolicy = "update-policy"
+	// AnnotationKeySuffixDeletePolicy says what happens to an object that is no longer wanted.
+	AnnotationKeySuffixDeletePolicy = "delete-policy"
+	// AnnotationKeySuffixDriftPolicy says how a change made by others is reacted upon.
+	AnnotationKeySuffixDriftPolicy = "drift-policy"
+	// AnnotationKeySuffixApplyOrder is the wave in which an object is applied, an integer between
+	// MinOrder and MaxOrder. Defaults to 0.
+	AnnotationKeySuffixApplyOrder = "apply-order"
+	// AnnotationKeySuffixPurgeOrder is the apply wave at the end of which an object is deleted again.
+	// If unset, the object is not purged.
+	AnnotationKeySuffixPurgeOrder = "purge-order"
+	// AnnotationKeySuffixDeleteOrder is the wave in which an object is deleted. Defaults to 0.
+	AnnotationKeySuffixDeleteOrder = "delete-order"
+	// AnnotationKeySuffixReapplyInterval is a Go duration after which an object is verified even if
+	// nothing is known to have changed.
+	AnnotationKeySuffixReapplyInterval = "reapply-interval"
+	// AnnotationKeySuffixStatusHint is a comma-separated list of hints for the status analysis.
+	AnnotationKeySuffixStatusHint = "status-hint"
+	// AnnotationKeySuffixDisableEvents, set to "true" on a component, suppresses events about its dependents.
+	AnnotationKeySuffixDisableEvents = "disable-events"
+	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, releases it
+	// although its target cluster cannot be reached any more; its dependents stay behind.
+	AnnotationKeySuffixAbandonTarget = "abandon-target"
+)
+
+const (
+	// MinOrder is the smallest value of an apply, purge or delete order.
+	MinOrder = -1 << 15
+	// MaxOrder is the largest value of an apply, purge or delete order.
+	MaxOrder = 1<<15 - 1
+)
+
+const (
+	// AdoptionPolicyNever refuses any object that already exists without being owned by the component.
+	AdoptionPolicyNever = "never"
+	// AdoptionPolicyIfUnowned adopts an existing object if it has no owner.
+	AdoptionPolicyIfUnowned = "if-unowned"
+	// AdoptionPolicyAlways adopts an existing object even if it has another owner.
+	AdoptionPolicyAlways = "always"
+)
+
+const (
+	// ReconcilePolicyOnObjectChange applies an object when its manifest changes.
+	ReconcilePolicyOnObjectChange = "on-object-change"
+	// ReconcilePolicyOnObjectOrComponentChange applies an object when its manifest or the component changes.
+	ReconcilePolicyOnObjectOrComponentChange = "on-object-or-component-change"
+	// ReconcilePolicyOnce applies an object once; its content is never touched again.
+	ReconcilePolicyOnce = "once"
+)
+
+const (
+	// UpdatePolicyDefault is equivalent to not setting the annotation.
+	//
+	// Deprecated: leave the annotation out instead.
+	UpdatePolicyDefault = "default"
+	// UpdatePolicyRecreate deletes and creates an object instead of updating it.
+	UpdatePolicyRecreate = "recreate"
+	// UpdatePolicyReplace makes an object what its manifest says; fields added by others are removed.
+	UpdatePolicyReplace = "replace"
+	// UpdatePolicySsaMerge applies the declared fields and leaves all others alone.
+	UpdatePolicySsaMerge = "ssa-merge"
+	// UpdatePolicySsaOverride is ssa-merge which in addition reclaims fields of certain field managers.
+	UpdatePolicySsaOverride = "ssa-override"
+)
+
+const (
+	// DeletePolicyDefault is equivalent to not setting the annotation.
+	//
+	// Deprecated: leave the annotation out instead.
+	DeletePolicyDefault = "default"
+	// DeletePolicyDelete deletes an object that is no longer wanted.
+	DeletePolicyDelete = "delete"
+	// DeletePolicyOrphan never deletes an object; it is released instead.
+	DeletePolicyOrphan = "orphan"
+	// DeletePolicyOrphanOnApply releases an object that is missing in a new version of the manifests.
+	DeletePolicyOrphanOnApply = "orphan-on-apply"
+	// DeletePolicyOrphanOnDelete releases an object when the component is deleted.
+	DeletePolicyOrphanOnDelete = "orphan-on-delete"
+)
+
+const (
+	// DriftPolicyCorrect reverts changes that others make to declared fields.
+	DriftPolicyCorrect = "correct"
+	// DriftPolicyReport names such changes and leaves them alone.
+	DriftPolicyReport = "report"
+	// DriftPolicyIgnore does not look for such changes.
+	DriftPolicyIgnore = "ignore"
+)
+
+const (
+	// StatusHintHasObservedGeneration says that the object has a status.observedGeneration even if it is not set yet.
+	StatusHintHasObservedGeneration = "has-observed-generation"
+	// StatusHintHasReadyCondition says that the object has a Ready condition even if it is not set yet.
+	StatusHintHasReadyCondition = "has-ready-condition"
+	// StatusHintConditions takes a semicolon-separated list of conditions that must be True.
+	StatusHintConditions = "conditions"
+)

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package types
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+)
+
+// TypeKey identifies the type of an object. All Kubernetes objects implement it.
+type TypeKey interface {
+	GetObjectKind() schema.ObjectKind
+}
+
+// NameKey identifies an object of a given type. Namespace is empty for cluster-scoped objects.
+type NameKey interface {
+	GetNamespace() string
+	GetName() string
+}
+
+// ObjectKey identifies an object in a cluster. All Kubernetes objects implement it.
+type ObjectKey interface {
+	TypeKey
+	NameKey
+}
+
+type typeKey struct {
+	gvk schema.GroupVersionKind
+}
+
+// TypeKeyFromGroupAndVersionAndKind returns the key of the given type.
+func TypeKeyFromGroupAndVersionAndKind(group string, version string, kind string) TypeKey {
+	return TypeKeyFromGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
+}
+
+// TypeKeyFromGroupVersionKind returns the key of the given type.
+func TypeKeyFromGroupVersionKind(gvk schema.GroupVersionKind) TypeKey {
+	return typeKey{gvk: gvk}
+}
+
+// GetObjectKind returns the type; changes made through it do not affect the key.
+func (k typeKey) GetObjectKind() schema.ObjectKind {
+	return &objectKind{gvk: k.gvk}
+}
+
+type objectKind struct {
+	gvk schema.GroupVersionKind
+}
+
+func (k *objectKind) SetGroupVersionKind(gvk schema.GroupVersionKind) { k.gvk = gvk }
+func (k *objectKind) GroupVersionKind() schema.GroupVersionKind       { return k.gvk }
+
+// NameKeyFromNamespaceAndName returns the key of the given name.
+func NameKeyFromNamespaceAndName(namespace string, name string) NameKey {
+	return nameKey{Namespace: namespace, Name: name}
+}
+
+// NameKeyFromNamespacedName returns the key of the given name.
+func NameKeyFromNamespacedName(namespaceName apitypes.NamespacedName) NameKey {
+	return nameKey(namespaceName)
+}
+
+type nameKey apitypes.NamespacedName
+
+func (k nameKey) GetNamespace() string { return k.Namespace }
+func (k nameKey) GetName() string      { return k.Name }
+
+// TypeKeyToString formats a type as <group>/<version> <kind>, or <version> <kind> for the core group.
+func TypeKeyToString(key TypeKey) string {
+	gvk := key.GetObjectKind().GroupVersionKind()
+	return gvk.GroupVersion().String() + " " + gvk.Kind
+}
+
+// NameKeyToString formats a name as <namespace>/<name>, or <name> if there is no namespace.
+func NameKeyToString(key NameKey) string {
+	if key.GetNamespace() == "" {
+		return key.GetName()
+	}
+	return key.GetNamespace() + "/" + key.GetName()
+}
+
+// ObjectKeyToString formats type and name, for example "apps/v1 Deployment default/web".
+func ObjectKeyToString(key ObjectKey) string {
+	return TypeKeyToString(key) + " " + NameKeyToString(key)
+}
