@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Policies are the values that apply to objects whose annotations do not say otherwise. A field that is empty
+// defaults to the value in Options.Policies, and that to the documented default.
+type Policies struct {
+	// Adoption defaults to AdoptionPolicyIfUnowned.
+	Adoption AdoptionPolicy
+	// Reconcile defaults to ReconcilePolicyOnObjectChange.
+	Reconcile ReconcilePolicy
+	// Update defaults to UpdatePolicyReplace.
+	Update UpdatePolicy
+	// Delete defaults to DeletePolicyDelete.
+	Delete DeletePolicy
+	// Drift defaults to DriftPolicyCorrect.
+	Drift DriftPolicy
+	// MissingNamespaces defaults to MissingNamespacesPolicyCreate.
+	MissingNamespaces MissingNamespacesPolicy
+	// ReapplyInterval defaults to 60 minutes. After it, an object of which it is not certain that nobody changed
+	// it is applied again; an object of which it is certain costs nothing.
+	ReapplyInterval time.Duration
+}
+
+// Store keeps an inventory.
+type Store interface {
+	// Save persists the inventory. Once it returned nil, the next call of Apply or Delete, also one made by
+	// another process, is given this inventory or a later one. An error ends the current call.
+	Save(ctx context.Context, inventory []*InventoryItem) error
+}
+
+// Owner is on whose behalf objects are applied and deleted.
+type Owner struct {
+	// ID identifies the owner; unique per field manager and cluster. Required.
+	ID string
+	// Namespace is where namespaced objects go that do not name a namespace.
+	Namespace string
+	// Inventory is what the last call returned, or what was saved last. It is not changed.
+	Inventory []*InventoryItem
+	// Store receives the inventory before writes that depend on it. Required.
+	Store Store
+	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner although their
+	// definitions are not among its objects.
+	AdditionalManagedTypes []TypeInfo
+}
+
+// ApplyRequest is the input of Reconciler.Apply.
+type ApplyRequest struct {
+	Owner
+	// Objects is the complete set of wanted objects, in any order. They are not changed.
+	Objects []client.Object
+	// Digest identifies the state of the owner. Objects with ReconcilePolicyOnObjectOrComponentChange are applied
+	// when it changes.
+	Digest string
+	// Policies of this owner.
+	Policies Policies
+}
+
+// DeleteRequest is the input of Reconciler.Delete and Reconciler.CheckDeletion.
+type DeleteRequest struct {
+	Owner
+}
+
+// Result tells how far a call of Apply or Delete came. It is valid also if the call returned an error.
+type Result struct {
+	// Inventory is the state of all dependents. The caller must persist it, and pass it to the next call.
+	Inventory []*InventoryItem
+	// Done means for Apply that all objects are ready or completed and nothing unwanted is left; for Delete
+	// that nothing is left at all.
+	Done bool
+	// Wave is the apply or delete order at which the call stopped; meaningful only if not Done.
+	Wave int
+	// WaveSize is the number of dependents in that wave.
+	WaveSize int
+	// Waits lists what is awaited, sorted by object; empty if Done.
+	Waits []Notice
+	// Failures lists dependents that have failed, and will not become ready unless somebody intervenes.
+	Failures []Notice
+	// Drift lists dependents that others changed and that were not corrected (because DriftPolicyReport says so, or
+	// because a fight over them is being backed off).
+	Drift []Notice
+	// Notes lists what the API server changed or warned about while objects were written.
+	Notes []Notice
+	// Actions lists what was done to dependents.
+	Actions []Action
+	// RequeueAfter is the time after which the call should be repeated even if no event arrives; zero if there is
+	// nothing to do until an event.
+	RequeueAfter time.Duration
+}
+
+// Notice says something about one object.
+type Notice struct {
+	// Object is type and name.
+	Object types.ObjectKey
+	// Message is a text such as "1/3 replicas available". It is stable as long as the situation is.
+	Message string
+}
+
+// Verb says what was done to an object.
+type Verb string
+
+const (
+	// VerbCreated means that the object did not exist.
+	VerbCreated Verb = "Created"
+	// VerbAdopted means that the object existed without being owned.
+	VerbAdopted Verb = "Adopted"
+	// VerbUpdated means that the manifest changed.
+	VerbUpdated Verb = "Updated"
+	// VerbCorrected means that somebody else had changed or deleted the object.
+	VerbCorrected Verb = "Corrected"
+	// VerbDeleted means that the object is gone.
+	VerbDeleted Verb = "Deleted"
+	// VerbCompleted means that the object was purged.
+	VerbCompleted Verb = "Completed"
+	// VerbOrphaned means that the object was released.
+	VerbOrphaned Verb = "Orphaned"
+)
+
+// Action says what was done to the objects of one wave.
+type Action struct {
+	// Verb is what was done.
+	Verb Verb
+	// Wave is the apply order (for deletions: the delete order).
+	Wave int
+	// Objects are sorted by type and name.
+	Objects []types.ObjectKey
+}
+
+// Blocker is a foreign object whose existence forbids deletion.
+type Blocker struct {
+	// Type is the managed type.
+	Type schema.GroupVersionKind
+	// Namespace and Name denote one instance (there may be more).
+	Namespace, Name string
+}
+
+// RefusedError is returned if objects cannot be accepted as they are. The objects that it names were not written; if
+// the set of objects contradicts itself, or an annotation is bad, nothing at all was written. Retrying is useless
+// until the input, or the foreign object that is named, changes.
+type RefusedError struct {
+	// Problems are texts that name object, field, value, and what is allowed; sorted.
+	Problems []string
+}
+
+// Error returns the problems, separated by semicolons.
+func (e *RefusedError) Error() string {
+	return strings.Join(e.Problems, "; ")
+}
+
+func refused(problems ...string) error {
+	slices.Sort(problems)
+	return &RefusedError{Problems: slices.Compact(problems)}
+}

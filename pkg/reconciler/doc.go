@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reconciler is the engine: it brings a set of objects, the dependents of one owner, into a cluster
+// and keeps them there, as the policy annotations on them say.
+//
+// # Contract
+//
+// Apply and Delete take the inventory that the previous call returned and return the next one. The inventory is
+// the only memory that matters: an object is recorded, and the record handed to the Store, before the first
+// request that could create it. A process that dies between any two requests loses nothing; the next call with
+// the last saved inventory continues. Everything else that a Reconciler remembers (how often an object drifted,
+// which objects were verified recently) only saves requests.
+//
+// A call goes as far as it can and returns what it waits for. It does not poll: the caller calls again when the
+// Observer reports a change of a dependent, or when Result.RequeueAfter has passed.
+//
+// Every write is guarded by the UID and the resource version on which it was decided, so that two instances of
+// an operator that work at the same time cannot undo each other's work with outdated content.
+//
+// The engine knows nothing about components, charts or releases.
+package reconciler

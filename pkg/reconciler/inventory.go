@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// TypeInfo is a type of objects, or a pattern of types. In a pattern, Group may be "*" (any group) or
+// "*.<suffix>" (one or more labels before the suffix), and Kind may be "*".
+type TypeInfo struct {
+	// API group; empty for the core group.
+	Group string `json:"group"`
+	// API kind.
+	Kind string `json:"kind"`
+}
+
+// TypeVersionInfo is a type of objects in one version, or a pattern of such; each field may be "*".
+type TypeVersionInfo struct {
+	// API group; empty for the core group.
+	Group string `json:"group"`
+	// API group version.
+	Version string `json:"version"`
+	// API kind.
+	Kind string `json:"kind"`
+}
+
+// NameInfo is the name of an object.
+type NameInfo struct {
+	// Namespace; empty for cluster-scoped objects.
+	Namespace string `json:"namespace,omitempty"`
+	// Name.
+	Name string `json:"name"`
+}
+
+// Phase is the state of a dependent in its life.
+//
+// +kubebuilder:validation:Enum=ScheduledForApplication;ScheduledForDeletion;ScheduledForCompletion;Creating;Updating;Deleting;Completing;Ready;Completed
+type Phase string
+
+const (
+	// PhaseScheduledForApplication means that the recorded digest was not written yet.
+	PhaseScheduledForApplication Phase = "ScheduledForApplication"
+	// PhaseScheduledForDeletion means that the object is no longer wanted, and was not deleted yet.
+	PhaseScheduledForDeletion Phase = "ScheduledForDeletion"
+	// PhaseScheduledForCompletion means that the object has served its purpose, and was not deleted yet.
+	PhaseScheduledForCompletion Phase = "ScheduledForCompletion"
+	// PhaseCreating means that the object was created, and is not ready yet.
+	PhaseCreating Phase = "Creating"
+	// PhaseUpdating means that the object was updated, and is not ready yet.
+	PhaseUpdating Phase = "Updating"
+	// PhaseDeleting means that deletion was requested, and the object is not gone yet.
+	PhaseDeleting Phase = "Deleting"
+	// PhaseCompleting means that deletion after completion was requested, and the object is not gone yet.
+	PhaseCompleting Phase = "Completing"
+	// PhaseReady means that the object was ready at least once since it was written.
+	PhaseReady Phase = "Ready"
+	// PhaseCompleted means that the object was purged; the record stays.
+	PhaseCompleted Phase = "Completed"
+)
+
+// InventoryItem records one dependent.
+type InventoryItem struct {
+	// Type of the object.
+	TypeVersionInfo `json:",inline"`
+	// Name of the object.
+	NameInfo `json:",inline"`
+	// Adoption policy.
+	AdoptionPolicy AdoptionPolicy `json:"adoptionPolicy"`
+	// Reconcile policy.
+	ReconcilePolicy ReconcilePolicy `json:"reconcilePolicy"`
+	// Update policy.
+	UpdatePolicy UpdatePolicy `json:"updatePolicy"`
+	// Delete policy.
+	DeletePolicy DeletePolicy `json:"deletePolicy"`
+	// Apply order.
+	ApplyOrder int `json:"applyOrder"`
+	// Delete order.
+	DeleteOrder int `json:"deleteOrder"`
+	// Types whose instances exist only because of this object.
+	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
+	// Digest of the manifest that is to be, or was, applied; empty if the object is no longer wanted.
+	Digest string `json:"digest"`
+	// Phase of the object.
+	Phase Phase `json:"phase,omitempty"`
+	// Status of the object as it was seen last.
+	Status status.Status `json:"status,omitempty"`
+	// Time of the last write that had, or could have had, an effect.
+	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
+	// UID of the object as of our last write.
+	UID apitypes.UID `json:"uid,omitempty"`
+	// Fingerprint of the fields that we own, as of our last write.
+	Fingerprint string `json:"fingerprint,omitempty"`
+	// Generation of the object (for kinds without one: its resource version, preceded by "rv") as of our last
+	// write or verification. As long as it stands, nobody can have changed what we declared.
+	Baseline string `json:"baseline,omitempty"`
+}
+
+var _ types.ObjectKey = &InventoryItem{}
+
+// GetObjectKind returns the item itself.
+func (i *InventoryItem) GetObjectKind() schema.ObjectKind {
+	return i
+}
+
+// GroupVersionKind returns the type of the object.
+func (i InventoryItem) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind(i.TypeVersionInfo)
+}
+
+// SetGroupVersionKind changes the recorded type.
+func (i *InventoryItem) SetGroupVersionKind(gvk schema.GroupVersionKind) {
+	i.TypeVersionInfo = TypeVersionInfo(gvk)
+}
+
+// GetNamespace returns the namespace of the object.
+func (i InventoryItem) GetNamespace() string {
+	return i.Namespace
+}
+
+// GetName returns the name of the object.
+func (i InventoryItem) GetName() string {
+	return i.Name
+}
+
+// Matches tells whether the key denotes the same object; versions are not compared.
+func (i InventoryItem) Matches(key types.ObjectKey) bool {
+	return keyOf(&i) == keyOf(key)
+}
+
+// String returns type and name.
+func (i InventoryItem) String() string {
+	return types.ObjectKeyToString(&i)
+}
+
+// objectKey identifies an object in a cluster, whatever the version it is accessed by. It is comparable.
+type objectKey struct {
+	schema.GroupKind
+	namespace, name string
+}
+
+func keyOf(object types.ObjectKey) objectKey {
+	return objectKey{GroupKind: object.GetObjectKind().GroupVersionKind().GroupKind(), namespace: object.GetNamespace(), name: object.GetName()}
+}
+
+// String formats the key as messages name objects: "Deployment default/web", "Widget.example.com default/a".
+func (k objectKey) String() string {
+	name := k.name
+	if k.namespace != "" {
+		name = k.namespace + "/" + name
+	}
+	return k.GroupKind.String() + " " + name
+}

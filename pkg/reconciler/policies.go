@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// AdoptionPolicy says what happens if an object to be created exists already.
+type AdoptionPolicy string
+
+const (
+	// AdoptionPolicyNever refuses the object unless it is owned by the component already.
+	AdoptionPolicyNever AdoptionPolicy = "Never"
+	// AdoptionPolicyIfUnowned adopts the object if it has no owner, and refuses it otherwise.
+	AdoptionPolicyIfUnowned AdoptionPolicy = "IfUnowned"
+	// AdoptionPolicyAlways adopts the object, whoever owns it.
+	AdoptionPolicyAlways AdoptionPolicy = "Always"
+)
+
+// ReconcilePolicy says which changes cause an object to be applied again.
+type ReconcilePolicy string
+
+const (
+	// ReconcilePolicyOnObjectChange applies the object when its manifest changes.
+	ReconcilePolicyOnObjectChange ReconcilePolicy = "OnObjectChange"
+	// ReconcilePolicyOnObjectOrComponentChange applies the object when its manifest or the component changes.
+	ReconcilePolicyOnObjectOrComponentChange ReconcilePolicy = "OnObjectOrComponentChange"
+	// ReconcilePolicyOnce applies the object once and never touches its content again. Should the object
+	// vanish, it is created again.
+	ReconcilePolicyOnce ReconcilePolicy = "Once"
+)
+
+// UpdatePolicy says how an existing object is brought to its desired state.
+type UpdatePolicy string
+
+const (
+	// UpdatePolicyRecreate deletes the object, waits until it is gone, and creates it.
+	UpdatePolicyRecreate UpdatePolicy = "Recreate"
+	// UpdatePolicyReplace applies the declared fields and removes what other field managers added.
+	UpdatePolicyReplace UpdatePolicy = "Replace"
+	// UpdatePolicySsaMerge applies the declared fields and leaves all others alone.
+	UpdatePolicySsaMerge UpdatePolicy = "SsaMerge"
+	// UpdatePolicySsaOverride applies the declared fields and removes what the field managers named by
+	// Options.ReclaimedFieldManagers added.
+	UpdatePolicySsaOverride UpdatePolicy = "SsaOverride"
+)
+
+// DeletePolicy says what happens to an object that is no longer wanted.
+type DeletePolicy string
+
+const (
+	// DeletePolicyDelete deletes the object.
+	DeletePolicyDelete DeletePolicy = "Delete"
+	// DeletePolicyOrphan releases the object: marks of ownership are removed, the object stays.
+	DeletePolicyOrphan DeletePolicy = "Orphan"
+	// DeletePolicyOrphanOnApply releases the object if it vanishes from the manifests, and deletes it with the owner.
+	DeletePolicyOrphanOnApply DeletePolicy = "OrphanOnApply"
+	// DeletePolicyOrphanOnDelete releases the object with the owner, and deletes it if it vanishes from the manifests.
+	DeletePolicyOrphanOnDelete DeletePolicy = "OrphanOnDelete"
+)
+
+// MissingNamespacesPolicy says what happens if an object lives in a namespace that does not exist and is not
+// among the objects.
+type MissingNamespacesPolicy string
+
+const (
+	// MissingNamespacesPolicyDoNotCreate leaves the namespace missing; the object waits for it.
+	MissingNamespacesPolicyDoNotCreate MissingNamespacesPolicy = "DoNotCreate"
+	// MissingNamespacesPolicyCreate creates the namespace. It is not recorded and never deleted.
+	MissingNamespacesPolicyCreate MissingNamespacesPolicy = "Create"
+)
+
+// DriftPolicy says how changes that others make to a dependent are reacted upon.
+type DriftPolicy string
+
+const (
+	// DriftPolicyCorrect reverts them.
+	DriftPolicyCorrect DriftPolicy = "Correct"
+	// DriftPolicyReport names them in the result and leaves them alone.
+	DriftPolicyReport DriftPolicy = "Report"
+	// DriftPolicyIgnore does not look for them.
+	DriftPolicyIgnore DriftPolicy = "Ignore"
+)
+
+// parsePolicy finds the value whose kebab-case form is that of text; so IfUnowned, ifUnowned and if-unowned are
+// the same. The zero value, "" and "default" yield an empty policy where allowed.
+func parsePolicy[P ~string](text string, allowed ...P) (P, error) {
+	names := make([]string, len(allowed))
+	for i, value := range allowed {
+		if names[i] = kebab(string(value)); names[i] == kebab(text) {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("invalid value %q; allowed are: %s", text, strings.Join(names, ", "))
+}
+
+// kebab turns CamelCase and camelCase into kebab-case; kebab-case stays as it is.
+func kebab(text string) string {
+	var out strings.Builder
+	runes := []rune(text)
+	for i, r := range runes {
+		if unicode.IsUpper(r) {
+			if i > 0 && runes[i-1] != '-' && (!unicode.IsUpper(runes[i-1]) || (i+1 < len(runes) && unicode.IsLower(runes[i+1]))) {
+				out.WriteByte('-')
+			}
+			r = unicode.ToLower(r)
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+func parseAdoptionPolicy(text string) (AdoptionPolicy, error) {
+	return parsePolicy(text, AdoptionPolicyNever, AdoptionPolicyIfUnowned, AdoptionPolicyAlways)
+}
+
+func parseReconcilePolicy(text string) (ReconcilePolicy, error) {
+	return parsePolicy(text, ReconcilePolicyOnObjectChange, ReconcilePolicyOnObjectOrComponentChange, ReconcilePolicyOnce)
+}
+
+// parseUpdatePolicy yields "" for the deprecated value "default".
+func parseUpdatePolicy(text string) (UpdatePolicy, error) {
+	if text == types.UpdatePolicyDefault {
+		return "", nil
+	}
+	return parsePolicy(text, UpdatePolicyRecreate, UpdatePolicyReplace, UpdatePolicySsaMerge, UpdatePolicySsaOverride)
+}
+
+// parseDeletePolicy yields "" for the deprecated value "default".
+func parseDeletePolicy(text string) (DeletePolicy, error) {
+	if text == types.DeletePolicyDefault {
+		return "", nil
+	}
+	return parsePolicy(text, DeletePolicyDelete, DeletePolicyOrphan, DeletePolicyOrphanOnApply, DeletePolicyOrphanOnDelete)
+}
+
+func parseMissingNamespacesPolicy(text string) (MissingNamespacesPolicy, error) {
+	return parsePolicy(text, MissingNamespacesPolicyDoNotCreate, MissingNamespacesPolicyCreate)
+}
+
+func parseDriftPolicy(text string) (DriftPolicy, error) {
+	return parsePolicy(text, DriftPolicyCorrect, DriftPolicyReport, DriftPolicyIgnore)
+}
+
+// orphanedOnApply tells whether an object that vanished from the manifests is released instead of deleted.
+func (p DeletePolicy) orphanedOnApply() bool {
+	return slices.Contains([]DeletePolicy{DeletePolicyOrphan, DeletePolicyOrphanOnApply}, p)
+}
+
+// orphanedOnDelete tells whether an object is released instead of deleted when its owner goes.
+func (p DeletePolicy) orphanedOnDelete() bool {
+	return slices.Contains([]DeletePolicy{DeletePolicyOrphan, DeletePolicyOrphanOnDelete}, p)
+}
