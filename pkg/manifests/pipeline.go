@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// NewGenerator returns a generator that does what the given one does, and accepts transformers. It implements
+// types.SchemeBuilder and Pure on behalf of the given generator; it is pure if the given generator and all
+// transformers are.
+func NewGenerator(generator Generator) TransformableGenerator {
+	return &pipeline{generator: generator}
+}
+
+type pipeline struct {
+	generator             Generator
+	parameterTransformers []ParameterTransformer
+	objectTransformers    []ObjectTransformer
+}
+
+var (
+	_ TransformableGenerator = &pipeline{}
+	_ types.SchemeBuilder    = &pipeline{}
+	_ Pure                   = &pipeline{}
+)
+
+func (p *pipeline) WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator {
+	p.parameterTransformers = append(p.parameterTransformers, transformer)
+	return p
+}
+
+func (p *pipeline) WithObjectTransformer(transformer ObjectTransformer) TransformableGenerator {
+	p.objectTransformers = append(p.objectTransformers, transformer)
+	return p
+}
+
+func (p *pipeline) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	for i, transformer := range p.parameterTransformers {
+		transformed, err := transformer.TransformParameters(namespace, name, parameters)
+		if err != nil {
+			return nil, fmt.Errorf("transforming parameters (transformer %d, %T): %w", i+1, transformer, err)
+		}
+		parameters = transformed
+	}
+	objects, err := p.generator.Generate(ctx, namespace, name, parameters)
+	if err != nil {
+		return nil, err
+	}
+	for i, transformer := range p.objectTransformers {
+		if objects, err = transformer.TransformObjects(namespace, name, objects); err != nil {
+			return nil, fmt.Errorf("transforming objects (transformer %d, %T): %w", i+1, transformer, err)
+		}
+	}
+	return objects, nil
+}
+
+// AddToScheme adds the types of the wrapped generator, if it has any to add.
+func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
+	if builder, ok := p.generator.(types.SchemeBuilder); ok {
+		return builder.AddToScheme(scheme)
+	}
+	return nil
+}
+
+// Fingerprint covers the wrapped generator and all transformers, in their order.
+func (p *pipeline) Fingerprint() string {
+	hash := sha256.New()
+	add := func(role string, part any) bool {
+		pure, ok := part.(Pure)
+		if !ok {
+			return false
+		}
+		fingerprint := pure.Fingerprint()
+		fmt.Fprintf(hash, "%s %T %q\n", role, part, fingerprint)
+		return fingerprint != ""
+	}
+	for _, transformer := range p.parameterTransformers {
+		if !add("parameters", transformer) {
+			return ""
+		}
+	}
+	if !add("generator", p.generator) {
+		return ""
+	}
+	for _, transformer := range p.objectTransformers {
+		if !add("objects", transformer) {
+			return ""
+		}
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+type clusterReadsKey struct{}
+
+// ClusterReads records whether a cluster was looked into. It is safe for concurrent use.
+type ClusterReads struct {
+	any   atomic.Bool
+	outer *ClusterReads
+}
+
+// TrackClusterReads returns a context that records in the returned ClusterReads whether a generator that is
+// called with it takes a client from it, or looks into a cluster by other means, which it then reports with
+// MarkClusterRead. If the given context is itself tracked, what is recorded here is recorded there as well.
+func TrackClusterReads(ctx context.Context) (context.Context, *ClusterReads) {
+	outer, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
+	reads := &ClusterReads{outer: outer}
+	return context.WithValue(ctx, clusterReadsKey{}, reads), reads
+}
+
+// Any tells whether anything has been recorded so far.
+func (r *ClusterReads) Any() bool {
+	return r.any.Load()
+}
+
+// MarkClusterRead records that what is being generated depends on the present state of a cluster. Without
+// TrackClusterReads it does nothing. Looking at the discovery information (DiscoveryFromContext) needs no mark.
+func MarkClusterRead(ctx context.Context) {
+	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
+	for ; reads != nil; reads = reads.outer {
+		reads.any.Store(true)
+	}
+}
