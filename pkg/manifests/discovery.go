@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// Discovery is what the API server of a cluster says about itself. It is shared; nobody may change it.
+type Discovery struct {
+	// Version is the version of the API server.
+	Version version.Info
+	// GroupVersions lists the served API versions, such as "v1" and "apps/v1", sorted. It includes those
+	// whose resources could not be listed.
+	GroupVersions []string
+	// Resources holds the resources of each API version, sorted by group version, then by name.
+	// API versions whose resources could not be listed (a broken aggregated API, usually) are missing.
+	Resources []*metav1.APIResourceList
+	// Failed lists the API versions whose resources could not be listed, sorted.
+	Failed []string
+	// Digest is the same for two snapshots with the same content.
+	Digest string
+}
+
+// DiscoveryFromContext returns the discovery information of the target cluster, that is of the client set with
+// WithClient. It is read with three requests and then remembered for some minutes, or until InvalidateDiscovery
+// is called. An API that is registered but broken is no error. Contrary to taking the client, calling this
+// function does not mark the result of the generator as dependent on the cluster.
+func DiscoveryFromContext(ctx context.Context) (*Discovery, error) {
+	clnt, err := fromContext[cluster.Client](ctx, clientKey)
+	if err != nil {
+		return nil, err
+	}
+	return discoveries.get(ctx, clnt.DiscoveryClient())
+}
+
+// InvalidateDiscovery forgets what is remembered about the cluster that the given client talks to. It is to be
+// called when types were added to or removed from the cluster.
+func InvalidateDiscovery(clnt cluster.Client) {
+	discoveries.invalidate(clnt.DiscoveryClient())
+}
+
+const (
+	// discoveryLifetime bounds how long a chart may not notice that somebody else added a type to the cluster.
+	discoveryLifetime = 5 * time.Minute
+	// brokenDiscoveryLifetime applies while a part of the API is broken, which is expected to be repaired.
+	brokenDiscoveryLifetime = time.Minute
+	// discoveryRetention is the time after which a connection that is no longer used is forgotten.
+	discoveryRetention = 15 * time.Minute
+)
+
+var discoveries = newDiscoveryCache(time.Now)
+
+func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*Discovery, error) {
+	if clnt == nil {
+		return nil, errors.New("the client of the target cluster offers no discovery")
+	}
+	contextual := discovery.ToDiscoveryInterfaceWithContext(clnt)
+	info, err := contextual.ServerVersionWithContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the version of the API server: %w", err)
+	}
+	groups, resources, err := discovery.ServerGroupsAndResourcesWithContext(ctx, contextual)
+	broken, partial := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !partial {
+		return nil, fmt.Errorf("reading the resources of the API server: %w", err)
+	}
+
+	result := &Discovery{Version: *info, Resources: sortedResources(resources)}
+	for _, group := range groups {
+		for _, version := range group.Versions {
+			result.GroupVersions = append(result.GroupVersions, version.GroupVersion)
+		}
+	}
+	slices.Sort(result.GroupVersions)
+	result.GroupVersions = slices.Compact(result.GroupVersions)
+	for groupVersion := range broken {
+		result.Failed = append(result.Failed, groupVersion.String())
+	}
+	slices.Sort(result.Failed)
+	// The error texts of broken groups are left out, because they change from one attempt to the next.
+	raw, err := json.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the resources of the API server: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	result.Digest = hex.EncodeToString(sum[:])
+	return result, nil
+}
+
+// sortedResources returns sorted copies, since fakes and caching discovery clients return what they keep.
+func sortedResources(lists []*metav1.APIResourceList) []*metav1.APIResourceList {
+	sorted := make([]*metav1.APIResourceList, 0, len(lists))
+	for _, list := range lists {
+		if list == nil {
+			continue
+		}
+		list = list.DeepCopy()
+		slices.SortStableFunc(list.APIResources, func(a, b metav1.APIResource) int { return cmp.Compare(a.Name, b.Name) })
+		sorted = append(sorted, list)
+	}
+	slices.SortStableFunc(sorted, func(a, b *metav1.APIResourceList) int { return cmp.Compare(a.GroupVersion, b.GroupVersion) })
+	return sorted
+}
+
+// cacheable tells whether a discovery client has an identity by which it can be recognised.
+func cacheable(clnt discovery.DiscoveryInterface) bool {
+	return clnt != nil && reflect.TypeOf(clnt).Kind() == reflect.Pointer
+}

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/discovery"
+)
+
+// discoveryCache remembers one Discovery per discovery client. Concurrent callers for the same client share
+// one reading.
+type discoveryCache struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	entries map[discovery.DiscoveryInterface]*discoveryEntry
+}
+
+// discoveryEntry is protected by the mutex of the cache, except reading, which is held by who talks to the
+// API server.
+type discoveryEntry struct {
+	reading chan struct{}
+
+	value      *Discovery
+	expiresAt  time.Time
+	usedAt     time.Time
+	generation int
+}
+
+func newDiscoveryCache(now func() time.Time) *discoveryCache {
+	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}}
+}
+
+func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface) (*Discovery, error) {
+	if !cacheable(clnt) {
+		return readDiscovery(ctx, clnt)
+	}
+	entry := c.entry(clnt)
+	if value, _ := c.current(entry); value != nil {
+		return value, nil
+	}
+	select {
+	case entry.reading <- struct{}{}:
+		defer func() { <-entry.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	// Whoever held the entry before may have left a result. Its failure is not shared: the reason may have
+	// been its context.
+	value, generation := c.current(entry)
+	if value != nil {
+		return value, nil
+	}
+	value, err := readDiscovery(ctx, clnt)
+	if err != nil {
+		return nil, err
+	}
+	c.store(entry, value, generation)
+	return value, nil
+}
+
+func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface) *discoveryEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	entry, ok := c.entries[clnt]
+	if !ok {
+		for other, unused := range c.entries {
+			if now.Sub(unused.usedAt) > discoveryRetention {
+				delete(c.entries, other)
+			}
+		}
+		entry = &discoveryEntry{reading: make(chan struct{}, 1)}
+		c.entries[clnt] = entry
+	}
+	entry.usedAt = now
+	return entry
+}
+
+func (c *discoveryCache) current(entry *discoveryEntry) (*Discovery, int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if entry.value == nil || !c.now().Before(entry.expiresAt) {
+		return nil, entry.generation
+	}
+	return entry.value, entry.generation
+}
+
+// store drops the value if it was invalidated while it was read.
+func (c *discoveryCache) store(entry *discoveryEntry, value *Discovery, generation int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if entry.generation != generation {
+		return
+	}
+	lifetime := discoveryLifetime
+	if len(value.Failed) > 0 {
+		lifetime = brokenDiscoveryLifetime
+	}
+	entry.value, entry.expiresAt = value, c.now().Add(lifetime)
+}
+
+func (c *discoveryCache) invalidate(clnt discovery.DiscoveryInterface) {
+	if !cacheable(clnt) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if entry, ok := c.entries[clnt]; ok {
+		entry.value = nil
+		entry.generation++
+	}
+}
