@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Options configure an Analyzer.
+type Options struct {
+	// Clock is what rules that depend on time read. Defaults to the real time.
+	Clock clock.PassiveClock
+}
+
+// Analyzer judges objects by kstatus, hints and the rules of this package. It keeps no state and is safe for
+// concurrent use.
+type Analyzer struct {
+	annotation string
+	clock      clock.PassiveClock
+	custom     StatusAnalyzer
+}
+
+var _ StatusAnalyzer = (*Analyzer)(nil)
+
+// NewAnalyzer returns an Analyzer. The reconciler name is the prefix of the annotation that holds the hints.
+func NewAnalyzer(reconcilerName string, options Options) *Analyzer {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	return &Analyzer{
+		annotation: reconcilerName + "/" + types.AnnotationKeySuffixStatusHint,
+		clock:      options.Clock,
+	}
+}
+
+// Adapt returns an Analyzer that takes the verdict from the given one, and only the words from this package.
+// Hints are then up to the given analyzer; Analyze ignores those it is passed.
+func Adapt(reconcilerName string, analyzer StatusAnalyzer) *Analyzer {
+	if own, ok := analyzer.(*Analyzer); ok {
+		return own
+	}
+	adapted := NewAnalyzer(reconcilerName, Options{})
+	adapted.custom = analyzer
+	return adapted
+}
+
+// ComputeStatus returns the verdict of AnalyzeAnnotated.
+func (a *Analyzer) ComputeStatus(object *unstructured.Unstructured) (Status, error) {
+	result, err := a.AnalyzeAnnotated(object)
+	return result.Status, err
+}
+
+// AnalyzeAnnotated judges the object by the hints of its own annotation. In addition to the errors of Analyze
+// it fails if the annotation is invalid.
+func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, error) {
+	if object == nil {
+		return Result{Status: UnknownStatus}, errNoObject
+	}
+	hints, err := ParseHints(object.GetAnnotations()[a.annotation])
+	if err != nil {
+		err = fmt.Errorf("reading annotation %s of %s: %w", a.annotation, types.ObjectKeyToString(object), err)
+		return Result{Status: UnknownStatus, Message: clip(err.Error())}, err
+	}
+	return a.Analyze(object, hints)
+}
+
+var errNoObject = errors.New("no object given")
+
+// Analyze judges the object, which must be complete, including its status; it is not changed. An object whose
+// status has an unexpected form is no error: others write it, so it is UnknownStatus with a message. Analyze
+// fails only if there is no object, or if an adapted analyzer fails.
+func (a *Analyzer) Analyze(object *unstructured.Unstructured, hints Hints) (Result, error) {
+	if object == nil || object.Object == nil {
+		return Result{Status: UnknownStatus, Message: errNoObject.Error()}, errNoObject
+	}
+	if a.custom != nil {
+		return a.analyzeCustom(object)
+	}
+	return a.analyze(object, hints), nil
+}
+
+func (a *Analyzer) analyzeCustom(object *unstructured.Unstructured) (Result, error) {
+	verdict, err := a.custom.ComputeStatus(object.DeepCopy())
+	if err != nil {
+		return Result{Status: UnknownStatus, Message: clip(err.Error())}, err
+	}
+	own := a.analyze(object, Hints{})
+	if own.Status == verdict {
+		return Result{Status: verdict, Message: own.Message}, nil
+	}
+	return Result{Status: verdict, Message: plainMessage(verdict)}, nil
+}
+
+func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Result {
+	if object.GetDeletionTimestamp() != nil {
+		return Result{Status: TerminatingStatus, Message: terminatingMessage(object)}
+	}
+	completed := hints.with(impliedHints(object)).complete(object)
+	computed, err := compute(completed)
+	if err != nil {
+		return Result{Status: UnknownStatus, Message: clip("status cannot be judged: " + err.Error())}
+	}
+	view := newView(completed)
+	result := Result{Status: Status(computed.Status), Message: view.message(computed)}
+	switch {
+	case view.is("", "Pod"):
+		result = a.judgePod(view, computed, result)
+	case view.is("batch", "Job"):
+		result = judgeJob(view, result)
+	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):
+		result = requireConditions(view, result, []string{"NamesAccepted", "Established"})
+	case view.is("apiregistration.k8s.io", "APIService"):
+		result = requireConditions(view, result, []string{"Available"})
+	}
+	result = requireConditions(view, result, hints.Conditions)
+	result.Message = clip(result.Message)
+	return result
+}
+
+// compute calls kstatus, which trusts the shape of some fields and panics if they have another one. What it is
+// given here was written by others, so a panic is one more way of saying that the object is malformed.
+func compute(object *unstructured.Unstructured) (result *kstatus.Result, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("malformed object: %v", reason)
+		}
+	}()
+	return kstatus.Compute(object)
+}
+
+// judgePod repeats the one rule of kstatus that depends on time, with our clock: a Pod that cannot be
+// scheduled is given a while before it counts as failed.
+func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) Result {
+	if len(computed.Conditions) == 0 {
+		return result
+	}
+	switch computed.Conditions[0].Reason {
+	case "PodNotScheduled", "PodUnschedulable":
+	default:
+		return result
+	}
+	result.Message = view.condition("PodScheduled").describe()
+	remaining := view.object.GetCreationTimestamp().Add(kstatus.ScheduleWindow).Sub(a.clock.Now())
+	if remaining <= 0 {
+		result.Status = FailedStatus
+		return result
+	}
+	result.Status = InProgressStatus
+	// A tick more than the rest, because the rule asks for the window to have passed.
+	result.Deadline = remaining + time.Millisecond
+	return result
+}
+
+// judgeJob narrows kstatus, for which a Job is current as soon as it runs.
+func judgeJob(view view, result Result) Result {
+	if result.Status == CurrentStatus && !view.condition("Complete").isTrue() {
+		result.Status = InProgressStatus
+	}
+	return result
+}
+
+// requireConditions holds an object back which would be current, until all given conditions are True.
+func requireConditions(view view, result Result, names []string) Result {
+	if result.Status != CurrentStatus {
+		return result
+	}
+	for _, name := range names {
+		if found := view.condition(name); !found.isTrue() {
+			return Result{Status: InProgressStatus, Message: found.describe()}
+		}
+	}
+	return result
+}

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Hints tell about an object what cannot be seen from it before its controller has written its status.
+type Hints struct {
+	// HasObservedGeneration says that the controller maintains status.observedGeneration. While the field is
+	// missing, the observedGeneration of the Ready condition is taken, or else none.
+	HasObservedGeneration bool
+	// HasReadyCondition says that the controller maintains a Ready condition. While it is missing, it counts as
+	// Unknown.
+	HasReadyCondition bool
+	// Conditions are further conditions that must be True before the object is current.
+	Conditions []string
+}
+
+// spellings lists all accepted forms of the hints.
+var spellings = map[string]string{
+	types.StatusHintHasObservedGeneration: types.StatusHintHasObservedGeneration,
+	"hasObservedGeneration":               types.StatusHintHasObservedGeneration,
+	"HasObservedGeneration":               types.StatusHintHasObservedGeneration,
+	types.StatusHintHasReadyCondition:     types.StatusHintHasReadyCondition,
+	"hasReadyCondition":                   types.StatusHintHasReadyCondition,
+	"HasReadyCondition":                   types.StatusHintHasReadyCondition,
+	types.StatusHintConditions:            types.StatusHintConditions,
+	"Conditions":                          types.StatusHintConditions,
+}
+
+const allowedHints = types.StatusHintHasObservedGeneration + ", " +
+	types.StatusHintHasReadyCondition + ", " + types.StatusHintConditions + "=<condition>[;<condition>…]"
+
+// ParseHints reads the value of a status-hint annotation: a comma-separated list of hints, in kebab, camel or
+// Pascal case, with blanks around commas, semicolons and equal signs allowed. A blank value means no hints. The
+// error names the hint that is wrong and those that are allowed; it does not name the annotation or the object.
+func ParseHints(value string) (Hints, error) {
+	var hints Hints
+	if strings.TrimSpace(value) == "" {
+		return hints, nil
+	}
+	for part := range strings.SplitSeq(value, ",") {
+		name, argument, hasArgument := strings.Cut(part, "=")
+		name = strings.TrimSpace(name)
+		hint := spellings[name]
+		if hint == "" {
+			return Hints{}, fmt.Errorf("unknown status hint %q; allowed are: %s", name, allowedHints)
+		}
+		if hint != types.StatusHintConditions && hasArgument {
+			return Hints{}, fmt.Errorf("status hint %q takes no value, got %q; allowed are: %s", name, argument, allowedHints)
+		}
+		switch hint {
+		case types.StatusHintHasObservedGeneration:
+			hints.HasObservedGeneration = true
+		case types.StatusHintHasReadyCondition:
+			hints.HasReadyCondition = true
+		case types.StatusHintConditions:
+			conditions, err := parseConditions(name, argument)
+			if err != nil {
+				return Hints{}, err
+			}
+			hints.Conditions = append(hints.Conditions, conditions...)
+		}
+	}
+	return hints, nil
+}
+
+func parseConditions(hint string, argument string) ([]string, error) {
+	var conditions []string
+	for condition := range strings.SplitSeq(argument, ";") {
+		condition = strings.TrimSpace(condition)
+		if condition == "" {
+			return nil, fmt.Errorf("status hint %q needs names of conditions, got %q; allowed are: %s", hint, argument, allowedHints)
+		}
+		conditions = append(conditions, condition)
+	}
+	return conditions, nil
+}
+
+// with returns the union of both.
+func (h Hints) with(other Hints) Hints {
+	return Hints{
+		HasObservedGeneration: h.HasObservedGeneration || other.HasObservedGeneration,
+		HasReadyCondition:     h.HasReadyCondition || other.HasReadyCondition,
+		Conditions:            slices.Concat(h.Conditions, other.Conditions),
+	}
+}
+
+// impliedHints returns what is known of built-in kinds. Without it a workload that its controller has not seen
+// yet could pass for current, for example a StatefulSet with zero replicas.
+func impliedHints(object *unstructured.Unstructured) Hints {
+	gvk := object.GroupVersionKind()
+	switch gvk.Group + "/" + gvk.Kind {
+	case "apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "apps/DaemonSet", "policy/PodDisruptionBudget":
+		return Hints{HasObservedGeneration: true}
+	}
+	return Hints{}
+}
+
+// complete returns the object with the fields that the hints promise. It returns the object itself if nothing
+// is missing, else a copy that shares everything but what was added. If the status has an unexpected form it is
+// left alone, for kstatus to complain about.
+func (h Hints) complete(object *unstructured.Unstructured) *unstructured.Unstructured {
+	status, ok := object.Object["status"].(map[string]any)
+	if !ok && object.Object["status"] != nil {
+		return object
+	}
+	added := map[string]any{}
+	if h.HasObservedGeneration && status["observedGeneration"] == nil {
+		added["observedGeneration"] = readyGeneration(object)
+	}
+	conditions, ok := status["conditions"].([]any)
+	wellFormed := ok || status["conditions"] == nil
+	if h.HasReadyCondition && wellFormed && !newView(object).condition("Ready").present {
+		added["conditions"] = append(slices.Clone(conditions), map[string]any{"type": "Ready", "status": "Unknown"})
+	}
+	if len(added) == 0 {
+		return object
+	}
+	content := make(map[string]any, len(object.Object)+1)
+	for key, value := range object.Object {
+		content[key] = value
+	}
+	for key, value := range status {
+		if _, exists := added[key]; !exists {
+			added[key] = value
+		}
+	}
+	content["status"] = added
+	return &unstructured.Unstructured{Object: content}
+}
+
+// readyGeneration returns the generation that the Ready condition has observed, or -1, which no object has.
+func readyGeneration(object *unstructured.Unstructured) int64 {
+	if generation, ok := newView(object).condition("Ready").observedGeneration(); ok {
+		return generation
+	}
+	return -1
+}

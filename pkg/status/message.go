@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// MaxMessageLength is the longest message of a Result, in bytes. Longer ones are cut.
+const MaxMessageLength = 256
+
+// clip makes one line of the message and cuts it, at the border of a character, to the allowed length.
+func clip(message string) string {
+	message = strings.ToValidUTF8(strings.Join(strings.Fields(message), " "), "?")
+	if len(message) <= MaxMessageLength {
+		return message
+	}
+	const ellipsis = "…"
+	end := MaxMessageLength - len(ellipsis)
+	for !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end] + ellipsis
+}
+
+// plainMessage words a verdict that nothing more is known about.
+func plainMessage(status Status) string {
+	switch status {
+	case CurrentStatus:
+		return "ready"
+	case InProgressStatus:
+		return "in progress"
+	case FailedStatus:
+		return "failed"
+	case TerminatingStatus:
+		return "being deleted"
+	case NotFoundStatus:
+		return "not found"
+	case UnknownStatus:
+		return "status unknown"
+	default:
+		return "status " + string(status)
+	}
+}
+
+func terminatingMessage(object *unstructured.Unstructured) string {
+	finalizers := slices.Sorted(slices.Values(object.GetFinalizers()))
+	if len(finalizers) == 0 {
+		return plainMessage(TerminatingStatus)
+	}
+	return clip("waiting for finalizers: " + strings.Join(finalizers, ", "))
+}
+
+// message words the verdict of kstatus, going through the same rules in the same order.
+func (v view) message(computed *kstatus.Result) string {
+	if words := v.generationMessage(); words != "" {
+		return words
+	}
+	for _, name := range []string{kstatus.ConditionReconciling.String(), kstatus.ConditionStalled.String()} {
+		if found := v.condition(name); found.isTrue() {
+			return found.describe()
+		}
+	}
+	if words := v.kindMessage(Status(computed.Status)); words != "" {
+		return words
+	}
+	if ready := v.condition("Ready"); ready.present && computed.Status != kstatus.CurrentStatus {
+		return ready.describe()
+	}
+	if computed.Status == kstatus.CurrentStatus || computed.Message == "" {
+		return plainMessage(Status(computed.Status))
+	}
+	return computed.Message
+}
+
+func (v view) generationMessage() string {
+	observed, found := v.field("status", "observedGeneration")
+	generation := v.number(0, "metadata", "generation")
+	switch {
+	case !found || generation == 0 || observed == generation:
+		return ""
+	case observed == int64(-1):
+		return fmt.Sprintf("generation %d not observed yet", generation)
+	default:
+		return fmt.Sprintf("generation %d not observed yet, only %v", generation, observed)
+	}
+}
+
+func (v view) kindMessage(status Status) string {
+	switch v.kind.String() {
+	case "Deployment.apps":
+		return v.deploymentMessage(status)
+	case "StatefulSet.apps":
+		return v.statefulSetMessage(status)
+	case "ReplicaSet.apps":
+		return v.replicaSetMessage()
+	case "DaemonSet.apps":
+		return v.daemonSetMessage()
+	case "Job.batch":
+		return v.jobMessage()
+	case "PersistentVolumeClaim":
+		return v.claimMessage()
+	case "Service":
+		if status == InProgressStatus {
+			return "no cluster IP assigned yet"
+		}
+	case "CustomResourceDefinition.apiextensions.k8s.io":
+		return v.definitionMessage(status)
+	}
+	return ""
+}
+
+func (v view) deploymentMessage(status Status) string {
+	desired := v.number(1, "spec", "replicas")
+	count := counting(desired, "replicas")
+	count.state("available", v.number(0, "status", "availableReplicas"))
+	count.progress("updated", v.number(0, "status", "updatedReplicas"))
+	count.surplus(v.number(0, "status", "replicas"))
+	switch status {
+	case FailedStatus:
+		count.words = append([]string{"progress deadline exceeded"}, count.words...)
+	case InProgressStatus:
+		count.unfinished()
+	}
+	return count.String() + v.replicaFailure()
+}
+
+func (v view) statefulSetMessage(status Status) string {
+	count := counting(v.number(1, "spec", "replicas"), "replicas")
+	count.state("ready", v.number(0, "status", "readyReplicas"))
+	partition := v.number(0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	if partition == 0 && status == InProgressStatus {
+		count.progress("updated", v.number(0, "status", "updatedReplicas"))
+	}
+	count.surplus(v.number(0, "status", "replicas"))
+	if status == InProgressStatus {
+		count.unfinished()
+	}
+	return count.String()
+}
+
+func (v view) replicaSetMessage() string {
+	count := counting(v.number(1, "spec", "replicas"), "replicas")
+	count.state("available", v.number(0, "status", "availableReplicas"))
+	count.surplus(v.number(0, "status", "replicas"))
+	return count.String() + v.replicaFailure()
+}
+
+func (v view) daemonSetMessage() string {
+	desired := v.number(-1, "status", "desiredNumberScheduled")
+	if desired < 0 {
+		return "not scheduled yet"
+	}
+	count := counting(desired, "pods")
+	count.state("available", v.number(0, "status", "numberAvailable"))
+	count.progress("updated", v.number(0, "status", "updatedNumberScheduled"))
+	return count.String()
+}
+
+// replicaFailure tells why pods cannot be created. The condition begins with the random name of the pod that
+// was tried last, which must not get into a message that is to be stable.
+func (v view) replicaFailure() string {
+	failure := v.condition("ReplicaFailure")
+	if !failure.isTrue() {
+		return ""
+	}
+	words := "; replicas cannot be created (" + failure.text("reason") + ")"
+	if _, cause, found := strings.Cut(failure.text("message"), " is forbidden: "); found {
+		words += ": " + cause
+	}
+	return words
+}
+
+func (v view) jobMessage() string {
+	if v.condition("Complete").isTrue() {
+		return "completed"
+	}
+	if failed := v.condition("Failed"); failed.isTrue() {
+		return "failed" + failed.because()
+	}
+	if failing := v.condition("FailureTarget"); failing.isTrue() {
+		return "failing" + failing.because()
+	}
+	switch {
+	case v.condition("Suspended").isTrue():
+		return "suspended"
+	case v.text("status", "startTime") == "":
+		return "not started yet"
+	}
+	parallelism := v.number(1, "spec", "parallelism")
+	words := fmt.Sprintf("running: %d/%d succeeded, %d active", v.number(0, "status", "succeeded"),
+		v.number(parallelism, "spec", "completions"), v.number(0, "status", "active"))
+	if failed := v.number(0, "status", "failed"); failed > 0 {
+		words += fmt.Sprintf(", %d failed", failed)
+	}
+	return words
+}
+
+func (v view) claimMessage() string {
+	switch phase := v.text("status", "phase"); phase {
+	case "Bound":
+		return "bound"
+	case "":
+		return "not bound yet"
+	default:
+		return "not bound yet (phase " + phase + ")"
+	}
+}
+
+func (v view) definitionMessage(status Status) string {
+	for _, name := range []string{"NamesAccepted", "Established"} {
+		if found := v.condition(name); status != CurrentStatus && !found.isTrue() {
+			return found.describe()
+		}
+	}
+	return ""
+}
