@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: The component-operator-runtime authors
+# SPDX-License-Identifier: Apache-2.0
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Tools are pinned in a module of their own; the go command builds them on first use and caches them.
+TOOL := go tool -modfile=internal/tools/go.mod
+CONTROLLER_GEN := $(TOOL) controller-gen
+GOLANGCI_LINT := $(TOOL) golangci-lint
+
+# Where types live that need generated code; directories that do not exist yet are left out.
+DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/reconciler examples,$(if $(wildcard $(dir)),paths=./$(dir)/...))
+
+# TESTFLAGS are handed to go test, PACKAGES are what it tests.
+TESTFLAGS ?=
+PACKAGES ?= ./...
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN { FS = ":.*## "; printf "Usage: make <target>\n" } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z][a-z-]*:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Develop
+
+.PHONY: generate
+generate: ## Write generated code and CRDs.
+	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS)
+	$(CONTROLLER_GEN) crd paths=./examples/parcel-operator/api/... output:crd:artifacts:config=examples/parcel-operator/crds
+	$(CONTROLLER_GEN) crd paths=./examples/hello-operator/... output:crd:artifacts:config=examples/hello-operator/crds
+
+.PHONY: fmt
+fmt: ## Format the code.
+	$(GOLANGCI_LINT) fmt
+
+.PHONY: lint
+lint: ## Run the linters.
+	$(GOLANGCI_LINT) run
+
+.PHONY: verify
+verify: ## Regenerate, format and lint; fail if that changes a file.
+	.ci/unchanged $(MAKE) --no-print-directory generate fmt
+	$(MAKE) --no-print-directory lint
+	go test ./internal/archtest
+
+.PHONY: clean
+clean: ## Remove what was built in this folder.
+	rm -rf bin
+
+##@ Run
+
+# One sandbox serves all packages: each test works in namespaces of its own. The variable's own name keeps tests
+# from ever touching the cluster that a developer's KUBECONFIG points to.
+.PHONY: test
+test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
+
+.PHONY: demo
+demo: ## Play the demo: an operator around a Helm chart, from creation to deletion.
+	go build -o bin/demo ./examples/demo
+	bin/demo
+
+.PHONY: sandbox
+sandbox: clm ## Start a Kubernetes in the background and print its kubeconfig path (end it with: bin/clm sandbox down).
+	bin/clm sandbox up
+
+##@ Build
+
+.PHONY: clm
+clm: ## Build the command line into bin/clm.
+	go build -o bin/clm ./clm

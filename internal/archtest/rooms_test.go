@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A layer is a height in the house. A package imports only packages of lower layers.
+type layer int
+
+const (
+	vocabulary  layer = iota // words and single ideas, without a cluster in sight
+	foundations              // one cluster: its client, its status, a sandbox to have one
+	services                 // what the engine needs around it
+	engine                   // from objects to a cluster, from parameters to objects
+	authoring                // what an operator is written with
+	commands                 // programs, and what they are made of
+	examples                 // programs as an author of operators would write them
+	tests                    // for test files only
+)
+
+// A room is a package, or with the suffix "/..." a package and all below it. Packages of one room may import one
+// another; packages of different rooms may only if the imported one lies on a lower layer.
+type room struct {
+	path  string
+	layer layer
+}
+
+// rooms is the table that a new package extends. Of several matching rooms the one with the longest path counts.
+var rooms = []room{
+	{path: "pkg/types", layer: vocabulary},
+	{path: "internal/digest", layer: vocabulary},
+	{path: "internal/fieldset", layer: vocabulary},
+	{path: "internal/version", layer: vocabulary},
+
+	{path: "pkg/cluster", layer: foundations},
+	{path: "pkg/sandbox", layer: foundations},
+	{path: "pkg/status", layer: foundations},
+
+	{path: "internal/clients", layer: services},
+	{path: "internal/events", layer: services},
+	{path: "internal/helm", layer: services},
+	{path: "internal/metrics", layer: services},
+	{path: "internal/observe", layer: services},
+	{path: "internal/templating", layer: services},
+
+	{path: "pkg/manifests", layer: engine},
+	{path: "pkg/reconciler", layer: engine},
+
+	{path: "pkg/component", layer: authoring},
+	{path: "pkg/manifests/helm", layer: authoring},
+	{path: "pkg/manifests/kustomize", layer: authoring},
+	{path: "pkg/resources/...", layer: authoring},
+
+	{path: "pkg/operator", layer: commands},
+	{path: "clm/...", layer: commands},
+	{path: "scaffold/...", layer: commands},
+
+	{path: "examples/...", layer: examples},
+
+	{path: "internal/archtest", layer: tests},
+	{path: "internal/testenv", layer: tests},
+}
+
+// roomOf returns the room of a package, given by its path below the module.
+func roomOf(path string) (room, bool) {
+	var found room
+	for _, candidate := range rooms {
+		if candidate.holds(path) && len(candidate.path) > len(found.path) {
+			found = candidate
+		}
+	}
+	return found, found.path != ""
+}
+
+func (r room) holds(path string) bool {
+	root, isTree := strings.CutSuffix(r.path, "/...")
+	return path == root || isTree && strings.HasPrefix(path, root+"/")
+}
+
+// A pkg is a package of the module with its imports from the module, all as paths below the module.
+type pkg struct {
+	path string
+	// imports are those of the package proper, testImports those of its test files.
+	imports, testImports []string
+}
+
+// violations returns one sentence for each breach of the rules, sorted.
+func violations(pkgs []pkg) []string {
+	var found []string
+	for _, p := range pkgs {
+		from, ok := roomOf(p.path)
+		if !ok {
+			found = append(found, fmt.Sprintf("%s is missing from the table of rooms", p.path))
+			continue
+		}
+		for _, path := range p.imports {
+			if to, ok := roomOf(path); ok && !mayImport(from, to) {
+				found = append(found, fmt.Sprintf("%s must not import %s: it is not strictly below", p.path, path))
+			}
+		}
+		for _, path := range p.testImports {
+			if to, ok := roomOf(path); ok && !mayImportInTest(from, to) {
+				found = append(found, fmt.Sprintf("tests of %s must not import %s: it is above", p.path, path))
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// mayImport is the rule for code that ships. What is on the layer of tests may import everything except programs,
+// and nothing that ships imports it.
+func mayImport(from, to room) bool {
+	if from == to {
+		return true
+	}
+	if from.layer == tests {
+		return to.layer < commands
+	}
+	return to.layer < from.layer
+}
+
+// mayImportInTest allows tests two things more: the test kit, and a neighbour, so that a test can put together
+// what an author of operators puts together.
+func mayImportInTest(from, to room) bool {
+	return to.layer == tests || to.layer <= from.layer
+}
