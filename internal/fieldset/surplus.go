@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldset
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Owned returns the fields that the manager applied to the main resource.
+func Owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
+	owned := fieldpath.NewSet()
+	for _, entry := range entries {
+		if !applied(entry, manager) {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		owned = owned.Union(set)
+	}
+	return owned, nil
+}
+
+// Managers returns the names of all other managers that own at least one of the given fields, sorted.
+func Managers(entries []metav1.ManagedFieldsEntry, manager string, fields *fieldpath.Set) ([]string, error) {
+	var names []string
+	for _, entry := range entries {
+		if entry.Manager == manager {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		if !set.Intersection(fields).Empty() {
+			names = append(names, entry.Manager)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// Surplus returns what stands on the main resource of an object beside the fields that manager applied, and belongs
+// only to managers for which reclaim returns true. Fields that manager itself once wrote by other means than apply,
+// and no longer declares, count as well.
+//
+// A path in the result stands for everything below it. Fields that are not ours to remove are never
+// part of the result; see exempt.
+func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) ([]fieldpath.Path, error) {
+	ours, apiVersion := fieldpath.NewSet(), ""
+	for _, entry := range entries {
+		if applied(entry, manager) {
+			apiVersion = entry.APIVersion
+		}
+	}
+	kept, reclaimed := fieldpath.NewSet(), fieldpath.NewSet()
+	for _, entry := range entries {
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case applied(entry, manager):
+			ours = ours.Union(set)
+		case entry.Subresource == "" && entry.APIVersion == apiVersion && (entry.Manager == manager || reclaim(entry.Manager)):
+			reclaimed = reclaimed.Union(set)
+		default:
+			// Fields written in another API version may have other names; they are left alone.
+			kept = kept.Union(set)
+		}
+	}
+	kept = kept.Union(ours)
+	var surplus []fieldpath.Path
+	for path := range reclaimed.Difference(kept).All() {
+		covered := slices.ContainsFunc(surplus, func(prefix fieldpath.Path) bool { return hasPrefix(path, prefix) })
+		if covered || exempt(kind, path) || containsExempt(kind, path) || containsBelow(kept, path) || coveredBy(kept, path) {
+			continue
+		}
+		surplus = append(surplus, slices.Clone(path))
+	}
+	return surplus, nil
+}
+
+// OutsideMetadata returns the paths that are not below metadata.
+func OutsideMetadata(paths []fieldpath.Path) []fieldpath.Path {
+	return slices.DeleteFunc(slices.Clone(paths), func(path fieldpath.Path) bool { return isField(path, 0, "metadata") })
+}
+
+func applied(entry metav1.ManagedFieldsEntry, manager string) bool {
+	return entry.Manager == manager && entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationApply
+}
+
+// coveredBy tells whether the set owns an atomic value that contains path.
+func coveredBy(set *fieldpath.Set, path fieldpath.Path) bool {
+	for i := 1; i < len(path); i++ {
+		if set.Has(path[:i]) && !containsBelow(set, path[:i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsBelow tells whether the set has a member below path.
+func containsBelow(set *fieldpath.Set, path fieldpath.Path) bool {
+	for _, element := range path {
+		set = set.WithPrefix(element)
+	}
+	return !set.Empty()
+}
+
+func hasPrefix(path, prefix fieldpath.Path) bool {
+	return len(path) > len(prefix) && path[:len(prefix)].Equals(prefix)
+}
+
+// exempt tells whether a field must stay although we did not declare it: because a controller of Kubernetes itself
+// maintains it on the main resource, because its removal would break what an injector provides, or because it is
+// the record of a user's deliberate act that ends by itself.
+func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
+	switch {
+	case isField(path, 0, "status"), isField(path, 0, "metadata") && isField(path, 1, "finalizers"):
+		return true
+	case hasField(path, "caBundle"):
+		return true
+	case hasField(path, "kubectl.kubernetes.io/restartedAt"):
+		return true
+	}
+	switch kind {
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		return isField(path, 0, "spec") && isField(path, 1, "volumeName") || hasVolumeAnnotation(path)
+	case schema.GroupKind{Kind: "PersistentVolume"}:
+		return isField(path, 0, "spec") && isField(path, 1, "claimRef") || hasVolumeAnnotation(path)
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		return isField(path, 0, "secrets") || isField(path, 0, "imagePullSecrets")
+	case schema.GroupKind{Kind: "Namespace"}:
+		return isField(path, 0, "spec")
+	case schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}:
+		return isField(path, 0, "rules")
+	default:
+		return false
+	}
+}
+
+// containsExempt keeps a container such as metadata.annotations from being removed as a whole: what is exempt inside
+// belongs to the same managers.
+func containsExempt(kind schema.GroupKind, path fieldpath.Path) bool {
+	if isField(path, 0, "metadata") && (len(path) == 1 || len(path) == 2 && isField(path, 1, "annotations")) {
+		return true
+	}
+	return len(path) == 1 && isField(path, 0, "spec") && (kind.Kind == "PersistentVolumeClaim" || kind.Kind == "PersistentVolume")
+}
+
+func hasVolumeAnnotation(path fieldpath.Path) bool {
+	if !isField(path, 0, "metadata") || !isField(path, 1, "annotations") || len(path) < 3 || path[2].FieldName == nil {
+		return false
+	}
+	key := *path[2].FieldName
+	return strings.HasPrefix(key, "pv.kubernetes.io/") || strings.HasPrefix(key, "volume.kubernetes.io/") || strings.HasPrefix(key, "volume.beta.kubernetes.io/")
+}
+
+func isField(path fieldpath.Path, index int, name string) bool {
+	return len(path) > index && path[index].FieldName != nil && *path[index].FieldName == name
+}
+
+func hasField(path fieldpath.Path, name string) bool {
+	return slices.ContainsFunc(path, func(element fieldpath.PathElement) bool {
+		return element.FieldName != nil && *element.FieldName == name
+	})
+}

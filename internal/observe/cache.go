@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+// Options configure a Cache.
+type Options struct {
+	// Reader makes the observations. Required.
+	Reader *Reader
+	// Config is the connection to the cluster. Required.
+	Config *rest.Config
+	// HTTPClient is the transport of the connection. Required.
+	HTTPClient *http.Client
+	// Mapper finds the resources of kinds. Required.
+	Mapper meta.RESTMapper
+	// Notify is called with the value of the owner label whenever an observation of a dependent of that owner
+	// changed. It must not block, and may be called from several goroutines. Required.
+	Notify func(owner string)
+	// Log receives the mode of observing whenever it changes. Defaults to no log.
+	Log logr.Logger
+}
+
+// Cache observes the dependents of many owners in one cluster. It is safe for concurrent use.
+type Cache struct {
+	options  Options
+	dynamic  dynamic.Interface
+	metadata metadata.Interface
+	ctx      context.Context //nolint:containedctx // the lifetime of the watches, ended by Close
+	cancel   context.CancelFunc
+
+	mu     sync.Mutex
+	kinds  map[schema.GroupVersionKind]*kind
+	needs  map[string]map[schema.GroupVersionKind]bool
+	guards map[string][]*guard
+}
+
+// New returns a Cache that watches nothing yet.
+func New(options Options) (*Cache, error) {
+	if options.Reader == nil || options.Config == nil || options.HTTPClient == nil || options.Mapper == nil || options.Notify == nil {
+		return nil, errors.New("observing needs reader, config, HTTP client, mapper and notification")
+	}
+	dynamicClient, err := dynamic.NewForConfigAndClient(dynamic.ConfigFor(options.Config), options.HTTPClient)
+	if err != nil {
+		return nil, fmt.Errorf("creating a client for observing: %w", err)
+	}
+	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(options.Config), options.HTTPClient)
+	if err != nil {
+		return nil, fmt.Errorf("creating a client for observing: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Cache{
+		options:  options,
+		dynamic:  dynamicClient,
+		metadata: metadataClient,
+		ctx:      ctx,
+		cancel:   cancel,
+		kinds:    map[schema.GroupVersionKind]*kind{},
+		needs:    map[string]map[schema.GroupVersionKind]bool{},
+		guards:   map[string][]*guard{},
+	}, nil
+}
+
+// Close ends all watches. Owners are not notified any more.
+func (c *Cache) Close() {
+	c.cancel()
+}
+
+// Need says that an owner has, or is about to have, dependents of a kind.
+type Need struct {
+	// Kind is the type.
+	Kind schema.GroupVersionKind
+	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind cannot be
+	// watched in the whole cluster.
+	Namespaces []string
+}
+
+// Watch declares the complete needs of an owner; those of an earlier call that are not repeated are dropped. It returns
+// when each of the kinds is either watched or known not to be watchable.
+func (c *Cache) Watch(ctx context.Context, owner string, needs []Need) error {
+	for _, k := range c.declare(owner, needs) {
+		if err := k.settled(ctx); err != nil {
+			return fmt.Errorf("waiting for the watch of %s: %w", k.gvk, err)
+		}
+	}
+	return nil
+}
+
+func (c *Cache) declare(owner string, needs []Need) []*kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wanted := make(map[schema.GroupVersionKind]bool, len(needs))
+	kinds := make([]*kind, 0, len(needs))
+	for _, need := range needs {
+		wanted[need.Kind] = true
+		k := c.kinds[need.Kind]
+		if k == nil {
+			k = newKind(c, need.Kind)
+			c.kinds[need.Kind] = k
+		}
+		k.need(need.Namespaces)
+		kinds = append(kinds, k)
+	}
+	dropped := c.needs[owner]
+	if len(wanted) == 0 {
+		delete(c.needs, owner)
+	} else {
+		c.needs[owner] = wanted
+	}
+	for gvk := range dropped {
+		if !wanted[gvk] && !c.needed(gvk) {
+			c.kinds[gvk].stop()
+			delete(c.kinds, gvk)
+		}
+	}
+	return kinds
+}
+
+func (c *Cache) needed(gvk schema.GroupVersionKind) bool {
+	for _, wanted := range c.needs {
+		if wanted[gvk] {
+			return true
+		}
+	}
+	return false
+}
+
+// View says what the cache knows about one object.
+type View int
+
+const (
+	// Unseen means that the object is not observed; only the server knows.
+	Unseen View = iota
+	// Absent means that no such object carries our label, and that this is not older than our own last write.
+	Absent
+	// Present means that there is an observation.
+	Present
+)
+
+// Get returns what is known about an object of a kind.
+func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observation, View) {
+	if k := c.kind(gvk); k != nil {
+		return k.get(namespace, name)
+	}
+	return Observation{}, Unseen
+}
+
+// Record takes the response of a write of ours into account.
+func (c *Cache) Record(gvk schema.GroupVersionKind, namespace, name string, observation Observation) {
+	if k := c.kind(gvk); k != nil {
+		k.record(namespace, name, observation)
+	}
+}
+
+func (c *Cache) kind(gvk schema.GroupVersionKind) *kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kinds[gvk]
+}
+
+// Modes describes how each kind is observed, sorted by kind.
+func (c *Cache) Modes() []string {
+	c.mu.Lock()
+	kinds := make([]*kind, 0, len(c.kinds))
+	for _, k := range c.kinds {
+		kinds = append(kinds, k)
+	}
+	c.mu.Unlock()
+	slices.SortFunc(kinds, func(a, b *kind) int { return cmp.Compare(a.gvk.String(), b.gvk.String()) })
+	modes := make([]string, len(kinds))
+	for i, k := range kinds {
+		modes[i] = k.gvk.GroupKind().String() + ": " + k.mode()
+	}
+	return modes
+}

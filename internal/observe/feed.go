@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// feed keeps the observations of one kind in one namespace (or in all, if namespace is empty) up to date.
+type feed struct {
+	kind      *kind
+	namespace string
+
+	mu       sync.Mutex
+	state    feedState
+	err      error
+	version  string // resource version up to which the feed has seen everything
+	objects  map[types.NamespacedName]Observation
+	own      map[types.NamespacedName]Observation // responses of our writes that the feed has not seen yet
+	attempts int
+}
+
+type feedState int
+
+const (
+	feedStarting feedState = iota // nothing is known yet
+	feedSynced                    // objects is complete
+	feedBroken                    // the last attempt failed; the next one follows
+)
+
+func newFeed(k *kind, namespace string) *feed {
+	return &feed{kind: k, namespace: namespace, objects: map[types.NamespacedName]Observation{}, own: map[types.NamespacedName]Observation{}}
+}
+
+func (f *feed) pending() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.state == feedStarting }
+func (f *feed) synced() bool  { f.mu.Lock(); defer f.mu.Unlock(); return f.state == feedSynced }
+func (f *feed) forbidden() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return apierrors.IsForbidden(f.err)
+}
+
+func (f *feed) reason() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		return "not synchronised yet"
+	}
+	return f.err.Error()
+}
+
+func (f *feed) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := f.listAndWatch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		delay := f.failed(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay):
+		}
+	}
+}
+
+// listAndWatch returns when the watch cannot be continued; an ordinary end of the watch is no error.
+func (f *feed) listAndWatch(ctx context.Context) error {
+	mapping, err := f.kind.cache.options.Mapper.RESTMapping(f.kind.gvk.GroupKind(), f.kind.gvk.Version)
+	if err != nil {
+		return fmt.Errorf("finding the resource: %w", err)
+	}
+	resource := f.kind.cache.dynamic.Resource(mapping.Resource)
+	selector := f.kind.cache.options.Reader.OwnerLabel
+	listerWatcher := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = selector
+			return resource.Namespace(f.namespace).List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = selector
+			return resource.Namespace(f.namespace).Watch(ctx, options)
+		},
+	}
+	expected := &unstructured.Unstructured{}
+	expected.SetGroupVersionKind(f.kind.gvk)
+	name := "dependents of kind " + f.kind.gvk.GroupKind().String()
+	return cache.NewReflectorWithOptions(listerWatcher, expected, (*feedStore)(f), cache.ReflectorOptions{Name: name}).ListAndWatchWithContext(ctx)
+}
+
+// failed records the end of an attempt and returns the delay before the next one.
+func (f *feed) failed(err error) time.Duration {
+	f.mu.Lock()
+	if err == nil && f.state == feedSynced {
+		// The watch ended and is resumed; what was seen stays valid until then, since absence proves nothing anyway.
+		f.attempts = 0
+		f.mu.Unlock()
+		return jitter(100 * time.Millisecond)
+	}
+	f.state, f.err = feedBroken, err
+	f.attempts = min(f.attempts+1, 10)
+	delay := min(250*time.Millisecond<<f.attempts, time.Minute)
+	f.mu.Unlock()
+	f.kind.settle(f)
+	return jitter(delay)
+}
+
+func jitter(delay time.Duration) time.Duration {
+	return delay + rand.N(delay/4)
+}
+
+func (f *feed) get(namespace, name string) (Observation, View) {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seen, ok := f.objects[key]
+	written, wrote := f.own[key]
+	if !wrote {
+		if ok {
+			return seen, Present
+		}
+		return Observation{}, Absent
+	}
+	switch {
+	case ok && !seen.OlderThan(written.ResourceVersion):
+		delete(f.own, key)
+		return seen, Present
+	case !ok && !older(f.version, written.ResourceVersion):
+		delete(f.own, key)
+		return Observation{}, Absent
+	default:
+		return written, Present
+	}
+}
+
+func (f *feed) record(namespace, name string, observation Observation) {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if seen, ok := f.objects[key]; ok && !seen.OlderThan(observation.ResourceVersion) {
+		return
+	}
+	f.own[key] = observation
+}

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// kind observes all labelled objects of one type: by one feed for the whole cluster where that is allowed, else by
+// one feed for each namespace in use, else not at all.
+type kind struct {
+	cache  *Cache
+	gvk    schema.GroupVersionKind
+	ctx    context.Context //nolint:containedctx // the lifetime of the feeds, ended by stop
+	cancel context.CancelFunc
+
+	mu         sync.Mutex
+	namespaces []string
+	feeds      map[string]*feed
+	changed    chan struct{} // closed and replaced when feeds settle or appear
+}
+
+func newKind(cache *Cache, gvk schema.GroupVersionKind) *kind {
+	ctx, cancel := context.WithCancel(cache.ctx)
+	k := &kind{cache: cache, gvk: gvk, ctx: ctx, cancel: cancel, feeds: map[string]*feed{}, changed: make(chan struct{})}
+	k.addLocked("")
+	return k
+}
+
+func (k *kind) stop() {
+	k.cancel()
+}
+
+// need adds namespaces of dependents.
+func (k *kind) need(namespaces []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, namespace := range namespaces {
+		if !slices.Contains(k.namespaces, namespace) {
+			k.namespaces = append(k.namespaces, namespace)
+		}
+	}
+	if k.feeds[""].forbidden() {
+		k.splitLocked()
+	}
+}
+
+// splitLocked goes over to one feed per namespace, since the whole cluster may not be watched.
+func (k *kind) splitLocked() {
+	for _, namespace := range k.namespaces {
+		if namespace != "" && k.feeds[namespace] == nil {
+			k.addLocked(namespace)
+		}
+	}
+}
+
+func (k *kind) addLocked(namespace string) {
+	f := newFeed(k, namespace)
+	k.feeds[namespace] = f
+	go f.run(k.ctx)
+}
+
+// settle is called by a feed whose state became known, or changed.
+func (k *kind) settle(f *feed) {
+	k.mu.Lock()
+	if f.namespace == "" && f.forbidden() {
+		k.splitLocked()
+	}
+	close(k.changed)
+	k.changed = make(chan struct{})
+	k.mu.Unlock()
+	if mode := k.mode(); f.namespace != "" || f.forbidden() {
+		k.cache.options.Log.Info("dependents cannot be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group, "mode", mode)
+	}
+}
+
+// settled waits until the state of all feeds is known.
+func (k *kind) settled(ctx context.Context) error {
+	for {
+		k.mu.Lock()
+		pending := false
+		for _, f := range k.feeds {
+			pending = pending || f.pending()
+		}
+		changed := k.changed
+		k.mu.Unlock()
+		if !pending {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-k.ctx.Done():
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// feed returns the feed that covers the namespace, or nil.
+func (k *kind) feed(namespace string) *feed {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if f := k.feeds[""]; f.synced() {
+		return f
+	}
+	if f := k.feeds[namespace]; namespace != "" && f != nil && f.synced() {
+		return f
+	}
+	return nil
+}
+
+func (k *kind) get(namespace, name string) (Observation, View) {
+	f := k.feed(namespace)
+	if f == nil {
+		return Observation{}, Unseen
+	}
+	return f.get(namespace, name)
+}
+
+func (k *kind) record(namespace, name string, observation Observation) {
+	if f := k.feed(namespace); f != nil {
+		f.record(namespace, name, observation)
+	}
+}
+
+func (k *kind) mode() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.feeds[""].synced() {
+		return "watched in the whole cluster"
+	}
+	var watched []string
+	for namespace, f := range k.feeds {
+		if namespace != "" && f.synced() {
+			watched = append(watched, namespace)
+		}
+	}
+	if len(watched) == 0 {
+		return "read one by one (" + k.feeds[""].reason() + ")"
+	}
+	slices.Sort(watched)
+	return "watched in namespaces " + strings.Join(watched, ", ")
+}

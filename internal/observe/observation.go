@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
+
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Observation is what decisions about a dependent need to know about it.
+type Observation struct {
+	// UID of the object.
+	UID types.UID
+	// ResourceVersion at which the object was observed.
+	ResourceVersion string
+	// Generation is zero for kinds that do not have one.
+	Generation int64
+	// Owner is the value of the owner label; empty if there is none.
+	Owner string
+	// Deleting means that deletion was requested, and finalizers remain.
+	Deleting bool
+	// Fingerprint of the fields that we own; see fieldset.Fingerprint.
+	Fingerprint string
+	// Status is the verdict of the status analysis.
+	Status status.Status
+	// Message explains the verdict.
+	Message string
+	// Deadline is when the verdict may change without an event; zero if it can not.
+	Deadline time.Time
+}
+
+// Baseline identifies the state of all that could be declared in the object: as long as it stands, nobody
+// can have changed the object other than by its status or (for kinds with a generation) its metadata.
+func (o Observation) Baseline() string {
+	if o.Generation > 0 {
+		return strconv.FormatInt(o.Generation, 10)
+	}
+	return "rv" + o.ResourceVersion
+}
+
+// OlderThan tells whether the observation is of an earlier state of the cluster than the resource version. Versions
+// that do not compare count as not older.
+func (o Observation) OlderThan(resourceVersion string) bool {
+	return older(o.ResourceVersion, resourceVersion)
+}
+
+func older(a, b string) bool {
+	if a == b {
+		return false
+	}
+	result, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && result < 0
+}
+
+// Reader turns objects into observations.
+type Reader struct {
+	// OwnerLabel is the key of the label that marks dependents.
+	OwnerLabel string
+	// Manager is the field manager by which dependents are written.
+	Manager string
+	// Analyzer judges the status.
+	Analyzer *status.Analyzer
+	// Clock defaults to the real time.
+	Clock clock.PassiveClock
+}
+
+// Read returns the observation of an object, which is not changed.
+func (r *Reader) Read(object *unstructured.Unstructured) Observation {
+	observation := Observation{
+		UID:             object.GetUID(),
+		ResourceVersion: object.GetResourceVersion(),
+		Generation:      object.GetGeneration(),
+		Owner:           object.GetLabels()[r.OwnerLabel],
+		Deleting:        object.GetDeletionTimestamp() != nil,
+	}
+	// A set of fields that cannot be read is like none at all: then only generation and resource version tell of changes.
+	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager)
+	result, err := r.Analyzer.AnalyzeAnnotated(object)
+	if err != nil {
+		result = status.Result{Status: status.UnknownStatus, Message: err.Error()}
+	}
+	observation.Status, observation.Message = result.Status, result.Message
+	if result.Deadline > 0 {
+		observation.Deadline = r.now().Add(result.Deadline)
+	}
+	return observation
+}
+
+func (r *Reader) now() time.Time {
+	if r.Clock == nil {
+		return time.Now()
+	}
+	return r.Clock.Now()
+}
+
+// differs tells whether an owner would decide differently after the change.
+func (o Observation) differs(other Observation) bool {
+	if o.Generation == 0 && o.ResourceVersion != other.ResourceVersion {
+		return true
+	}
+	o.ResourceVersion, other.ResourceVersion = "", ""
+	o.Deadline, other.Deadline = time.Time{}, time.Time{}
+	return o != other
+}

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+)
+
+// feedStore is the side of a feed that its reflector fills.
+type feedStore feed
+
+var (
+	_ cache.TransformingStore      = &feedStore{}
+	_ cache.ReflectorBookmarkStore = &feedStore{}
+)
+
+// entry is what becomes of an object while a list is being received, so that the objects of the list are never all in
+// memory.
+type entry struct {
+	key         types.NamespacedName
+	observation Observation
+}
+
+// GetObjectMeta makes entries acceptable to the store in which a reflector collects a list.
+func (e *entry) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: e.key.Namespace, Name: e.key.Name}
+}
+
+// Transformer returns the function that turns objects into entries.
+func (s *feedStore) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) { return s.entry(object) }
+}
+
+func (s *feedStore) entry(object any) (*entry, error) {
+	switch object := object.(type) {
+	case *entry:
+		return object, nil
+	case *unstructured.Unstructured:
+		key := types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
+		return &entry{key: key, observation: s.kind.cache.options.Reader.Read(object)}, nil
+	default:
+		return nil, fmt.Errorf("unexpected object of type %T", object)
+	}
+}
+
+// Add takes a new object into account.
+func (s *feedStore) Add(object any) error { return s.Update(object) }
+
+// Update takes the new state of an object into account.
+func (s *feedStore) Update(object any) error {
+	e, err := s.entry(object)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.version = e.observation.ResourceVersion
+	owners := s.change(e.key, &e.observation)
+	s.mu.Unlock()
+	s.notify(owners)
+	return nil
+}
+
+// Delete takes into account that an object is gone or lost its label.
+func (s *feedStore) Delete(object any) error {
+	e, err := s.entry(object)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.version = e.observation.ResourceVersion
+	owners := s.change(e.key, nil)
+	s.mu.Unlock()
+	s.notify(owners)
+	return nil
+}
+
+// Replace takes a complete list into account.
+func (s *feedStore) Replace(objects []any, resourceVersion string) error {
+	fresh := make(map[types.NamespacedName]*Observation, len(objects))
+	for _, object := range objects {
+		e, err := s.entry(object)
+		if err != nil {
+			return err
+		}
+		fresh[e.key] = &e.observation
+	}
+	s.mu.Lock()
+	s.version = resourceVersion
+	owners := map[string]bool{}
+	for key := range s.objects {
+		if fresh[key] == nil {
+			for owner := range s.change(key, nil) {
+				owners[owner] = true
+			}
+		}
+	}
+	for key, observation := range fresh {
+		for owner := range s.change(key, observation) {
+			owners[owner] = true
+		}
+	}
+	first := s.state != feedSynced
+	s.state, s.err, s.attempts = feedSynced, nil, 0
+	s.mu.Unlock()
+	s.notify(owners)
+	if first {
+		s.kind.settle((*feed)(s))
+	}
+	return nil
+}
+
+// Bookmark takes into account that nothing happened up to the resource version.
+func (s *feedStore) Bookmark(resourceVersion string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version = resourceVersion
+	return nil
+}
+
+// Resync has nothing to do.
+func (s *feedStore) Resync() error { return nil }
+
+// change stores the observation (nil: none) and returns the owners who would decide differently now. The response of a
+// write of ours is no news to the one who wrote.
+func (s *feedStore) change(key types.NamespacedName, observation *Observation) map[string]bool {
+	before, existed := s.objects[key]
+	written, wrote := s.own[key]
+	owners := map[string]bool{}
+	if observation == nil {
+		delete(s.objects, key)
+		if wrote && !written.OlderThan(s.version) {
+			return nil
+		}
+		delete(s.own, key)
+		owners[before.Owner] = existed
+		owners[written.Owner] = wrote
+		return owners
+	}
+	s.objects[key] = *observation
+	if wrote && observation.OlderThan(written.ResourceVersion) {
+		return nil
+	}
+	delete(s.own, key)
+	if wrote {
+		before, existed = written, true
+	}
+	if !existed || before.differs(*observation) {
+		owners[observation.Owner] = true
+		owners[before.Owner] = existed
+	}
+	return owners
+}
+
+func (s *feedStore) notify(owners map[string]bool) {
+	for owner, affected := range owners {
+		if affected && owner != "" {
+			s.kind.cache.options.Notify(owner)
+		}
+	}
+}
