@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+func diff(t *testing.T, got any, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unexpected (-want +got):\n%s", diff)
+	}
+}
+
+func TestBuiltInKinds(t *testing.T) {
+	t.Parallel()
+	checkVerdicts(t, "", []verdict{
+		{
+			reason: "a ConfigMap has no status",
+			object: `{apiVersion: v1, kind: ConfigMap, data: {a: b}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "a PodDisruptionBudget without any status was not seen",
+			object: `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {generation: 1}}`,
+			status: status.InProgressStatus, message: "generation 1 not observed yet",
+		},
+		{
+			reason: "a PodDisruptionBudget is current when it was computed",
+			object: `{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {generation: 1}, status: {observedGeneration: 1}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "a Service is current at once",
+			object: `{apiVersion: v1, kind: Service, spec: {type: ClusterIP}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "a Service of type LoadBalancer needs its cluster IP",
+			object: `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer}}`,
+			status: status.InProgressStatus, message: "no cluster IP assigned yet",
+		},
+		{
+			reason: "the address of a load balancer is not waited for",
+			object: `{apiVersion: v1, kind: Service, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "an unbound claim",
+			object: `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Pending}}`,
+			status: status.InProgressStatus, message: "not bound yet (phase Pending)",
+		},
+		{
+			reason: "a bound claim",
+			object: `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Bound}}`,
+			status: status.CurrentStatus, message: "bound",
+		},
+		{
+			reason: "a new CustomResourceDefinition",
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition}`,
+			status: status.InProgressStatus, message: "condition NamesAccepted is missing",
+		},
+		{
+			reason: "a CustomResourceDefinition whose names were not confirmed cannot be used",
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, status: {conditions: [{type: Established, status: "True"}]}}`,
+			status: status.InProgressStatus, message: "condition NamesAccepted is missing",
+		},
+		{
+			reason: "a CustomResourceDefinition with clashing names will never be usable",
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, status: {conditions: [{type: NamesAccepted, status: "False", reason: PluralConflict, message: '"webs" is already in use'}]}}`,
+			status: status.FailedStatus, message: `NamesAccepted is False (PluralConflict): "webs" is already in use`,
+		},
+		{
+			reason: "a CustomResourceDefinition that is served",
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, status: {conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "an APIService that nobody has tried",
+			object: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService}`,
+			status: status.InProgressStatus, message: "condition Available is missing",
+		},
+		{
+			reason: "an APIService without endpoints",
+			object: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, status: {conditions: [{type: Available, status: "False", reason: MissingEndpoints, message: endpoints for service/api in default have no addresses}]}}`,
+			status: status.InProgressStatus, message: "Available is False (MissingEndpoints): endpoints for service/api in default have no addresses",
+		},
+		{
+			reason: "an APIService that answers",
+			object: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, status: {conditions: [{type: Available, status: "True"}]}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "a kind of the same name in another group has its own rules",
+			object: `{apiVersion: example.io/v1, kind: Job}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+	})
+}
+
+func TestPod(t *testing.T) {
+	t.Parallel()
+	checkVerdicts(t, "apiVersion: v1, kind: Pod", []verdict{
+		{
+			reason: "nobody has seen it",
+			object: `{spec: {}}`,
+			status: status.InProgressStatus, message: "Pod phase not available",
+		},
+		{
+			reason: "running is not ready",
+			object: `{status: {phase: Running, conditions: [{type: Ready, status: "False", reason: ContainersNotReady, message: 'containers with unready status: [app]'}]}}`,
+			status: status.InProgressStatus, message: "Ready is False (ContainersNotReady): containers with unready status: [app]",
+		},
+		{
+			reason: "running and ready",
+			object: `{status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}`,
+			status: status.CurrentStatus, message: "ready",
+		},
+		{
+			reason: "a phase of the future cannot be judged",
+			object: `{status: {phase: Dreaming}}`,
+			status: status.UnknownStatus, message: "status cannot be judged: unknown phase Dreaming",
+		},
+		{
+			reason: "container statuses of another shape cannot be judged",
+			object: `{status: {phase: Running, containerStatuses: [text]}}`,
+			status: status.UnknownStatus, message: "status cannot be judged: malformed object: interface conversion: interface {} is string, not map[string]interface {}",
+		},
+	})
+}
+
+func TestUnschedulablePodFailsAfterAWhile(t *testing.T) {
+	t.Parallel()
+	object := parse(t, `{apiVersion: v1, kind: Pod, metadata: {creationTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Pending,
+		conditions: [{type: PodScheduled, status: "False", reason: Unschedulable, message: no nodes}]}}`)
+	analyze := func(now string) status.Result {
+		result, err := status.NewAnalyzer(reconcilerName, status.Options{Clock: at(t, now)}).Analyze(object, status.Hints{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	message := "PodScheduled is False (Unschedulable): no nodes"
+	first := analyze("2026-01-01T00:00:05Z")
+	diff(t, first, status.Result{Status: status.InProgressStatus, Message: message, Deadline: 10*time.Second + time.Millisecond})
+	diff(t, analyze("2026-01-01T00:00:15Z"), status.Result{Status: status.FailedStatus, Message: message})
+}
+
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reason  string
+		object  string
+		pending bool
+		class   string
+	}{
+		{"a new claim has no phase", `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {storageClassName: slow}}`, true, "slow"},
+		{"a claim that waits", `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Pending}}`, true, ""},
+		{"the old annotation wins, as it does for the controller", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: slow}}`, true, "old"},
+		{"a bound claim", `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Bound}}`, false, ""},
+		{"a lost claim needs more than a consumer", `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Lost}}`, false, ""},
+		{"a claim in deletion", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, false, ""},
+		{"another kind", `{apiVersion: v1, kind: Pod, status: {phase: Pending}}`, false, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			object := parse(t, test.object)
+			diff(t, status.IsPendingClaim(object), test.pending)
+			diff(t, status.StorageClassOf(object), test.class)
+		})
+	}
+	if status.IsPendingClaim(nil) || status.StorageClassOf(nil) != "" {
+		t.Error("no object is no claim")
+	}
+}
