@@ -6,9 +6,6 @@ package manifests
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -95,12 +93,9 @@ func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*Dis
 	}
 	slices.Sort(result.Failed)
 	// The error texts of broken groups are left out, because they change from one attempt to the next.
-	raw, err := json.Marshal(result)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the resources of the API server: %w", err)
+	if result.Digest, err = digest.Of(result); err != nil {
+		return nil, err
 	}
-	sum := sha256.Sum256(raw)
-	result.Digest = hex.EncodeToString(sum[:])
 	return result, nil
 }
 

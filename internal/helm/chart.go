@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+)
+
+// Chart is a Helm chart in memory. It is immutable and safe for concurrent use.
+type Chart struct {
+	name        string
+	fingerprint string
+	// files are kept in raw form, because rendering changes a parsed chart (dependencies that are disabled
+	// are removed, for instance); so each rendering parses its own.
+	files []*loader.BufferedFile
+}
+
+// Load reads the chart at the given path, which is a folder or a packaged chart (.tgz), and checks that it can
+// be rendered at all: it must parse, must not be a library chart, and must have its declared dependencies
+// inside. If fsys is nil, the path is one of the operating system; otherwise a leading slash is ignored.
+// Symbolic links are followed, if the file system does so.
+func Load(fsys fs.FS, path string) (*Chart, error) {
+	files, err := readFiles(fsys, path)
+	if err != nil {
+		return nil, fmt.Errorf("reading chart %s: %w", path, err)
+	}
+	result := &Chart{files: files, fingerprint: fingerprint(files)}
+	parsed, err := result.parse()
+	if err != nil {
+		return nil, fmt.Errorf("reading chart %s: %w", path, err)
+	}
+	result.name = parsed.Name()
+	if err := checkInstallable(parsed); err != nil {
+		return nil, fmt.Errorf("reading chart %s: %w", path, err)
+	}
+	return result, nil
+}
+
+// Name returns the name of the chart as its metadata says.
+func (c *Chart) Name() string {
+	return c.name
+}
+
+// Fingerprint identifies the content of the chart, including its dependencies.
+func (c *Chart) Fingerprint() string {
+	return c.fingerprint
+}
+
+func (c *Chart) parse() (*chart.Chart, error) {
+	parsed, err := loader.LoadFiles(c.files)
+	if err != nil {
+		return nil, err
+	}
+	sortDependencies(parsed)
+	return parsed, nil
+}
+
+// sortDependencies makes up for the loader, which returns dependencies in random order. It matters where a
+// chart contains the same dependency twice.
+func sortDependencies(parent *chart.Chart) {
+	dependencies := slices.Clone(parent.Dependencies())
+	slices.SortStableFunc(dependencies, func(a, b *chart.Chart) int {
+		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
+	})
+	for _, dependency := range dependencies {
+		sortDependencies(dependency)
+	}
+	parent.SetDependencies(dependencies...)
+}
+
+func checkInstallable(parsed *chart.Chart) error {
+	switch parsed.Metadata.Type {
+	case "", "application":
+	default:
+		return fmt.Errorf("chart %s has type %q; only application charts can be installed", parsed.Name(), parsed.Metadata.Type)
+	}
+	var missing []string
+	for _, declared := range parsed.Metadata.Dependencies {
+		present := slices.ContainsFunc(parsed.Dependencies(), func(dependency *chart.Chart) bool {
+			return dependency.Name() == declared.Name
+		})
+		if !present {
+			missing = append(missing, declared.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("dependencies declared in Chart.yaml are missing in folder charts: %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func fingerprint(files []*loader.BufferedFile) string {
+	hash := sha256.New()
+	for _, file := range files {
+		fmt.Fprintf(hash, "%q %d\n", file.Name, len(file.Data))
+		hash.Write(file.Data)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+func readArchive(raw []byte) ([]*loader.BufferedFile, error) {
+	if !bytes.HasPrefix(raw, []byte("\x1f\x8b")) {
+		return nil, errors.New("it is neither a folder nor a gzip-compressed archive")
+	}
+	return loader.LoadArchiveFiles(bytes.NewReader(raw))
+}

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// notesSuffix marks the file that Helm prints after an installation.
+const notesSuffix = "NOTES.txt"
+
+// Release is what a chart is rendered for.
+type Release struct {
+	// Name and Namespace become .Release.Name and .Release.Namespace.
+	Name      string
+	Namespace string
+	// Revision becomes .Release.Revision.
+	Revision int64
+	// Upgrade becomes .Release.IsUpgrade, and its opposite .Release.IsInstall.
+	Upgrade bool
+	// Values override the defaults of the chart. They are not changed.
+	Values map[string]any
+	// Capabilities become .Capabilities.
+	Capabilities Capabilities
+	// Client is called when a template looks up an object for the first time. It must not be nil.
+	Client func() (client.Client, error)
+}
+
+// Capabilities are what charts may know about the API server.
+type Capabilities struct {
+	// Version is the version of the API server, in the form v1.2.3.
+	Version string
+	// Major and Minor are parts of the version. Some vendors append a "+".
+	Major string
+	Minor string
+	// APIVersions are the API versions and types that exist, in the form apps/v1 and apps/v1/Deployment.
+	APIVersions []string
+}
+
+// Object is a rendered object.
+type Object struct {
+	*unstructured.Unstructured
+	// Source says where the object was found, for messages.
+	Source string
+	// Definition tells that the object was found in a crds folder.
+	Definition bool
+}
+
+// Render returns the objects of the chart for a release: first the ones of the crds folders, then all others,
+// by the name of their template file and the position therein. The objects of the main chart's crds folder
+// come before the ones of its dependencies; if an object is there more than once, the first counts.
+//
+// The context is used for looking up objects; rendering itself cannot be interrupted.
+func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	objects, err := c.render(ctx, release)
+	if err != nil {
+		return nil, fmt.Errorf("rendering chart %s: %w", c.name, err)
+	}
+	return objects, nil
+}
+
+func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
+	parsed, err := c.parse()
+	if err != nil {
+		return nil, err
+	}
+	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.Version) {
+		return nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
+	}
+	values, err := renderValues(parsed, release)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.RenderWithClientProvider(parsed, values, newLookupProvider(ctx, release.Client))
+	if err != nil {
+		return nil, err
+	}
+
+	objects, err := definitions(parsed)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasSuffix(name, notesSuffix) {
+			continue
+		}
+		found, err := parseDocuments(name, files[name])
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+// renderValues also removes the dependencies that are disabled from the chart.
+func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error) {
+	values, err := normalize(release.Values)
+	if err != nil {
+		return nil, err
+	}
+	if err := chartutil.ProcessDependenciesWithMerge(parsed, values); err != nil {
+		return nil, fmt.Errorf("processing dependencies: %w", err)
+	}
+	options := chartutil.ReleaseOptions{
+		Name:      release.Name,
+		Namespace: release.Namespace,
+		Revision:  int(min(release.Revision, math.MaxInt)),
+		IsInstall: !release.Upgrade,
+		IsUpgrade: release.Upgrade,
+	}
+	capabilities := &chartutil.Capabilities{
+		KubeVersion: chartutil.KubeVersion{
+			Version: release.Capabilities.Version,
+			Major:   release.Capabilities.Major,
+			Minor:   release.Capabilities.Minor,
+		},
+		APIVersions: release.Capabilities.APIVersions,
+		HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
+	}
+	return chartutil.ToRenderValues(parsed, values, options, capabilities)
+}
+
+// definitions returns the objects of the crds folders of the chart and its remaining dependencies. The same
+// definition is found several times if a dependency is used under several names.
+func definitions(parsed *chart.Chart) ([]Object, error) {
+	type key struct{ group, kind, namespace, name string }
+	seen := map[key]bool{}
+	var objects []Object
+	for _, file := range parsed.CRDObjects() {
+		found, err := parseDocuments(file.Filename, string(file.File.Data))
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range found {
+			gvk := object.GroupVersionKind()
+			id := key{group: gvk.Group, kind: gvk.Kind, namespace: object.GetNamespace(), name: object.GetName()}
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			object.Definition = true
+			objects = append(objects, object)
+		}
+	}
+	return objects, nil
+}

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// normalize returns a copy of the given values that consists of maps with string keys, slices and scalars
+// only. The SDK silently ignores, or fails at, other types, such as a []string or a struct, which a hand-written
+// ToUnstructured may well return.
+func normalize(values map[string]any) (map[string]any, error) {
+	out := make(map[string]any, len(values))
+	for key, value := range values {
+		normalized, err := normalizeValue(value, key)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = normalized
+	}
+	return out, nil
+}
+
+func normalizeValue(value any, path string) (any, error) {
+	switch value := value.(type) {
+	case nil, bool, string, json.Number,
+		int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64:
+		return value, nil
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, item := range value {
+			normalized, err := normalizeValue(item, path+"."+key)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = normalized
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(value))
+		for i, item := range value {
+			normalized, err := normalizeValue(item, path+"["+strconv.Itoa(i)+"]")
+			if err != nil {
+				return nil, err
+			}
+			out[i] = normalized
+		}
+		return out, nil
+	default:
+		return viaJSON(value, path)
+	}
+}
+
+func viaJSON(value any, path string) (any, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("value %s has type %T, which has no JSON form: %w", path, value, err)
+	}
+	var out any
+	if err := utiljson.Unmarshal(raw, &out); err != nil {
+		return nil, fmt.Errorf("value %s has type %T, which has no JSON form: %w", path, value, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package helm makes Helm charts usable as generators.
+//
+// A chart renders as it does with Helm itself, since Helm's own SDK does it: subcharts with conditions, tags,
+// aliases and imported values, library charts, .helmignore, values schemas and all template functions work
+// as usual. The parameters of the component are the values of the release.
+//
+// # Release
+//
+// .Release.Name and .Release.Namespace are what the generator is called with, .Release.Revision is the revision
+// of the component. .Release.IsUpgrade is true if an earlier revision of the component was completely installed
+// (manifests.InstalledFromContext), so changing a component whose installation has failed is still an
+// installation. .Capabilities and lookup refer to the target cluster. Objects of the crds folders are managed
+// like all others; a chart should not contain the same definition in its templates.
+//
+// # Annotations
+//
+// Objects may carry annotations of the reconciler (<reconciler name>/apply-order and so on), except owner-id and
+// digest, which the reconciler writes itself. helm.sh/resource-policy: keep becomes delete-policy orphan; other
+// values of it are refused.
+//
+// # Hooks
+//
+// There is no second way to apply objects: hooks become objects in waves of their own, before wave 0 for
+// pre hooks and after it for post hooks. Let w be the helm.sh/hook-weight, an integer between -100 and 100 that
+// defaults to 0:
+//
+//	helm.sh/hook                       apply-order   purge-order, with hook-succeeded
+//	pre-install, pre-upgrade           w-101         -1
+//	post-install, post-upgrade         w+101         201
+//	both for the same event            w-101         201
+//
+// The delete policy before-hook-creation, which is the default, becomes update-policy recreate; hook-succeeded
+// makes the object go when it is ready, at the stated order; hook-failed is refused, since a failed object is
+// what the component's status refers to.
+//
+// An install hook has reconcile-policy once, and stays where it is during upgrades. An upgrade hook is left
+// out during the installation, and has reconcile-policy on-object-or-component-change. A hook for both counts as
+// install hook during the installation and as upgrade hook afterwards; if the installation takes more than
+// one revision, it runs for each of them.
+//
+// Objects with only the hooks pre-rollback, post-rollback, test and test-success are left out. So are those with
+// the hook crd-install, which was meant for Helm 2: Helm 3 leaves out whatever has a hook that it does not know,
+// and charts for both contain the same definitions in folder crds. Other unknown hooks are refused, and so are
+// pre-delete and post-delete, which have no equivalent. Hook annotations in crds folders mean nothing.
+//
+// If an object carries an annotation of the reconciler that one of these rules would set to another value, it
+// is refused.
+package helm

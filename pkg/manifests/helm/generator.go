@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// HelmGenerator generates the objects of a Helm chart. It is safe for concurrent use.
+type HelmGenerator struct {
+	chart *helm.Chart
+}
+
+var (
+	_ manifests.Generator = &HelmGenerator{}
+	_ manifests.Pure      = &HelmGenerator{}
+)
+
+// fingerprintVersion changes whenever the same chart would yield other objects than before, because of changes
+// in this package or in the Helm SDK.
+const fingerprintVersion = "helm/1"
+
+// NewHelmGenerator returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz).
+// The chart is read here, and never again. If fsys is nil, the path is one of the operating system; otherwise a
+// leading slash of the path is ignored. The client is ignored as well; the generator finds the client for the
+// target cluster in its context.
+func NewHelmGenerator(fsys fs.FS, chartPath string, _ client.Client) (*HelmGenerator, error) {
+	chart, err := helm.Load(fsys, chartPath)
+	if err != nil {
+		return nil, err
+	}
+	return &HelmGenerator{chart: chart}, nil
+}
+
+// NewTransformableHelmGenerator is NewHelmGenerator with the result being ready to accept transformers.
+func NewTransformableHelmGenerator(fsys fs.FS, chartPath string, clnt client.Client) (manifests.TransformableGenerator, error) {
+	generator, err := NewHelmGenerator(fsys, chartPath, clnt)
+	if err != nil {
+		return nil, err
+	}
+	return manifests.NewGenerator(generator), nil
+}
+
+// NewHelmGeneratorWithParameterTransformer is NewTransformableHelmGenerator with a first parameter transformer.
+func NewHelmGeneratorWithParameterTransformer(fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ParameterTransformer) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithParameterTransformer(transformer), nil
+}
+
+// NewHelmGeneratorWithObjectTransformer is NewTransformableHelmGenerator with a first object transformer.
+func NewHelmGeneratorWithObjectTransformer(fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ObjectTransformer) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithObjectTransformer(transformer), nil
+}
+
+// Fingerprint identifies the content of the chart.
+func (g *HelmGenerator) Fingerprint() string {
+	return fingerprintVersion + " " + g.chart.Fingerprint()
+}
+
+// Generate renders the chart with the given parameters as values. It needs a context that holds the reconciler
+// name, the client, the component revision and the installation state. All returned objects are unstructured.
+func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	reconcilerName, err := manifests.ReconcilerNameFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := manifests.ComponentRevisionFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	installed, err := manifests.InstalledFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	discovery, err := manifests.DiscoveryFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	rendered, err := g.chart.Render(ctx, helm.Release{
+		Name:         name,
+		Namespace:    namespace,
+		Revision:     revision,
+		Upgrade:      installed,
+		Values:       valuesOf(parameters),
+		Capabilities: capabilitiesOf(discovery),
+		// Going through the context marks the result as dependent on the cluster.
+		Client: func() (client.Client, error) { return manifests.ClientFromContext(ctx) },
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	mapper := mapper{prefix: reconcilerName + "/", revision: revision, installed: installed}
+	objects := make([]client.Object, 0, len(rendered))
+	for _, object := range rendered {
+		keep, err := mapper.apply(object)
+		if err != nil {
+			return nil, fmt.Errorf("rendering chart %s: %s (%s): %w", g.chart.Name(), types.ObjectKeyToString(object), object.Source, err)
+		}
+		if keep {
+			objects = append(objects, object.Unstructured)
+		}
+	}
+	return objects, nil
+}
+
+func valuesOf(parameters types.Unstructurable) map[string]any {
+	if parameters == nil {
+		return nil
+	}
+	return parameters.ToUnstructured()
+}
+
+// capabilitiesOf lists, as Helm does, the API versions and, per API version, the kinds.
+func capabilitiesOf(discovery *manifests.Discovery) helm.Capabilities {
+	capabilities := helm.Capabilities{
+		Version:     discovery.Version.GitVersion,
+		Major:       discovery.Version.Major,
+		Minor:       discovery.Version.Minor,
+		APIVersions: append([]string(nil), discovery.GroupVersions...),
+	}
+	for _, list := range discovery.Resources {
+		capabilities.APIVersions = append(capabilities.APIVersions, kindsOf(list)...)
+	}
+	return capabilities
+}
+
+func kindsOf(list *metav1.APIResourceList) []string {
+	seen := map[string]bool{}
+	var kinds []string
+	for _, resource := range list.APIResources {
+		if !seen[resource.Kind] {
+			seen[resource.Kind] = true
+			kinds = append(kinds, list.GroupVersion+"/"+resource.Kind)
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const (
+	resourcePolicyAnnotation = "helm.sh/resource-policy"
+	resourcePolicyKeep       = "keep"
+)
+
+// mapper turns Helm's annotations into the ones of the reconciler.
+type mapper struct {
+	// prefix is the reconciler name with a slash.
+	prefix    string
+	revision  int64
+	installed bool
+}
+
+// apply completes the annotations of the object. It returns false if the object is not to be applied.
+func (m mapper) apply(object helm.Object) (bool, error) {
+	annotations := object.GetAnnotations()
+	if err := m.checkReserved(annotations, object.GetLabels()); err != nil {
+		return false, err
+	}
+
+	mapped := map[string]string{}
+	if value, ok := annotations[resourcePolicyAnnotation]; ok {
+		if value != resourcePolicyKeep {
+			return false, fmt.Errorf("annotation %s has value %q; allowed is %q", resourcePolicyAnnotation, value, resourcePolicyKeep)
+		}
+		mapped[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
+	}
+	if !object.Definition {
+		hook, err := parseHook(annotations)
+		if err != nil {
+			return false, err
+		}
+		if hook != nil {
+			keep, err := m.mapHook(*hook, mapped)
+			if err != nil || !keep {
+				return false, err
+			}
+		}
+	}
+	return true, m.merge(object, annotations, mapped)
+}
+
+// checkReserved refuses what the reconciler writes itself.
+func (m mapper) checkReserved(annotations map[string]string, labels map[string]string) error {
+	for _, suffix := range []string{types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixDigest} {
+		if _, ok := annotations[m.prefix+suffix]; ok {
+			return fmt.Errorf("annotation %s%s is reserved for the reconciler", m.prefix, suffix)
+		}
+	}
+	if _, ok := labels[m.prefix+types.LabelKeySuffixOwnerId]; ok {
+		return fmt.Errorf("label %s%s is reserved for the reconciler", m.prefix, types.LabelKeySuffixOwnerId)
+	}
+	return nil
+}
+
+// merge adds the mapped annotations, which are given by their suffixes, to the ones of the object.
+func (m mapper) merge(object helm.Object, annotations map[string]string, mapped map[string]string) error {
+	if len(mapped) == 0 {
+		return nil
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for _, suffix := range slices.Sorted(maps.Keys(mapped)) {
+		key, value := m.prefix+suffix, mapped[suffix]
+		present, ok := annotations[key]
+		if ok && !sameValue(present, value) {
+			return fmt.Errorf("annotation %s has value %q, but Helm's annotations of the object demand %q", key, present, value)
+		}
+		if !ok {
+			annotations[key] = value
+		}
+	}
+	object.SetAnnotations(annotations)
+	return nil
+}
+
+// sameValue knows that orders are numbers, and that policies may be written in kebab and camel case.
+func sameValue(a, b string) bool {
+	if x, err := strconv.Atoi(a); err == nil {
+		y, err := strconv.Atoi(b)
+		return err == nil && x == y
+	}
+	return normalizePolicy(a) == normalizePolicy(b)
+}
+
+func normalizePolicy(value string) string {
+	return strings.ToLower(strings.ReplaceAll(value, "-", ""))
+}
