@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testenv
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Objects parses YAML documents into objects. Empty documents are left out; anything else that is no object ends the test.
+// Indentation with tabs, as it comes from Go source, is not YAML.
+func Objects(t testing.TB, documents string) []*unstructured.Unstructured {
+	t.Helper()
+	var result []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		switch {
+		case errors.Is(err, io.EOF):
+			return result
+		case err != nil:
+			t.Fatalf("parsing YAML: %v", err)
+		case len(object.Object) == 0:
+			continue
+		case object.GetKind() == "" || object.GetAPIVersion() == "":
+			t.Fatalf("parsing YAML: a document without apiVersion or kind: %v", object.Object)
+		}
+		result = append(result, object)
+	}
+}
+
+// Object parses one YAML document into an object.
+func Object(t testing.TB, document string) *unstructured.Unstructured {
+	t.Helper()
+	objects := Objects(t, document)
+	if len(objects) != 1 {
+		t.Fatalf("parsing YAML: got %d objects, want 1", len(objects))
+	}
+	return objects[0]
+}

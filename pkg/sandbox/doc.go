@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sandbox builds and runs a real Kubernetes from Go modules: etcd, kube-apiserver,
+// kube-controller-manager, kube-scheduler, and kwok in the role of the kubelets. It downloads no prebuilt binary
+// and needs neither containers nor a cluster, only the go command.
+//
+// [Assets] builds the programs, once per user and content, into the user's cache directory. [Start] runs them with
+// a fresh certificate authority on free ports of 127.0.0.1. Everything that a sandbox starts ends with the process
+// that started it, however that process ends: each program runs below a guard that watches an inherited pipe.
+// So there is nothing that a caller has to clean up after a crash.
+//
+// # What it plays
+//
+// Scheduling, Deployments, Jobs, garbage collection, namespace deletion and all the rest are the real
+// controllers. Nodes are not real, so that no image is ever pulled and no container runs:
+//   - a pod that restarts always becomes Running and Ready at once and stays so;
+//   - a pod that does not (such as those of a Job) becomes Running and then succeeds;
+//   - a pod annotated [AnnotationFail] fails; if it restarts always, it is found in a crash loop instead;
+//   - a pod annotated [AnnotationNeverReady] becomes Running, but never Ready, and never ends, so that a Deployment
+//     whose pod template carries the annotation never progresses;
+//   - a Job annotated [AnnotationFail] passes the annotation on to its pods;
+//   - a deleted pod is gone at once.
+//
+// There is no pod network: connections to a Service or a pod IP go nowhere. Only unix systems are supported.
+//
+// # Environment
+//
+// KUBEBUILDER_ASSETS names a folder whose programs are preferred over the built ones, each for itself.
+package sandbox

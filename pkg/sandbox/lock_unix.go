@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// errLocked says that another process, or another lock of this one, holds the file.
+var errLocked = errors.New("locked by another process")
+
+// lockFile creates the file if need be and locks it until it is closed or the process ends. It does not wait: if somebody
+// else has it, the error is errLocked.
+func lockFile(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errLocked
+		}
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	return file, nil
+}

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package sandbox
+
+import "syscall"
+
+// ownGroup takes a guard out of the reach of signals that the terminal sends to this process and its group.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// pollInterval is the pause between two questions whether something is ready.
+const pollInterval = 50 * time.Millisecond
+
+// portAttempts is how often another port is tried if somebody took the chosen one before the API server could.
+const portAttempts = 5
+
+// errPortTaken says that the API server could not listen because of somebody else.
+var errPortTaken = errors.New("the port was taken by another program")
+
+// startControlPlane starts etcd and the API server side by side and waits until the latter is ready.
+func (s *Sandbox) startControlPlane(ctx context.Context) error {
+	etcd, err := s.startProgram(programEtcd, etcdArgs(s.layout))
+	if err != nil {
+		return err
+	}
+	s.watch(etcd)
+	for range portAttempts {
+		err = s.startAPIServer(ctx)
+		if !errors.Is(err, errPortTaken) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Sandbox) startAPIServer(ctx context.Context) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	server := fmt.Sprintf("https://127.0.0.1:%d", port)
+	if err := s.writeKubeconfigs(server); err != nil {
+		return fmt.Errorf("writing kubeconfigs: %w", err)
+	}
+	args, err := apiServerArgs(s.layout, port, s.options.AuditLog)
+	if err != nil {
+		return err
+	}
+	p, err := s.startProgram(programAPIServer, args)
+	if err != nil {
+		return err
+	}
+	client, err := rest.HTTPClientFor(s.config)
+	if err != nil {
+		return err
+	}
+	defer client.CloseIdleConnections()
+	err = s.poll(ctx, "the API server", func(ctx context.Context) (bool, string) {
+		if p.ended() {
+			return true, ""
+		}
+		return answersOK(ctx, client, server+"/readyz")
+	})
+	if p.ended() {
+		if strings.Contains(p.tail(), "address already in use") {
+			return errPortTaken
+		}
+		return p.failure()
+	}
+	if err != nil {
+		return fmt.Errorf("%w; the end of its log:\n%s", err, p.tail())
+	}
+	s.watch(p)
+	return nil
+}
+
+// freePort returns a port that nobody listens on right now.
+func freePort() (int, error) {
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return 0, fmt.Errorf("finding a free port: %w", err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	return port, listener.Close()
+}
+
+func answersOK(ctx context.Context, client *http.Client, url string) (bool, string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false, err.Error()
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false, err.Error()
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK, response.Status
+}
+
+// writeKubeconfigs writes one per program, that of the administrator last.
+func (s *Sandbox) writeKubeconfigs(server string) error {
+	for _, program := range []string{programControllerManager, programScheduler, programKwok} {
+		if err := s.layout.pki.writeKubeconfig(s.layout.kubeconfig(program), server, program); err != nil {
+			return err
+		}
+	}
+	if err := s.layout.pki.writeKubeconfig(s.kubeconfig, server, "admin"); err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.kubeconfig)
+	s.config = config
+	return err
+}
+
+// startControllers starts everything that works on the API server.
+func (s *Sandbox) startControllers() error {
+	scheduler, err := schedulerArgs(s.layout)
+	if err != nil {
+		return err
+	}
+	kwok, err := kwokArgs(s.layout)
+	if err != nil {
+		return err
+	}
+	for _, program := range []struct {
+		name string
+		args []string
+	}{
+		{programControllerManager, controllerManagerArgs(s.layout)},
+		{programKwok, kwok},
+		{programScheduler, scheduler},
+	} {
+		p, err := s.startProgram(program.name, program.args)
+		if err != nil {
+			return err
+		}
+		s.watch(p)
+	}
+	return nil
+}
+
+// poll asks until the answer is yes. It ends early when a program fails, and names what it waited for, and the last reason,
+// when the context is done.
+func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		ok, reason := ready(ctx)
+		if ok {
+			return nil
+		}
+		select {
+		case <-s.failed:
+			return s.failure
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w (%s)", what, ctx.Err(), reason)
+		case <-ticker.C:
+		}
+	}
+}
