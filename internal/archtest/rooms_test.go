@@ -38,7 +38,7 @@ var rooms = []room{
 	{path: "internal/version", layer: vocabulary},
 
 	{path: "pkg/cluster", layer: foundations},
-	{path: "pkg/sandbox", layer: foundations},
+	{path: "pkg/sandbox/...", layer: foundations},
 	{path: "pkg/status", layer: foundations},
 
 	{path: "internal/clients", layer: services},
