@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// GetSpec returns the parameters for the generator.
+func (g *Greeting) GetSpec() types.Unstructurable {
+	return types.UnstructurableMap{"message": g.Spec.Message}
+}
+
+// GetStatus returns the part of the greeting that the reconciler writes.
+func (g *Greeting) GetStatus() *component.Status { return &g.Status }
+
+// generate is all that the operator knows: which objects a greeting consists of.
+func generate(_ context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	return []client.Object{&corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Data:       map[string]string{"greeting": fmt.Sprint(parameters.ToUnstructured()["message"])},
+	}}, nil
+}
+
+func run(ctx context.Context) error {
+	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{})
+	if err != nil {
+		return err
+	}
+	if err := addToScheme(mgr.GetScheme()); err != nil {
+		return err
+	}
+	reconciler := component.NewReconciler[*Greeting]("hello.example.io", manifests.GeneratorFunc(generate), component.ReconcilerOptions{})
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func main() {
+	if err := run(ctrl.SetupSignalHandler()); err != nil {
+		fmt.Fprintln(os.Stderr, "hello-operator:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	parceloperator "github.com/component-operator/runtime/examples/parcel-operator"
+	"github.com/component-operator/runtime/pkg/component"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "parcel-operator:", err)
+		os.Exit(1)
+	}
+}
+
+// run starts the manager and returns after it was told to stop.
+func run() error {
+	var metricsAddress, probeAddress string
+	var leaderElection bool
+	flag.StringVar(&metricsAddress, "metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
+	flag.StringVar(&probeAddress, "health-probe-bind-address", ":8081", "where the health probes are served; 0 for nowhere")
+	flag.BoolVar(&leaderElection, "leader-elect", false, "elect a leader, so that only one of several replicas acts")
+	logging := zap.Options{}
+	logging.BindFlags(flag.CommandLine)
+	flag.Parse()
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        parceloperator.NewScheme(),
+		Metrics:                       metricsserver.Options{BindAddress: metricsAddress},
+		HealthProbeBindAddress:        probeAddress,
+		LeaderElection:                leaderElection,
+		LeaderElectionID:              parceloperator.Name,
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return fmt.Errorf("creating the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := parceloperator.SetupWithManager(mgr, component.ReconcilerOptions{}); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}
