@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Action is an operation on a dependent.
+type Action string
+
+const (
+	// ActionRead is a read of a single dependent.
+	ActionRead Action = "read"
+	// ActionCreate is the creation of a dependent.
+	ActionCreate Action = "create"
+	// ActionUpdate is any write to an existing dependent.
+	ActionUpdate Action = "update"
+	// ActionDelete is the deletion of a dependent.
+	ActionDelete Action = "delete"
+)
+
+// Component identifies the series of one component.
+type Component struct {
+	// Group and Kind are those of the component's type.
+	Group, Kind string
+	// Namespace is empty for cluster-scoped components.
+	Namespace, Name string
+}
+
+// Controller records what one controller does. It is safe for concurrent use.
+type Controller struct {
+	metrics *Metrics
+	name    string
+
+	mu     sync.Mutex
+	states map[Component]string
+}
+
+// ForController binds the collectors to a controller.
+func (m *Metrics) ForController(name string) *Controller {
+	return &Controller{metrics: m, name: name, states: map[Component]string{}}
+}
+
+// Reconciled counts a reconciliation. A failed one counts here and in addition under the HTTP status code of its
+// error, or under "other".
+func (c *Controller) Reconciled(err error) {
+	c.metrics.reconciles.WithLabelValues(c.name).Inc()
+	if err != nil {
+		c.metrics.reconcileErrors.WithLabelValues(c.name, errorType(err)).Inc()
+	}
+}
+
+func errorType(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code != 0 {
+		return strconv.Itoa(int(status.Status().Code))
+	}
+	return "other"
+}
+
+// Operated counts an operation on a dependent, whether it succeeded or not.
+func (c *Controller) Operated(action Action) {
+	c.metrics.operations.WithLabelValues(c.name, string(action)).Inc()
+}
+
+// Requests returns a transport that counts the requests which pass through it.
+func (c *Controller) Requests(next http.RoundTripper) http.RoundTripper {
+	return &countingTransport{next: next, requests: c.metrics.requests.MustCurryWith(prometheus.Labels{"controller": c.name})}
+}
+
+// ClientCreated counts a new client.
+func (c *Controller) ClientCreated() {
+	c.metrics.createdClients.WithLabelValues(c.name).Inc()
+}
+
+// ClientsActive records how many clients are kept.
+func (c *Controller) ClientsActive(count int) {
+	c.metrics.activeClients.WithLabelValues(c.name).Set(float64(count))
+}
+
+// Drifted counts a change that others made to a dependent which has the given drift policy.
+func (c *Controller) Drifted(policy string) {
+	c.metrics.drift.WithLabelValues(c.name, policy).Inc()
+}
+
+// Fought counts a correction that was put off because others keep changing the same dependent.
+func (c *Controller) Fought() {
+	c.metrics.fights.WithLabelValues(c.name).Inc()
+}
+
+// SetComponent records the state of a component and how many dependents it has.
+func (c *Controller) SetComponent(component Component, state string, dependents int, unready int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	labels := c.labels(component)
+	c.metrics.dependents.WithLabelValues(labels...).Set(float64(dependents))
+	c.metrics.unreadyDependents.WithLabelValues(labels...).Set(float64(unready))
+	if previous, known := c.states[component]; known && previous != state {
+		c.metrics.state.DeleteLabelValues(append(labels, previous)...)
+	}
+	c.metrics.state.WithLabelValues(append(labels, state)...).Set(1)
+	c.states[component] = state
+}
+
+// RemoveComponent removes all series of a component. It does nothing if there are none.
+func (c *Controller) RemoveComponent(component Component) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	labels := c.labels(component)
+	c.metrics.dependents.DeleteLabelValues(labels...)
+	c.metrics.unreadyDependents.DeleteLabelValues(labels...)
+	c.metrics.state.DeleteLabelValues(append(labels, c.states[component])...)
+	delete(c.states, component)
+}
+
+func (c *Controller) labels(component Component) []string {
+	return []string{c.name, component.Group, component.Kind, component.Namespace, component.Name}
+}
+
+// countingTransport counts requests by their method. Unlike a counter in the client it also sees discovery,
+// events and watches.
+type countingTransport struct {
+	next     http.RoundTripper
+	requests *prometheus.CounterVec
+}
+
+// RoundTrip counts the request and passes it on.
+func (t *countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	t.requests.WithLabelValues(request.Method).Inc()
+	return t.next.RoundTrip(request)
+}
+
+// WrappedRoundTripper lets client-go find the transport below, to close its connections.
+func (t *countingTransport) WrappedRoundTripper() http.RoundTripper {
+	return t.next
+}

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+const prefix = "component_operator_runtime_"
+
+var (
+	controllerLabels = []string{"controller"}
+	componentLabels  = []string{"controller", "group", "kind", "namespace", "name"}
+)
+
+// Metrics are the collectors of one registry. They are safe for concurrent use.
+type Metrics struct {
+	reconciles        *prometheus.CounterVec
+	reconcileErrors   *prometheus.CounterVec
+	requests          *prometheus.CounterVec
+	operations        *prometheus.CounterVec
+	createdClients    *prometheus.CounterVec
+	activeClients     *prometheus.GaugeVec
+	drift             *prometheus.CounterVec
+	fights            *prometheus.CounterVec
+	state             *prometheus.GaugeVec
+	dependents        *prometheus.GaugeVec
+	unreadyDependents *prometheus.GaugeVec
+}
+
+// New returns the collectors of a registry and registers them if nobody has done so before. If registerer is nil,
+// the registry is the one that controller-runtime serves. It fails if the registry holds other collectors of the
+// same names.
+func New(registerer prometheus.Registerer) (*Metrics, error) {
+	if registerer == nil {
+		registerer = ctrlmetrics.Registry
+	}
+	r := &registration{registerer: registerer}
+	m := &Metrics{
+		reconciles:        r.counter("reconcile_total", "Reconciliations of components", controllerLabels),
+		reconcileErrors:   r.counter("reconcile_errors_total", "Failed reconciliations of components, by HTTP status code or other", []string{"controller", "type"}),
+		requests:          r.counter("requests_total", "Requests sent to API servers, by HTTP method", []string{"controller", "method"}),
+		operations:        r.counter("operations_total", "Operations on dependents: read, create, update, delete", []string{"controller", "action"}),
+		createdClients:    r.counter("created_clients_total", "Clients made for impersonated users and remote clusters", controllerLabels),
+		activeClients:     r.gauge("active_clients_total", "Clients that are kept for impersonated users and remote clusters", controllerLabels),
+		drift:             r.counter("drift_total", "Changes that others made to dependents, by drift policy", []string{"controller", "policy"}),
+		fights:            r.counter("fights_total", "Corrections that were put off because others keep changing the same dependent", controllerLabels),
+		state:             r.gauge("component_state", "State of a component; 1 for the current one, no series for others", append(componentLabels[:len(componentLabels):len(componentLabels)], "state")),
+		dependents:        r.gauge("dependents_total", "Dependents of a component", componentLabels),
+		unreadyDependents: r.gauge("unready_dependents_total", "Dependents of a component that are not ready", componentLabels),
+	}
+	if len(r.errs) > 0 {
+		return nil, fmt.Errorf("registering metrics: %w", errors.Join(r.errs...))
+	}
+	return m, nil
+}
+
+// registration registers collectors one by one and keeps what went wrong.
+type registration struct {
+	registerer prometheus.Registerer
+	errs       []error
+}
+
+func (r *registration) counter(name string, help string, labels []string) *prometheus.CounterVec {
+	return register(r, prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels))
+}
+
+func (r *registration) gauge(name string, help string, labels []string) *prometheus.GaugeVec {
+	return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels))
+}
+
+// register returns the collector, or the one of the same description that is registered already.
+func register[T prometheus.Collector](r *registration, collector T) T {
+	err := r.registerer.Register(collector)
+	var registered prometheus.AlreadyRegisteredError
+	if errors.As(err, &registered) {
+		if existing, ok := registered.ExistingCollector.(T); ok {
+			return existing
+		}
+	}
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+	return collector
+}

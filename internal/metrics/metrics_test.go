@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/component-operator/runtime/internal/metrics"
+)
+
+func newController(t *testing.T, registry *prometheus.Registry, name string) *metrics.Controller {
+	t.Helper()
+	m, err := metrics.New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.ForController(name)
+}
+
+// check compares all series of this project in the registry.
+func check(t *testing.T, registry prometheus.Gatherer, want string) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, family := range families {
+		if !strings.HasPrefix(family.GetName(), "component_operator_runtime_") {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			var labels []string
+			for _, label := range metric.GetLabel() {
+				labels = append(labels, label.GetName()+"="+label.GetValue())
+			}
+			value := metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+			lines = append(lines, fmt.Sprintf("%s{%s} %v", family.GetName(), strings.Join(labels, ","), value))
+		}
+	}
+	if got := strings.Join(lines, "\n"); got != strings.TrimSpace(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, strings.TrimSpace(want))
+	}
+}
+
+func TestNamesAndLabels(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	c := newController(t, registry, "webs")
+
+	c.Reconciled(nil)
+	c.Reconciled(errors.New("boom"))
+	c.Reconciled(fmt.Errorf("applying: %w", apierrors.NewConflict(schema.GroupResource{Resource: "webs"}, "x", nil)))
+	c.Operated(metrics.ActionCreate)
+	c.ClientCreated()
+	c.ClientsActive(2)
+	c.Drifted("correct")
+	c.Fought()
+	c.SetComponent(metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "x"}, "Ready", 3, 1)
+
+	check(t, registry, `
+component_operator_runtime_active_clients_total{controller=webs} 2
+component_operator_runtime_component_state{controller=webs,group=example.io,kind=Web,name=x,namespace=ns,state=Ready} 1
+component_operator_runtime_created_clients_total{controller=webs} 1
+component_operator_runtime_dependents_total{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 3
+component_operator_runtime_drift_total{controller=webs,policy=correct} 1
+component_operator_runtime_fights_total{controller=webs} 1
+component_operator_runtime_operations_total{action=create,controller=webs} 1
+component_operator_runtime_reconcile_errors_total{controller=webs,type=409} 1
+component_operator_runtime_reconcile_errors_total{controller=webs,type=other} 1
+component_operator_runtime_reconcile_total{controller=webs} 3
+component_operator_runtime_unready_dependents_total{controller=webs,group=example.io,kind=Web,name=x,namespace=ns} 1
+`)
+}
+
+func TestComponentSeriesComeAndGo(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	c := newController(t, registry, "webs")
+	first := metrics.Component{Group: "example.io", Kind: "Web", Namespace: "ns", Name: "first"}
+	second := metrics.Component{Kind: "Web", Name: "second"}
+
+	c.SetComponent(first, "Processing", 2, 2)
+	c.SetComponent(first, "Ready", 2, 0)
+	c.SetComponent(second, "Error", 1, 1)
+	c.RemoveComponent(first)
+	c.RemoveComponent(first)
+	check(t, registry, `
+component_operator_runtime_component_state{controller=webs,group=,kind=Web,name=second,namespace=,state=Error} 1
+component_operator_runtime_dependents_total{controller=webs,group=,kind=Web,name=second,namespace=} 1
+component_operator_runtime_unready_dependents_total{controller=webs,group=,kind=Web,name=second,namespace=} 1
+`)
+	c.RemoveComponent(second)
+	check(t, registry, "")
+}
+
+func TestControllersShareARegistry(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	newController(t, registry, "one").Reconciled(nil)
+	newController(t, registry, "two").Reconciled(nil)
+	check(t, registry, `
+component_operator_runtime_reconcile_total{controller=one} 1
+component_operator_runtime_reconcile_total{controller=two} 1
+`)
+}
+
+func TestDefaultRegistry(t *testing.T) {
+	t.Parallel()
+	m, err := metrics.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.ForController("default").Reconciled(nil)
+	check(t, ctrlmetrics.Registry, "component_operator_runtime_reconcile_total{controller=default} 1")
+}
+
+func TestForeignCollectorOfTheSameName(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "component_operator_runtime_fights_total", Help: "other"}))
+	if _, err := metrics.New(registry); err == nil || !strings.Contains(err.Error(), "fights_total") {
+		t.Errorf("got error %v", err)
+	}
+}
+
+func TestRequestsAreCounted(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	registry := prometheus.NewPedanticRegistry()
+	client := &http.Client{Transport: newController(t, registry, "webs").Requests(http.DefaultTransport)}
+	for range 2 {
+		response, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+	}
+	check(t, registry, "component_operator_runtime_requests_total{controller=webs,method=GET} 2")
+}
