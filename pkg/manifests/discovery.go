@@ -86,12 +86,15 @@ func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*Dis
 			result.GroupVersions = append(result.GroupVersions, version.GroupVersion)
 		}
 	}
-	slices.Sort(result.GroupVersions)
-	result.GroupVersions = slices.Compact(result.GroupVersions)
 	for groupVersion := range broken {
 		result.Failed = append(result.Failed, groupVersion.String())
 	}
 	slices.Sort(result.Failed)
+	// Aggregated discovery hides broken API versions. They must not vanish, or else charts that check for them
+	// would stop rendering their objects as long as the API is broken, and these would be deleted.
+	result.GroupVersions = append(result.GroupVersions, result.Failed...)
+	slices.Sort(result.GroupVersions)
+	result.GroupVersions = slices.Compact(result.GroupVersions)
 	// The error texts of broken groups are left out, because they change from one attempt to the next.
 	if result.Digest, err = digest.Of(result); err != nil {
 		return nil, err

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+func TestContextValues(t *testing.T) {
+	t.Parallel()
+	local, target := cluster.NewClient(nil, nil, nil, nil, nil), cluster.NewClient(nil, nil, nil, nil, nil)
+	full := t.Context()
+	full = manifests.WithReconcilerName(full, "demo.example.io")
+	full = manifests.WithLocalClient(full, local)
+	full = manifests.WithClient(full, target)
+	full = manifests.WithComponentName(full, "name")
+	full = manifests.WithComponentNamespace(full, "namespace")
+	full = manifests.WithComponentDigest(full, "digest")
+	full = manifests.WithComponentRevision(full, 7)
+	full = manifests.WithInstalled(full, true)
+
+	tests := []struct {
+		get  func(context.Context) (any, error)
+		want any
+		err  string
+	}{
+		{func(ctx context.Context) (any, error) { return manifests.ReconcilerNameFromContext(ctx) }, "demo.example.io", "reconciler name not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.LocalClientFromContext(ctx) }, local, "local client not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.ClientFromContext(ctx) }, target, "client not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.ComponentNameFromContext(ctx) }, "name", "component name not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.ComponentNamespaceFromContext(ctx) }, "namespace", "component namespace not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.ComponentDigestFromContext(ctx) }, "digest", "component digest not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.ComponentRevisionFromContext(ctx) }, int64(7), "component revision not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.InstalledFromContext(ctx) }, true, "installation state not found in context"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.err, func(t *testing.T) {
+			t.Parallel()
+			if got, err := tt.get(full); err != nil || got != tt.want {
+				t.Errorf("got %v, %v; want %v", got, err, tt.want)
+			}
+			if _, err := tt.get(t.Context()); err == nil || err.Error() != tt.err {
+				t.Errorf("got error %v, want %s", err, tt.err)
+			}
+		})
+	}
+}
+
+func TestClusterReads(t *testing.T) {
+	t.Parallel()
+	clnt := cluster.NewClient(nil, nil, nil, nil, nil)
+	tests := []struct {
+		reason string
+		act    func(context.Context)
+		want   bool
+	}{
+		{"nothing done", func(context.Context) {}, false},
+		{"taking the target client", func(ctx context.Context) { _, _ = manifests.ClientFromContext(ctx) }, true},
+		{"taking the local client", func(ctx context.Context) { _, _ = manifests.LocalClientFromContext(ctx) }, true},
+		{"marking it by hand", manifests.MarkClusterRead, true},
+		{"reading other values", func(ctx context.Context) { _, _ = manifests.ReconcilerNameFromContext(ctx) }, false},
+		{"discovery is no reading", func(ctx context.Context) { _, _ = manifests.DiscoveryFromContext(ctx) }, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			ctx := manifests.WithLocalClient(manifests.WithClient(t.Context(), clnt), clnt)
+			tt.act(ctx)
+			outerCtx, outer := manifests.TrackClusterReads(ctx)
+			innerCtx, inner := manifests.TrackClusterReads(outerCtx)
+			_, sibling := manifests.TrackClusterReads(outerCtx)
+			if outer.Any() || inner.Any() {
+				t.Error("something was recorded before tracking began")
+			}
+			tt.act(innerCtx)
+			if inner.Any() != tt.want || outer.Any() != tt.want {
+				t.Errorf("got %t and, outside, %t; want %t", inner.Any(), outer.Any(), tt.want)
+			}
+			if sibling.Any() {
+				t.Error("something was recorded at the wrong place")
+			}
+		})
+	}
+
+	t.Run("a client that is not there cannot be read", func(t *testing.T) {
+		t.Parallel()
+		ctx, reads := manifests.TrackClusterReads(t.Context())
+		if _, err := manifests.ClientFromContext(ctx); err == nil || reads.Any() {
+			t.Errorf("got error %v, marked: %t", err, reads.Any())
+		}
+	})
+}

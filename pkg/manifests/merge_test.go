@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+type m = map[string]any
+
+func TestMergeMaps(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reason string
+		x, y   m
+		want   m
+	}{
+		{"nothing on nothing is an empty map, not nil", nil, nil, m{}},
+		{"values of both sides are kept", m{"a": 1}, m{"b": 2}, m{"a": 1, "b": 2}},
+		{"y wins", m{"a": 1}, m{"a": 2}, m{"a": 2}},
+		{"maps are merged at any depth", m{"a": m{"b": m{"c": 1, "d": 1}}}, m{"a": m{"b": m{"d": 2, "e": 2}}}, m{"a": m{"b": m{"c": 1, "d": 2, "e": 2}}}},
+		{"slices are replaced", m{"a": []any{1, 2}}, m{"a": []any{3}}, m{"a": []any{3}}},
+		{"a scalar replaces a map", m{"a": m{"b": 1}}, m{"a": "x"}, m{"a": "x"}},
+		{"false replaces a map", m{"a": m{"b": 1}}, m{"a": false}, m{"a": false}},
+		{"a slice replaces a map", m{"a": m{"b": 1}}, m{"a": []any{}}, m{"a": []any{}}},
+		{"a map replaces a scalar", m{"a": "x"}, m{"a": m{"b": 1}}, m{"a": m{"b": 1}}},
+		{"an empty map changes nothing in a map", m{"a": m{"b": 1}}, m{"a": m{}}, m{"a": m{"b": 1}}},
+		{"nil removes a scalar", m{"a": 1, "b": 1}, m{"a": nil}, m{"b": 1}},
+		{"nil removes a map", m{"a": m{"b": 1}}, m{"a": nil}, m{}},
+		{"nil removes at depth", m{"a": m{"b": 1, "c": 1}}, m{"a": m{"b": nil}}, m{"a": m{"c": 1}}},
+		{"nil for what is not there may still remove a default further down", m{}, m{"a": nil}, m{"a": nil}},
+		{"nil within a map that is not there is kept for the same reason", m{}, m{"a": m{"b": nil}}, m{"a": m{"b": nil}}},
+		{"nil on nil stays", m{"a": nil}, m{"a": nil}, m{"a": nil}},
+		{"a value replaces nil", m{"a": nil}, m{"a": m{"b": 1}}, m{"a": m{"b": 1}}},
+		{"a nil map counts as a map without entries", m{"a": m(nil)}, m{"a": m{"b": 1}}, m{"a": m{"b": 1}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			x, y := types.UnstructurableMap(tt.x).ToUnstructured(), types.UnstructurableMap(tt.y).ToUnstructured()
+			got := manifests.MergeMaps(tt.x, tt.y)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("unexpected result (-want +got):\n%s", diff)
+			}
+			scribble(got)
+			if diff := cmp.Diff(x, tt.x); diff != "" {
+				t.Errorf("x was changed, or is shared with the result (-before +after):\n%s", diff)
+			}
+			if diff := cmp.Diff(y, tt.y); diff != "" {
+				t.Errorf("y was changed, or is shared with the result (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMergeMapIntoChangesOnlyX(t *testing.T) {
+	t.Parallel()
+	nested := m{"b": 1}
+	x, y := m{"a": nested}, m{"a": m{"c": 2}, "d": m{"e": []any{m{}}}}
+	manifests.MergeMapInto(x, y)
+	if diff := cmp.Diff(m{"a": m{"b": 1, "c": 2}, "d": m{"e": []any{m{}}}}, x); diff != "" {
+		t.Errorf("unexpected result (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(m{"b": 1, "c": 2}, nested); diff != "" {
+		t.Errorf("nested maps of x are to be changed in place (-want +got):\n%s", diff)
+	}
+	scribble(x)
+	if diff := cmp.Diff(m{"a": m{"c": 2}, "d": m{"e": []any{m{}}}}, y); diff != "" {
+		t.Errorf("y was changed, or is shared with the result (-before +after):\n%s", diff)
+	}
+}
+
+// scribble changes each map and slice that can be reached.
+func scribble(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, item := range value {
+			scribble(item)
+		}
+		if value != nil {
+			value["scribbled"] = true
+		}
+	case []any:
+		for i, item := range value {
+			scribble(item)
+			value[i] = "scribbled"
+		}
+	}
+}
+
+func FuzzMergeMaps(f *testing.F) {
+	f.Add("a", "b", 0)
+	f.Fuzz(func(t *testing.T, k1, k2 string, shape int) {
+		values := []any{nil, 1, "x", m{k2: 1}, m{k2: nil}, []any{k1}, m{k1: m{k2: "y"}}}
+		pick := func() any {
+			if shape < 0 {
+				shape = -(shape + 1)
+			}
+			value := values[shape%len(values)]
+			shape /= len(values)
+			return value
+		}
+		x, y := m{k1: pick(), k2: pick()}, m{k1: pick(), k2: pick()}
+		before := types.UnstructurableMap(m{"x": x, "y": y}).ToUnstructured()
+		merged := manifests.MergeMaps(x, y)
+		for key, value := range y {
+			if _, isMap := value.(m); !isMap && value != nil && !reflect.DeepEqual(merged[key], value) {
+				t.Errorf("%q: y does not win: %v", key, merged[key])
+			}
+		}
+		scribble(merged)
+		if diff := cmp.Diff(before, m{"x": x, "y": y}); diff != "" {
+			t.Errorf("an input was changed (-before +after):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// echo returns one ConfigMap with its parameters as data.
+type echo struct{ fingerprint string }
+
+func (g echo) Generate(_ context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	data := map[string]string{}
+	for key, value := range parameters.ToUnstructured() {
+		data[key], _ = value.(string)
+	}
+	return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}}, nil
+}
+
+func (g echo) Fingerprint() string { return g.fingerprint }
+
+func (g echo) AddToScheme(scheme *runtime.Scheme) error { return corev1.AddToScheme(scheme) }
+
+type setParameter struct{ key, value string }
+
+func (s setParameter) TransformParameters(_ string, _ string, parameters types.Unstructurable) (types.Unstructurable, error) {
+	if s.key == "" {
+		return nil, errors.New("no key")
+	}
+	return types.UnstructurableMap(manifests.MergeMaps(parameters.ToUnstructured(), map[string]any{s.key: s.value})), nil
+}
+
+type purelySetParameter struct{ setParameter }
+
+func (s purelySetParameter) Fingerprint() string { return s.key + "=" + s.value }
+
+type rename struct{ suffix string }
+
+func (r rename) TransformObjects(_ string, _ string, objects []client.Object) ([]client.Object, error) {
+	if r.suffix == "" {
+		return nil, errors.New("no suffix")
+	}
+	for _, object := range objects {
+		object.SetName(object.GetName() + r.suffix)
+	}
+	return objects, nil
+}
+
+func (r rename) Fingerprint() string { return r.suffix }
+
+func TestTransformersRunInOrder(t *testing.T) {
+	t.Parallel()
+	generator := manifests.NewGenerator(echo{}).
+		WithObjectTransformer(rename{"-1"}).
+		WithParameterTransformer(setParameter{"a", "first"}).
+		WithObjectTransformer(rename{"-2"}).
+		WithParameterTransformer(setParameter{"a", "second"})
+	parameters := types.UnstructurableMap{"a": "original", "b": "kept"}
+	objects, err := generator.Generate(t.Context(), "ns", "name", parameters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []client.Object{&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "name-1-2"},
+		Data:       map[string]string{"a": "second", "b": "kept"},
+	}}
+	if diff := cmp.Diff(want, objects); diff != "" {
+		t.Errorf("unexpected objects (-want +got):\n%s", diff)
+	}
+	if parameters["a"] != "original" {
+		t.Error("the caller's parameters were changed")
+	}
+}
+
+func TestTransformerErrorsNameTheTransformer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reason    string
+		generator manifests.Generator
+		want      string
+	}{
+		{"second parameter transformer", manifests.NewGenerator(echo{}).WithParameterTransformer(setParameter{"a", ""}).WithParameterTransformer(setParameter{}), "transforming parameters (transformer 2, manifests_test.setParameter): no key"},
+		{"first object transformer", manifests.NewGenerator(echo{}).WithObjectTransformer(rename{}), "transforming objects (transformer 1, manifests_test.rename): no suffix"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			_, err := tt.generator.Generate(t.Context(), "", "", types.UnstructurableMap{})
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got error %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	fingerprint := func(generator manifests.Generator) string { return generator.(manifests.Pure).Fingerprint() }
+	base := func() manifests.TransformableGenerator { return manifests.NewGenerator(echo{"v1"}) }
+	function := manifests.GeneratorFunc(func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
+		return nil, nil
+	})
+
+	for reason, generator := range map[string]manifests.Generator{
+		"a foreign generator does not say that it is pure": manifests.NewGenerator(function),
+		"an empty fingerprint means that it is not":        manifests.NewGenerator(echo{}),
+		"a parameter transformer that is not pure":         base().WithParameterTransformer(setParameter{"a", "b"}),
+		"a pure transformer after one that is not":         base().WithParameterTransformer(setParameter{"a", "b"}).WithObjectTransformer(rename{"x"}),
+		"a transformer with an empty fingerprint":          base().WithObjectTransformer(rename{""}),
+		"nesting hides nothing":                            manifests.NewGenerator(base().WithParameterTransformer(setParameter{"a", "b"})),
+	} {
+		if got := fingerprint(generator); got != "" {
+			t.Errorf("%s: got fingerprint %q, want none", reason, got)
+		}
+	}
+
+	seen := map[string]string{}
+	for reason, generator := range map[string]manifests.Generator{
+		"bare":                   base(),
+		"other generator":        manifests.NewGenerator(echo{"v2"}),
+		"nested":                 manifests.NewGenerator(base()),
+		"object transformer":     base().WithObjectTransformer(rename{"x"}),
+		"other transformer":      base().WithObjectTransformer(rename{"y"}),
+		"two transformers":       base().WithObjectTransformer(rename{"x"}).WithObjectTransformer(rename{"y"}),
+		"two in other order":     base().WithObjectTransformer(rename{"y"}).WithObjectTransformer(rename{"x"}),
+		"parameter transformer":  base().WithParameterTransformer(purelySetParameter{setParameter{"a", "b"}}),
+		"generator of its own":   manifests.NewGenerator(&manifests.DummyGenerator{}),
+		"both kinds of transfor": base().WithParameterTransformer(purelySetParameter{setParameter{"a", "b"}}).WithObjectTransformer(rename{"x"}),
+	} {
+		got := fingerprint(generator)
+		if got == "" {
+			t.Errorf("%s: no fingerprint", reason)
+		}
+		if other, ok := seen[got]; ok {
+			t.Errorf("%s and %s have the same fingerprint", reason, other)
+		}
+		seen[got] = reason
+	}
+	if fingerprint(base().WithObjectTransformer(rename{"x"})) != fingerprint(base().WithObjectTransformer(rename{"x"})) {
+		t.Error("the fingerprint is not stable")
+	}
+}
+
+func TestSchemeOfWrappedGenerator(t *testing.T) {
+	t.Parallel()
+	builder := func(generator manifests.Generator) types.SchemeBuilder {
+		return manifests.NewGenerator(manifests.NewGenerator(generator)).(types.SchemeBuilder)
+	}
+	scheme := runtime.NewScheme()
+	if err := builder(&manifests.DummyGenerator{}).AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if scheme.Recognizes(corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
+		t.Error("a generator without types has added some")
+	}
+	if err := builder(echo{}).AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	if !scheme.Recognizes(corev1.SchemeGroupVersion.WithKind("ConfigMap")) {
+		t.Error("the types of the wrapped generator are missing")
+	}
+}
+
+func TestDummyGenerator(t *testing.T) {
+	t.Parallel()
+	generator, err := manifests.NewDummyGenerator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := generator.Generate(t.Context(), "ns", "name", nil)
+	if err != nil || len(objects) != 0 {
+		t.Errorf("got %v, %v; want nothing", objects, err)
+	}
+	if strings.TrimSpace(generator.Fingerprint()) == "" {
+		t.Error("it is not pure")
+	}
+}
