@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package references
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// feed watches one kind in one namespace. Its state is protected by the mutex of the Watcher.
+type feed struct {
+	watcher *Watcher
+	scope   scope
+	cancel  context.CancelFunc
+
+	synced    bool
+	forbidden bool
+	versions  map[string]string
+}
+
+func (w *Watcher) startFeed(s scope) *feed {
+	ctx, cancel := context.WithCancel(w.ctx)
+	f := &feed{watcher: w, scope: s, cancel: cancel, versions: map[string]string{}}
+	go f.run(ctx)
+	return f
+}
+
+func (f *feed) run(ctx context.Context) {
+	attempts := 0
+	for ctx.Err() == nil {
+		err := f.listAndWatch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		attempts++
+		delay := min(250*time.Millisecond<<min(attempts, 10), time.Minute)
+		switch {
+		case err == nil:
+			// The server ends watches now and then. Until the next one stands, versions may be outdated for a moment, as
+			// they may be during a watch.
+			attempts, delay = 0, 100*time.Millisecond
+		case apierrors.IsForbidden(err):
+			delay = f.watcher.options.ForbiddenRetry
+		}
+		f.ended(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay + rand.N(delay/4)):
+		}
+	}
+}
+
+// ended records that a watch has ended, with or without an error.
+func (f *feed) ended(err error) {
+	if err == nil {
+		return
+	}
+	w := f.watcher
+	w.mu.Lock()
+	forbidden := apierrors.IsForbidden(err)
+	news := forbidden && !f.forbidden
+	f.synced, f.forbidden = false, forbidden
+	w.mu.Unlock()
+	if news {
+		w.options.Log.Info("referenced objects cannot be watched; they are read each time", "kind", f.scope.kind, "namespace", f.scope.namespace, "error", err.Error())
+	}
+}
+
+func (f *feed) listAndWatch(ctx context.Context) error {
+	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.kind.resource()}
+	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.namespace)
+	listerWatcher := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return resource.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return resource.Watch(ctx, options)
+		},
+	}
+	name := "references to " + gvr.Resource + " in " + f.scope.namespace
+	reflector := cache.NewReflectorWithOptions(listerWatcher, &metav1.PartialObjectMetadata{}, (*feedStore)(f), cache.ReflectorOptions{Name: name})
+	return reflector.ListAndWatchWithContext(ctx)
+}
+
+// feedStore is a feed as the reflector fills it. Only resource versions are kept.
+type feedStore feed
+
+// Add takes over a new object.
+func (s *feedStore) Add(object any) error { return s.seen(object, false) }
+
+// Update takes over a changed object.
+func (s *feedStore) Update(object any) error { return s.seen(object, false) }
+
+// Delete takes over that an object is gone.
+func (s *feedStore) Delete(object any) error { return s.seen(object, true) }
+
+// Replace takes over the complete state.
+func (s *feedStore) Replace(objects []any, _ string) error {
+	s.watcher.replaced((*feed)(s), versionsOf(objects))
+	return nil
+}
+
+// Resync has nothing to do.
+func (s *feedStore) Resync() error { return nil }
+
+func (s *feedStore) seen(object any, gone bool) error {
+	for name, version := range versionsOf([]any{object}) {
+		if gone {
+			version = ""
+		}
+		s.watcher.seen((*feed)(s), name, version)
+	}
+	return nil
+}

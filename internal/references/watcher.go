@@ -1,0 +1,303 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package references
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/metadata"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Kind is a kind of objects that can be referred to.
+type Kind string
+
+const (
+	// ConfigMap is the kind of ConfigMaps.
+	ConfigMap Kind = "ConfigMap"
+	// Secret is the kind of Secrets.
+	Secret Kind = "Secret"
+)
+
+func (k Kind) resource() string {
+	return strings.ToLower(string(k)) + "s"
+}
+
+// Key identifies an object.
+type Key struct {
+	// Kind of the object.
+	Kind Kind
+	// Namespace and Name of the object.
+	Namespace, Name string
+}
+
+// String formats the key as in "Secret demo/credentials".
+func (k Key) String() string {
+	return string(k.Kind) + " " + k.Namespace + "/" + k.Name
+}
+
+func (k Key) scope() scope { return scope{kind: k.Kind, namespace: k.Namespace} }
+
+// scope is what one watch covers.
+type scope struct {
+	kind      Kind
+	namespace string
+}
+
+// Content is what an object holds. It is shared; nobody may change it.
+type Content struct {
+	// ResourceVersion of the object.
+	ResourceVersion string
+	// Data of the object; of ConfigMaps only data, not binaryData.
+	Data map[string][]byte
+}
+
+// Options configure a Watcher.
+type Options struct {
+	// Reader reads content; it must not be backed by a cache. Required.
+	Reader client.Reader
+	// Metadata watches. Required.
+	Metadata metadata.Interface
+	// Notify is called with an owner when an object that it uses appears, changes or goes. It must not block, and may
+	// be called from several goroutines. Required.
+	Notify func(owner apitypes.NamespacedName)
+	// ForbiddenRetry is the time after which watching is tried again where it was not allowed. Defaults to 10 minutes.
+	ForbiddenRetry time.Duration
+	// Log receives what cannot be watched, once. Defaults to no log.
+	Log logr.Logger
+}
+
+// Watcher serves the references of many owners. It is safe for concurrent use.
+type Watcher struct {
+	options Options
+	ctx     context.Context //nolint:containedctx // the lifetime of the watches, ended by Close
+	cancel  context.CancelFunc
+
+	mu       sync.Mutex
+	used     map[apitypes.NamespacedName][]Key
+	owners   map[Key]map[apitypes.NamespacedName]bool
+	feeds    map[scope]*feed
+	contents map[Key]*Content
+}
+
+// New returns a Watcher that watches nothing yet.
+func New(options Options) (*Watcher, error) {
+	if options.Reader == nil || options.Metadata == nil || options.Notify == nil {
+		return nil, errors.New("watching references needs reader, metadata client and notification")
+	}
+	if options.ForbiddenRetry <= 0 {
+		options.ForbiddenRetry = 10 * time.Minute
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Watcher{
+		options: options, ctx: ctx, cancel: cancel,
+		used:     map[apitypes.NamespacedName][]Key{},
+		owners:   map[Key]map[apitypes.NamespacedName]bool{},
+		feeds:    map[scope]*feed{},
+		contents: map[Key]*Content{},
+	}, nil
+}
+
+// Close ends all watches. Owners are not notified any more.
+func (w *Watcher) Close() {
+	w.cancel()
+}
+
+// Use declares all objects that an owner refers to, before it reads them; those of an earlier call that are not
+// repeated are dropped. It does not wait, and makes no request itself.
+func (w *Watcher) Use(owner apitypes.NamespacedName, keys []Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	dropped := w.used[owner]
+	if len(keys) == 0 {
+		delete(w.used, owner)
+	} else {
+		w.used[owner] = slices.Clone(keys)
+	}
+	for _, key := range keys {
+		if w.owners[key] == nil {
+			w.owners[key] = map[apitypes.NamespacedName]bool{}
+		}
+		w.owners[key][owner] = true
+		if w.feeds[key.scope()] == nil {
+			w.feeds[key.scope()] = w.startFeed(key.scope())
+		}
+	}
+	for _, key := range dropped {
+		if !slices.Contains(keys, key) {
+			w.drop(owner, key)
+		}
+	}
+}
+
+func (w *Watcher) drop(owner apitypes.NamespacedName, key Key) {
+	delete(w.owners[key], owner)
+	if len(w.owners[key]) > 0 {
+		return
+	}
+	delete(w.owners, key)
+	delete(w.contents, key)
+	for other := range w.owners {
+		if other.scope() == key.scope() {
+			return
+		}
+	}
+	if f := w.feeds[key.scope()]; f != nil {
+		f.cancel()
+		delete(w.feeds, key.scope())
+	}
+}
+
+// Read returns the content of an object. If the object does not exist, the error is that of the API server.
+func (w *Watcher) Read(ctx context.Context, key Key) (*Content, error) {
+	if content := w.known(key); content != nil {
+		return content, nil
+	}
+	content, err := w.get(ctx, key)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err != nil:
+		delete(w.contents, key)
+		return nil, err
+	case w.owners[key] != nil:
+		w.contents[key] = content
+	}
+	return content, nil
+}
+
+// known returns content of which it is certain that it is not older than what the watch has seen.
+func (w *Watcher) known(key Key) *Content {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	content, f := w.contents[key], w.feeds[key.scope()]
+	if content == nil || f == nil || !f.synced {
+		return nil
+	}
+	version, ok := f.versions[key.Name]
+	if !ok || isNewer(version, content.ResourceVersion) {
+		return nil
+	}
+	return content
+}
+
+func (w *Watcher) get(ctx context.Context, key Key) (*Content, error) {
+	name := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
+	switch key.Kind {
+	case ConfigMap:
+		configMap := &corev1.ConfigMap{}
+		if err := w.options.Reader.Get(ctx, name, configMap); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", key, err)
+		}
+		data := make(map[string][]byte, len(configMap.Data))
+		for name, value := range configMap.Data {
+			data[name] = []byte(value)
+		}
+		return &Content{ResourceVersion: configMap.ResourceVersion, Data: data}, nil
+	case Secret:
+		secret := &corev1.Secret{}
+		if err := w.options.Reader.Get(ctx, name, secret); err != nil {
+			return nil, fmt.Errorf("reading %s: %w", key, err)
+		}
+		return &Content{ResourceVersion: secret.ResourceVersion, Data: secret.Data}, nil
+	default:
+		return nil, fmt.Errorf("reading %s: unknown kind", key)
+	}
+}
+
+// Unwatched lists what is read each time instead of being watched, with the reason; sorted.
+func (w *Watcher) Unwatched() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var texts []string
+	for s, f := range w.feeds {
+		if f.forbidden {
+			texts = append(texts, string(s.kind)+"s in namespace "+s.namespace)
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// seen takes over what a watch has reported about one object; the version is empty if the object is gone.
+func (w *Watcher) seen(f *feed, name string, version string) {
+	key := Key{Kind: f.scope.kind, Namespace: f.scope.namespace, Name: name}
+	w.mu.Lock()
+	if version == "" {
+		delete(f.versions, name)
+	} else {
+		f.versions[name] = version
+	}
+	owners := w.concerned(key, version)
+	w.mu.Unlock()
+	w.notify(owners)
+}
+
+// replaced takes over a complete list.
+func (w *Watcher) replaced(f *feed, versions map[string]string) {
+	w.mu.Lock()
+	f.versions, f.synced, f.forbidden = versions, true, false
+	concerned := map[apitypes.NamespacedName]bool{}
+	for key := range w.owners {
+		if key.scope() == f.scope {
+			for _, owner := range w.concerned(key, versions[key.Name]) {
+				concerned[owner] = true
+			}
+		}
+	}
+	w.mu.Unlock()
+	w.notify(slices.Collect(maps.Keys(concerned)))
+}
+
+// concerned returns the owners for which the version, empty if the object is gone, is news.
+func (w *Watcher) concerned(key Key, version string) []apitypes.NamespacedName {
+	content := w.contents[key]
+	switch {
+	case version == "" && content == nil:
+		return nil
+	case version != "" && content != nil && !isNewer(version, content.ResourceVersion):
+		return nil
+	}
+	return slices.Collect(maps.Keys(w.owners[key]))
+}
+
+func (w *Watcher) notify(owners []apitypes.NamespacedName) {
+	if w.ctx.Err() != nil {
+		return
+	}
+	for _, owner := range owners {
+		w.options.Notify(owner)
+	}
+}
+
+// isNewer tells whether the version differs from the known one and is not known to be older.
+func isNewer(version string, known string) bool {
+	if version == known {
+		return false
+	}
+	result, err := resourceversion.CompareResourceVersion(version, known)
+	return err != nil || result > 0
+}
+
+func versionsOf(objects []any) map[string]string {
+	versions := make(map[string]string, len(objects))
+	for _, object := range objects {
+		if accessor, ok := object.(metav1.Object); ok {
+			versions[accessor.GetName()] = accessor.GetResourceVersion()
+		}
+	}
+	return versions
+}

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/references"
+)
+
+// Reference may be implemented by any type (or a pointer to it) that occurs in the spec of a component of type T. The
+// reconciler loads it before the spec is used.
+type Reference[T Component] interface {
+	// Load reads what is referenced, at most once in each reconciliation. The client is that of the manager. If what is
+	// referenced is missing, the error should be a types.RetriableError.
+	Load(ctx context.Context, clnt client.Client, component T) error
+	// Digest identifies the content that was loaded. It is called after Load; whenever it changes, the component is
+	// processed anew.
+	Digest() string
+}
+
+// The references below denote objects in the namespace of the component. They are loaded by the reconciler before hooks
+// and generator run, and watched. Their content is empty until then, and nobody may change it.
+//
+// Two tags of the struct field that holds a reference (directly, or in a pointer, slice or map) change how it is
+// loaded: fallbackKeys:"a,b" lists the keys that are tried if the reference does not name one, and
+// notFoundPolicy:"ignoreOnDeletion" leaves the content empty if object or key are missing while the component is deleted.
+
+// +kubebuilder:object:generate=true
+
+// ConfigMapReference is a reference to all data of a ConfigMap.
+type ConfigMapReference struct {
+	// Name of the ConfigMap, in the namespace of the component.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	data map[string]string `json:"-"`
+}
+
+// Data returns the loaded data.
+func (r *ConfigMapReference) Data() map[string]string { return r.data }
+
+// +kubebuilder:object:generate=true
+
+// ConfigMapKeyReference is a reference to one key of a ConfigMap.
+type ConfigMapKeyReference struct {
+	// Name of the ConfigMap, in the namespace of the component.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+	// Key in the ConfigMap; the default depends on where the reference is used.
+	// +optional
+	Key string `json:"key,omitempty"`
+
+	value string `json:"-"`
+}
+
+// Value returns the loaded value.
+func (r *ConfigMapKeyReference) Value() string { return r.value }
+
+// +kubebuilder:object:generate=true
+
+// SecretReference is a reference to all data of a Secret.
+type SecretReference struct {
+	// Name of the Secret, in the namespace of the component.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+
+	data map[string][]byte `json:"-"`
+}
+
+// Data returns the loaded data.
+func (r *SecretReference) Data() map[string][]byte { return r.data }
+
+// +kubebuilder:object:generate=true
+
+// SecretKeyReference is a reference to one key of a Secret.
+type SecretKeyReference struct {
+	// Name of the Secret, in the namespace of the component.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+	// Key in the Secret; the default depends on where the reference is used.
+	// +optional
+	Key string `json:"key,omitempty"`
+
+	value []byte `json:"-"`
+}
+
+// Value returns the loaded value.
+func (r *SecretKeyReference) Value() []byte { return r.value }
+
+// objectReference is one of the four references above.
+type objectReference interface {
+	// target returns kind and name.
+	target() (references.Kind, string)
+	// load takes over the content, and returns what its digest is made of.
+	load(content *references.Content, fallbackKeys []string) (any, error)
+}
+
+var (
+	_ objectReference = &ConfigMapReference{}
+	_ objectReference = &ConfigMapKeyReference{}
+	_ objectReference = &SecretReference{}
+	_ objectReference = &SecretKeyReference{}
+)
+
+func (r *ConfigMapReference) target() (references.Kind, string) {
+	return references.ConfigMap, r.Name
+}
+
+func (r *ConfigMapKeyReference) target() (references.Kind, string) {
+	return references.ConfigMap, r.Name
+}
+
+func (r *SecretReference) target() (references.Kind, string)    { return references.Secret, r.Name }
+func (r *SecretKeyReference) target() (references.Kind, string) { return references.Secret, r.Name }
+
+func (r *ConfigMapReference) load(content *references.Content, _ []string) (any, error) {
+	data := make(map[string]string, len(content.Data))
+	for key, value := range content.Data {
+		data[key] = string(value)
+	}
+	r.data = data
+	return data, nil
+}
+
+func (r *ConfigMapKeyReference) load(content *references.Content, fallbackKeys []string) (any, error) {
+	value, err := pick(content, r.Key, fallbackKeys)
+	if err != nil {
+		return nil, err
+	}
+	r.value = string(value)
+	return r.value, nil
+}
+
+func (r *SecretReference) load(content *references.Content, _ []string) (any, error) {
+	data := make(map[string][]byte, len(content.Data))
+	for key, value := range content.Data {
+		data[key] = slices.Clone(value)
+	}
+	r.data = data
+	return data, nil
+}
+
+func (r *SecretKeyReference) load(content *references.Content, fallbackKeys []string) (any, error) {
+	value, err := pick(content, r.Key, fallbackKeys)
+	if err != nil {
+		return nil, err
+	}
+	r.value = slices.Clone(value)
+	return r.value, nil
+}
+
+// missingKeyError says that an object exists without the key that is asked for.
+type missingKeyError struct {
+	wanted  []string
+	present []string
+}
+
+func (e *missingKeyError) Error() string {
+	switch {
+	case len(e.wanted) == 0:
+		return "no key is given, and there is no default"
+	case len(e.present) == 0:
+		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
+	default:
+		return fmt.Sprintf("has no key %s; present are: %s", strings.Join(e.wanted, " or "), joinBounded(e.present, ", "))
+	}
+}
+
+func pick(content *references.Content, key string, fallbackKeys []string) ([]byte, error) {
+	wanted := fallbackKeys
+	if key != "" {
+		wanted = []string{key}
+	}
+	for _, candidate := range wanted {
+		if value, ok := content.Data[candidate]; ok {
+			return value, nil
+		}
+	}
+	return nil, &missingKeyError{wanted: wanted, present: slices.Sorted(maps.Keys(content.Data))}
+}

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// +kubebuilder:object:generate=true
+
+// Spec has the fields of PlacementSpec, but no effect of its own.
+//
+// Deprecated: use PlacementSpec.
+type Spec struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// PlacementSpec implements PlacementConfiguration.
+type PlacementSpec struct {
+	// Namespace into which is deployed. Defaults to the namespace of the component.
+	Namespace string `json:"namespace,omitempty"`
+	// Name under which is deployed. Defaults to the name of the component.
+	Name string `json:"name,omitempty"`
+}
+
+var _ PlacementConfiguration = &PlacementSpec{}
+
+// GetDeploymentNamespace implements PlacementConfiguration.
+func (s *PlacementSpec) GetDeploymentNamespace() string { return s.Namespace }
+
+// GetDeploymentName implements PlacementConfiguration.
+func (s *PlacementSpec) GetDeploymentName() string { return s.Name }
+
+// +kubebuilder:object:generate=true
+
+// ClientSpec implements ClientConfiguration.
+type ClientSpec struct {
+	// KubeConfig of the cluster into which is deployed. Defaults to the cluster of the component.
+	KubeConfig *KubeConfigSpec `json:"kubeConfig,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// KubeConfigSpec tells where a kubeconfig is found.
+type KubeConfigSpec struct {
+	// SecretRef names the Secret; without a key, value, value.yaml and value.yml are tried.
+	SecretRef SecretKeyReference `json:"secretRef" fallbackKeys:"value,value.yaml,value.yml"`
+}
+
+var _ ClientConfiguration = &ClientSpec{}
+
+// GetKubeConfig implements ClientConfiguration; it returns nil until the reference is loaded.
+func (s *ClientSpec) GetKubeConfig() []byte {
+	if s.KubeConfig == nil {
+		return nil
+	}
+	return s.KubeConfig.SecretRef.Value()
+}
+
+// +kubebuilder:object:generate=true
+
+// ImpersonationSpec implements ImpersonationConfiguration.
+type ImpersonationSpec struct {
+	// ServiceAccountName in the namespace of the component, on behalf of which is deployed.
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+var _ ImpersonationConfiguration = &ImpersonationSpec{}
+
+// GetImpersonationUser implements ImpersonationConfiguration. The namespace is left to be filled in.
+func (s *ImpersonationSpec) GetImpersonationUser() string {
+	if s.ServiceAccountName == "" {
+		return ""
+	}
+	return serviceAccountPrefix + ":" + s.ServiceAccountName
+}
+
+// GetImpersonationGroups implements ImpersonationConfiguration; it returns nil.
+func (s *ImpersonationSpec) GetImpersonationGroups() []string { return nil }
+
+// +kubebuilder:object:generate=true
+
+// SuspensionSpec implements SuspensionConfiguration.
+type SuspensionSpec struct {
+	// Suspend leaves everything as it is until it is unset, or the component is deleted.
+	Suspend bool `json:"suspend,omitempty"`
+}
+
+var _ SuspensionConfiguration = &SuspensionSpec{}
+
+// IsSuspended implements SuspensionConfiguration.
+func (s *SuspensionSpec) IsSuspended() bool { return s.Suspend }
+
+// +kubebuilder:object:generate=true
+
+// RequeueSpec implements RequeueConfiguration.
+type RequeueSpec struct {
+	// RequeueInterval is the time after which a ready component is looked at again. Defaults to 10m.
+	// +kubebuilder:validation:Type:=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
+	RequeueInterval *metav1.Duration `json:"requeueInterval,omitempty"`
+}
+
+var _ RequeueConfiguration = &RequeueSpec{}
+
+// GetRequeueInterval implements RequeueConfiguration.
+func (s *RequeueSpec) GetRequeueInterval() time.Duration { return durationOf(s.RequeueInterval) }
+
+// +kubebuilder:object:generate=true
+
+// RetrySpec implements RetryConfiguration.
+type RetrySpec struct {
+	// RetryInterval is the time after which is tried again what is expected to succeed later. Defaults to
+	// requeueInterval.
+	// +kubebuilder:validation:Type:=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
+	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
+}
+
+var _ RetryConfiguration = &RetrySpec{}
+
+// GetRetryInterval implements RetryConfiguration.
+func (s *RetrySpec) GetRetryInterval() time.Duration { return durationOf(s.RetryInterval) }
+
+// +kubebuilder:object:generate=true
+
+// TimeoutSpec implements TimeoutConfiguration.
+type TimeoutSpec struct {
+	// Timeout is the time within which the component is expected to become ready. Defaults to requeueInterval.
+	// +kubebuilder:validation:Type:=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
+
+var _ TimeoutConfiguration = &TimeoutSpec{}
+
+// GetTimeout implements TimeoutConfiguration.
+func (s *TimeoutSpec) GetTimeout() time.Duration { return durationOf(s.Timeout) }
+
+// +kubebuilder:object:generate=true
+
+// ReapplySpec implements ReapplyConfiguration.
+type ReapplySpec struct {
+	// ReapplyInterval is the time after which a dependent is applied again if it cannot be excluded that it was
+	// changed.
+	// +kubebuilder:validation:Type:=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
+	ReapplyInterval *metav1.Duration `json:"reapplyInterval,omitempty"`
+}
+
+var _ ReapplyConfiguration = &ReapplySpec{}
+
+// GetReapplyInterval implements ReapplyConfiguration.
+func (s *ReapplySpec) GetReapplyInterval() time.Duration { return durationOf(s.ReapplyInterval) }
+
+func durationOf(value *metav1.Duration) time.Duration {
+	if value == nil {
+		return 0
+	}
+	return value.Duration
+}
+
+// +kubebuilder:object:generate=true
+
+// PolicySpec implements PolicyConfiguration.
+type PolicySpec struct {
+	// AdoptionPolicy of dependents that exist already.
+	// +kubebuilder:validation:Enum=Never;IfUnowned;Always
+	AdoptionPolicy reconciler.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
+	// UpdatePolicy of dependents.
+	// +kubebuilder:validation:Enum=Recreate;Replace;SsaMerge;SsaOverride
+	UpdatePolicy reconciler.UpdatePolicy `json:"updatePolicy,omitempty"`
+	// DeletePolicy of dependents that are no longer wanted.
+	// +kubebuilder:validation:Enum=Delete;Orphan
+	DeletePolicy reconciler.DeletePolicy `json:"deletePolicy,omitempty"`
+	// MissingNamespacesPolicy tells whether namespaces are created that dependents need.
+	// +kubebuilder:validation:Enum=DoNotCreate;Create
+	MissingNamespacesPolicy reconciler.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
+}
+
+var _ PolicyConfiguration = &PolicySpec{}
+
+// GetAdoptionPolicy implements PolicyConfiguration.
+func (s *PolicySpec) GetAdoptionPolicy() reconciler.AdoptionPolicy { return s.AdoptionPolicy }
+
+// GetUpdatePolicy implements PolicyConfiguration.
+func (s *PolicySpec) GetUpdatePolicy() reconciler.UpdatePolicy { return s.UpdatePolicy }
+
+// GetDeletePolicy implements PolicyConfiguration.
+func (s *PolicySpec) GetDeletePolicy() reconciler.DeletePolicy { return s.DeletePolicy }
+
+// GetMissingNamespacesPolicy implements PolicyConfiguration.
+func (s *PolicySpec) GetMissingNamespacesPolicy() reconciler.MissingNamespacesPolicy {
+	return s.MissingNamespacesPolicy
+}
+
+// +kubebuilder:object:generate=true
+
+// DriftSpec implements DriftConfiguration.
+type DriftSpec struct {
+	// DriftPolicy tells how changes are reacted upon that others make to dependents.
+	// +kubebuilder:validation:Enum=Correct;Report;Ignore
+	DriftPolicy reconciler.DriftPolicy `json:"driftPolicy,omitempty"`
+}
+
+var _ DriftConfiguration = &DriftSpec{}
+
+// GetDriftPolicy implements DriftConfiguration.
+func (s *DriftSpec) GetDriftPolicy() reconciler.DriftPolicy { return s.DriftPolicy }
+
+// +kubebuilder:object:generate=true
+
+// TypeSpec implements TypeConfiguration.
+type TypeSpec struct {
+	// AdditionalManagedTypes are types whose instances exist only because of the component. Foreign instances of
+	// them block its deletion.
+	AdditionalManagedTypes []reconciler.TypeInfo `json:"additionalManagedTypes,omitempty"`
+}
+
+var _ TypeConfiguration = &TypeSpec{}
+
+// GetAdditionalManagedTypes implements TypeConfiguration.
+func (s *TypeSpec) GetAdditionalManagedTypes() []reconciler.TypeInfo { return s.AdditionalManagedTypes }

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// +kubebuilder:object:generate=true
+
+// Status is what the reconciler records about a component. The status of a component must be, or embed, a Status.
+//
+// So that tools can tell a component that nobody has looked at yet from one that is done, the field status of the
+// component should be declared with the marker
+//
+//	+kubebuilder:default={"observedGeneration":-1}
+//
+// and so that kubectl get shows what matters, the component with the markers
+//
+//	+kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+//	+kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
+//	+kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision`
+//	+kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type Status struct {
+	// ObservedGeneration is the generation that this status is about.
+	// +kubebuilder:default=-1
+	ObservedGeneration int64 `json:"observedGeneration"`
+	// AppliedGeneration is the generation for which all dependents were ready last.
+	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
+	// LastObservedAt is the time of the observation that this status was written for. Observations that found
+	// nothing new are not recorded.
+	LastObservedAt *metav1.Time `json:"lastObservedAt,omitempty"`
+	// LastAppliedAt is the time at which all dependents were ready, as of the last time that this status was written.
+	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
+	// ProcessingDigest identifies the declared state that is being processed: spec, referenced content, and the
+	// generator.
+	ProcessingDigest string `json:"processingDigest,omitempty"`
+	// ProcessingSince is the time since which the component is not ready; unset while it is ready.
+	ProcessingSince *metav1.Time `json:"processingSince,omitempty"`
+	// LastProcessingDigest is the declared state that revision belongs to.
+	LastProcessingDigest string `json:"lastProcessingDigest,omitempty"`
+	// Revision counts the declared states that were processed.
+	Revision int64 `json:"revision,omitempty"`
+	// Conditions are Ready, Reconciling and Stalled.
+	// +listType=atomic
+	Conditions []Condition `json:"conditions,omitempty"`
+	// State summarizes the conditions.
+	// +kubebuilder:validation:Enum=Ready;Pending;Processing;DeletionPending;Deleting;Error
+	State State `json:"state,omitempty"`
+	// Inventory records the dependents.
+	// +listType=atomic
+	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
+}
+
+// State summarizes how far a component is.
+type State string
+
+const (
+	// StateReady means that all dependents are as declared, and ready.
+	StateReady State = "Ready"
+	// StatePending means that something outside is awaited: a reference, a hook, the end of a suspension.
+	StatePending State = "Pending"
+	// StateProcessing means that dependents are being applied, or are awaited.
+	StateProcessing State = "Processing"
+	// StateDeletionPending is StatePending of a component that is being deleted.
+	StateDeletionPending State = "DeletionPending"
+	// StateDeleting means that dependents are being deleted, or that something forbids it.
+	StateDeleting State = "Deleting"
+	// StateError means that something failed, or did not finish within the timeout.
+	StateError State = "Error"
+)
+
+// +kubebuilder:object:generate=true
+
+// Condition is one aspect of the status, in the form that tools know from metav1.Condition.
+type Condition struct {
+	// Type of the condition.
+	Type ConditionType `json:"type"`
+	// Status of the condition.
+	// +kubebuilder:validation:Enum=True;False;Unknown
+	Status ConditionStatus `json:"status"`
+	// LastTransitionTime is when the status of the condition changed last.
+	// +optional
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
+	// Reason in CamelCase.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// Message for people.
+	// +optional
+	Message string `json:"message,omitempty"`
+	// ObservedGeneration is the generation that the condition is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+}
+
+// ConditionType names an aspect of the status.
+type ConditionType string
+
+const (
+	// ConditionTypeReady is True if the state is Ready, False if it is Error, and Unknown otherwise.
+	ConditionTypeReady ConditionType = "Ready"
+	// ConditionTypeReconciling is True while the component is on its way to the declared state, or to its deletion.
+	ConditionTypeReconciling ConditionType = "Reconciling"
+	// ConditionTypeStalled is True if the component will not get there, as far as can be told.
+	ConditionTypeStalled ConditionType = "Stalled"
+)
+
+// ConditionStatus is the value of a condition.
+type ConditionStatus string
+
+const (
+	// ConditionTrue means that the condition holds.
+	ConditionTrue ConditionStatus = "True"
+	// ConditionFalse means that the condition does not hold.
+	ConditionFalse ConditionStatus = "False"
+	// ConditionUnknown means that it is not decided yet whether the condition holds.
+	ConditionUnknown ConditionStatus = "Unknown"
+)
+
+// Reasons of the conditions.
+const (
+	// ReadyConditionReasonNew means that the component was seen, and nothing was written to the cluster yet.
+	ReadyConditionReasonNew = "FirstSeen"
+	// ReadyConditionReasonRetrying means that something is awaited that was reported by a types.RetriableError.
+	ReadyConditionReasonRetrying = "Retrying"
+	// ReadyConditionReasonRestarting means that processing begins anew, because what is declared has changed.
+	ReadyConditionReasonRestarting = "Restarting"
+	// ReadyConditionReasonProcessing means that dependents are applied or awaited.
+	ReadyConditionReasonProcessing = "Processing"
+	// ReadyConditionReasonReady means that all dependents are ready.
+	ReadyConditionReasonReady = "Ready"
+	// ReadyConditionReasonError means that something failed.
+	ReadyConditionReasonError = "Error"
+	// ReadyConditionReasonTimeout means that the component did not become ready in time.
+	ReadyConditionReasonTimeout = "Timeout"
+	// ReadyConditionReasonSuspended means that the component is suspended.
+	ReadyConditionReasonSuspended = "Suspended"
+	// ReadyConditionReasonDeletionRetrying is ReadyConditionReasonRetrying of a component that is being deleted.
+	ReadyConditionReasonDeletionRetrying = "DeletionRetrying"
+	// ReadyConditionReasonDeletionBlocked means that foreign objects, or foreign finalizers, forbid the deletion.
+	ReadyConditionReasonDeletionBlocked = "DeletionBlocked"
+	// ReadyConditionReasonDeletionProcessing means that dependents are deleted, or are awaited to be gone.
+	ReadyConditionReasonDeletionProcessing = "DeletionProcessing"
+)
+
+// IsReady tells whether the component is ready in the generation that was observed.
+func (s *Status) IsReady() bool {
+	return s.State == StateReady
+}
+
+// GetState returns state, reason and message. The last two are those of the Ready condition.
+func (s *Status) GetState() (State, string, string) {
+	if condition := s.condition(ConditionTypeReady); condition != nil {
+		return s.State, condition.Reason, condition.Message
+	}
+	return s.State, "", ""
+}
+
+// SetState sets the state, and all conditions such that they agree with it. Times of transition change only for
+// conditions whose status changes.
+func (s *Status) SetState(state State, reason string, message string) {
+	s.setState(verdict{state: state, reason: reason, message: message}, metav1.Now())
+}
+
+func (s *Status) condition(name ConditionType) *Condition {
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == name {
+			return &s.Conditions[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// occurrence is a reference in a spec.
+type occurrence struct {
+	// path as in JSON, such as spec.users[0].passwordRef.
+	path string
+	// value is a pointer to the reference, or what implements the extension.
+	value any
+	// tag is that of the nearest struct field on the way to the reference.
+	tag reflect.StructTag
+}
+
+func (o occurrence) fallbackKeys() []string {
+	var keys []string
+	for key := range strings.SplitSeq(o.tag.Get("fallbackKeys"), ",") {
+		if key = strings.TrimSpace(key); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (o occurrence) ignoredOnDeletion() bool {
+	return o.tag.Get("notFoundPolicy") == "ignoreOnDeletion"
+}
+
+// walker finds references in specs. What a type may contain is found out once: most of a spec is never visited.
+// It is safe for concurrent use.
+type walker struct {
+	// extension is an interface whose implementations count as references too; may be nil.
+	extension reflect.Type
+	plans     sync.Map // reflect.Type to *plan
+}
+
+var objectReferenceType = reflect.TypeFor[objectReference]()
+
+type planKind int
+
+const (
+	planNothing planKind = iota // cannot contain references
+	planLeaf                    // is a reference
+	planPointer
+	planInterface
+	planStruct
+	planList
+	planMap
+)
+
+// plan tells where to look for references in values of one type.
+type plan struct {
+	kind    planKind
+	byValue bool // a leaf that is used as it is, and not by its address
+	elem    *plan
+	fields  []planField
+	reaches bool // whether there may be a reference at all
+}
+
+type planField struct {
+	index int
+	name  string // empty for inlined structs
+	tag   reflect.StructTag
+	plan  *plan
+}
+
+// walk calls visit for each reference in the value that root, a pointer, points to. Values of maps are visited as
+// copies, which are put back afterwards. Elements of maps are visited in the order of their keys.
+func (w *walker) walk(root any, path string, visit func(occurrence) error) error {
+	value := reflect.ValueOf(root)
+	if !value.IsValid() {
+		return nil
+	}
+	return w.visit(w.planOf(value.Type()), value, occurrence{path: path}, visit)
+}
+
+func (w *walker) visit(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	if !p.reaches {
+		return nil
+	}
+	switch p.kind {
+	case planLeaf:
+		return visitLeaf(p, value, at, visit)
+	case planPointer:
+		if value.IsNil() {
+			return nil
+		}
+		return w.visit(p.elem, value.Elem(), at, visit)
+	case planInterface:
+		// What is in an interface can be changed only behind a pointer.
+		if value.IsNil() || value.Elem().Kind() != reflect.Pointer {
+			return nil
+		}
+		return w.visit(w.planOf(value.Elem().Type()), value.Elem(), at, visit)
+	case planStruct:
+		return w.visitStruct(p, value, at, visit)
+	case planList:
+		for i := range value.Len() {
+			item := occurrence{path: at.path + "[" + strconv.Itoa(i) + "]", tag: at.tag}
+			if err := w.visit(p.elem, value.Index(i), item, visit); err != nil {
+				return err
+			}
+		}
+	case planMap:
+		return w.visitMap(p, value, at, visit)
+	case planNothing:
+	}
+	return nil
+}
+
+func visitLeaf(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	if !p.byValue {
+		if !value.CanAddr() {
+			return fmt.Errorf("reference %s cannot be loaded, because its address is not known", at.path)
+		}
+		value = value.Addr()
+	}
+	if value.Kind() == reflect.Pointer && value.IsNil() {
+		return nil
+	}
+	at.value = value.Interface()
+	return visit(at)
+}
+
+func (w *walker) visitStruct(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	for _, field := range p.fields {
+		inner := occurrence{path: at.path, tag: field.tag}
+		if field.name != "" {
+			inner.path += "." + field.name
+		}
+		if err := w.visit(field.plan, value.Field(field.index), inner, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) visitMap(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	type entry struct {
+		text string
+		key  reflect.Value
+	}
+	entries := make([]entry, 0, value.Len())
+	for _, key := range value.MapKeys() {
+		entries = append(entries, entry{text: fmt.Sprint(key.Interface()), key: key})
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
+	for _, e := range entries {
+		item := reflect.New(value.Type().Elem()).Elem()
+		item.Set(value.MapIndex(e.key))
+		if err := w.visit(p.elem, item, occurrence{path: at.path + "[" + strconv.Quote(e.text) + "]", tag: at.tag}, visit); err != nil {
+			return err
+		}
+		value.SetMapIndex(e.key, item)
+	}
+	return nil
+}
+
+func (w *walker) planOf(t reflect.Type) *plan {
+	if known, ok := w.plans.Load(t); ok {
+		if p, ok := known.(*plan); ok {
+			return p
+		}
+	}
+	compiling := map[reflect.Type]*plan{}
+	p := w.compile(t, compiling)
+	markReaches(compiling)
+	w.plans.Store(t, p)
+	return p
+}
+
+// compile may meet a type within itself; it then refers to the plan that is being made.
+func (w *walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan {
+	if p, ok := compiling[t]; ok {
+		return p
+	}
+	p := &plan{}
+	compiling[t] = p
+	if leaf, byValue := w.isLeaf(t); leaf {
+		p.kind, p.byValue = planLeaf, byValue
+		return p
+	}
+	//nolint:exhaustive // all other kinds are scalars, or hold nothing that JSON could fill
+	switch t.Kind() {
+	case reflect.Pointer:
+		p.kind, p.elem = planPointer, w.compile(t.Elem(), compiling)
+	case reflect.Interface:
+		p.kind = planInterface
+	case reflect.Slice, reflect.Array:
+		p.kind, p.elem = planList, w.compile(t.Elem(), compiling)
+	case reflect.Map:
+		p.kind, p.elem = planMap, w.compile(t.Elem(), compiling)
+	case reflect.Struct:
+		p.kind = planStruct
+		for i := range t.NumField() {
+			field := t.Field(i)
+			if field.IsExported() || (field.Anonymous && field.Type.Kind() == reflect.Struct) {
+				p.fields = append(p.fields, planField{index: i, name: jsonName(field), tag: field.Tag, plan: w.compile(field.Type, compiling)})
+			}
+		}
+	}
+	return p
+}
+
+// isLeaf tells whether values of the type are references, and whether their methods need no pointer.
+func (w *walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
+	for _, wanted := range []reflect.Type{objectReferenceType, w.extension} {
+		switch {
+		case wanted == nil || t.Kind() == reflect.Interface:
+		case t.Implements(wanted):
+			return true, true
+		case t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(wanted):
+			return true, false
+		}
+	}
+	return false, false
+}
+
+func jsonName(field reflect.StructField) string {
+	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+	switch {
+	case name != "" && name != "-":
+		return name
+	case field.Anonymous && (name == "" || strings.Contains(options, "inline")):
+		return ""
+	default:
+		return field.Name
+	}
+}
+
+// markReaches follows the plans until nothing changes any more, because they may be circular.
+func markReaches(plans map[reflect.Type]*plan) {
+	for changed := true; changed; {
+		changed = false
+		for _, p := range plans {
+			if !p.reaches && p.mayReach() {
+				p.reaches, changed = true, true
+			}
+		}
+	}
+}
+
+func (p *plan) mayReach() bool {
+	if p.kind == planLeaf || p.kind == planInterface || (p.elem != nil && p.elem.reaches) {
+		return true
+	}
+	return slices.ContainsFunc(p.fields, func(field planField) bool { return field.plan.reaches })
+}
