@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/discovery"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// connect makes the connection for a key. It sends no request.
+func (f *Factory) connect(key Key) (*Connection, error) {
+	config, err := f.config(key)
+	if err != nil {
+		return nil, err
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the transport: %w", err)
+	}
+	mapper, own, err := f.foundation(key, config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	recorder := own
+	if recorder == nil {
+		recorder = f.local.own
+	}
+	clnt, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: f.options.Scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("setting up the client: %w", err)
+	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("setting up discovery: %w", err)
+	}
+	return &Connection{
+		Client: cluster.NewClient(clnt, discoveryClient, recorder, config, httpClient),
+		own:    own,
+	}, nil
+}
+
+// foundation returns what connections to the local cluster share, with a recorder only for the first one: which
+// types there are does not depend on who asks, and events are written by the operator itself, since those whom it
+// impersonates are rarely allowed to. Each remote connection has its own.
+func (f *Factory) foundation(key Key, config *rest.Config, httpClient *http.Client) (meta.RESTMapper, *recorder, error) {
+	if len(key.KubeConfig) == 0 && f.local != nil {
+		return f.local.RESTMapper(), nil, nil
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	if err != nil {
+		return nil, nil, fmt.Errorf("setting up the mapping of types: %w", err)
+	}
+	core, err := corev1client.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, nil, fmt.Errorf("setting up events: %w", err)
+	}
+	return mapper, newRecorder(f.options.Name, f.options.Scheme, &corev1client.EventSinkImpl{Interface: core.Events("")}), nil
+}
+
+// config returns a configuration of the factory's own for the key.
+func (f *Factory) config(key Key) (*rest.Config, error) {
+	config := rest.CopyConfig(f.options.Config)
+	if len(key.KubeConfig) > 0 {
+		remote, err := parseKubeConfig(key.KubeConfig, f.options.AllowLocalCredentials)
+		if err != nil {
+			return nil, err
+		}
+		config = remote
+	}
+	if config.QPS == 0 && config.RateLimiter == nil {
+		config.QPS = -1
+	}
+	if config.UserAgent == "" {
+		config.UserAgent = f.options.Name
+	}
+	if f.options.WrapTransport != nil {
+		config.Wrap(f.options.WrapTransport)
+	}
+	config.WarningHandler = nil
+	config.WarningHandlerWithContext = collecting{next: f.options.WarningHandler}
+	if err := impersonate(config, key); err != nil {
+		return nil, err
+	}
+	return config, nil
+}
+
+func impersonate(config *rest.Config, key Key) error {
+	if key.User == "" {
+		if len(key.Groups) > 0 {
+			return fmt.Errorf("impersonating groups %v needs a user", key.Groups)
+		}
+		return nil
+	}
+	present := config.Impersonate
+	if present.UserName != "" || present.UID != "" || len(present.Groups) > 0 || len(present.Extra) > 0 {
+		if len(key.KubeConfig) > 0 {
+			return fmt.Errorf("impersonating %s: the kubeconfig already impersonates %q", key.User, present.UserName)
+		}
+		return fmt.Errorf("impersonating %s: the operator itself already impersonates %q", key.User, present.UserName)
+	}
+	config.Impersonate.UserName = key.User
+	config.Impersonate.Groups = key.Groups
+	return nil
+}

@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// ErrClosed is returned for connections that are asked for after the factory was closed.
+var ErrClosed = errors.New("the client factory is closed")
+
+// Connection is a client for one cluster as one identity.
+type Connection struct {
+	cluster.Client
+	// ID identifies cluster and identity: equal for equal keys, also in another process. It reveals no secret.
+	ID string
+
+	// own is the recorder of this connection; nil if it uses that of another one.
+	own *recorder
+}
+
+// close ends what runs for the connection.
+func (c *Connection) close() {
+	if c.own != nil {
+		c.own.close()
+	}
+}
+
+// Factory makes and keeps connections. It is safe for concurrent use.
+type Factory struct {
+	options Options
+	local   *Connection
+
+	mu      sync.Mutex
+	closed  bool
+	active  int
+	entries map[string]*entry
+}
+
+// entry is a connection that is kept or being made. All fields but making are guarded by the factory's mutex.
+type entry struct {
+	making     sync.Once
+	connection *Connection
+	err        error
+	lastUsed   time.Time
+}
+
+// New returns a Factory. It sends no request. Call Run or Close to free what it holds.
+func New(options Options) (*Factory, error) {
+	options, err := options.complete()
+	if err != nil {
+		return nil, err
+	}
+	f := &Factory{options: options, entries: map[string]*entry{}}
+	local, err := f.connect(Key{})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the local cluster: %w", err)
+	}
+	local.ID = "local"
+	f.local = local
+	return f, nil
+}
+
+// Local returns the connection to the local cluster as the operator itself. It is kept until the factory is closed.
+func (f *Factory) Local() *Connection {
+	return f.local
+}
+
+// Get returns the connection for the key, and keeps it for another period of validity. It sends no request, so
+// that a cluster which cannot be reached is noticed only by its users. An error says what is wrong with the key,
+// and does not go away by itself.
+func (f *Factory) Get(key Key) (*Connection, error) {
+	key.Groups = slices.Compact(slices.Sorted(slices.Values(key.Groups)))
+	if len(key.KubeConfig) == 0 && key.User == "" && len(key.Groups) == 0 {
+		return f.ownConnection()
+	}
+	id, err := key.id()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := f.use(id)
+	if err != nil {
+		return nil, err
+	}
+	kept.making.Do(func() { f.fill(kept, id, key) })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return kept.connection, kept.err
+}
+
+func (f *Factory) ownConnection() (*Connection, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, ErrClosed
+	}
+	return f.local, nil
+}
+
+// use finds or adds the entry and renews its validity.
+func (f *Factory) use(id string) (*entry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, ErrClosed
+	}
+	kept := f.entries[id]
+	if kept == nil {
+		kept = &entry{}
+		f.entries[id] = kept
+	}
+	kept.lastUsed = f.options.Clock.Now()
+	return kept, nil
+}
+
+// fill makes the connection of an entry. An entry that could not be filled is not kept.
+func (f *Factory) fill(kept *entry, id string, key Key) {
+	connection, err := f.connect(key)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case err != nil:
+		kept.err = err
+		delete(f.entries, id)
+	case f.closed:
+		connection.close()
+		kept.err = ErrClosed
+	default:
+		connection.ID = id
+		kept.connection = connection
+		f.active++
+		f.options.Metrics.ClientCreated()
+		f.options.Metrics.ClientsActive(f.active)
+	}
+}
+
+// Run drops connections that nobody asked for any more until the context ends, and then closes the factory.
+func (f *Factory) Run(ctx context.Context) error {
+	defer f.Close()
+	ticker := f.options.Clock.NewTicker(max(f.options.Validity/4, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			f.sweep()
+		}
+	}
+}
+
+// Start is Run, under the name by which a manager starts it.
+func (f *Factory) Start(ctx context.Context) error {
+	return f.Run(ctx)
+}
+
+// NeedLeaderElection tells a manager to run the factory on all replicas.
+func (f *Factory) NeedLeaderElection() bool {
+	return false
+}
+
+func (f *Factory) sweep() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.options.Clock.Now()
+	for id, kept := range f.entries {
+		if kept.connection != nil && now.Sub(kept.lastUsed) >= f.options.Validity {
+			kept.connection.close()
+			delete(f.entries, id)
+			f.active--
+			f.options.Metrics.ClientsActive(f.active)
+		}
+	}
+}
+
+// Close drops all connections. It may be called more than once.
+func (f *Factory) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.closed = true
+	for _, kept := range f.entries {
+		if kept.connection != nil {
+			kept.connection.close()
+		}
+	}
+	f.local.close()
+	clear(f.entries)
+	f.options.Metrics.ClientsActive(0)
+}

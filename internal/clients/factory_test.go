@@ -1,0 +1,286 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/component-operator/runtime/internal/clients"
+)
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	local, remote := newServer(t), newServer(t)
+	tests := []struct {
+		reason string
+		key    clients.Key
+		server *server
+		token  string
+		user   string
+		groups []string
+	}{
+		{reason: "nothing asked for is the operator itself", server: local, token: "Bearer operator"},
+		{reason: "a user on the local cluster is impersonated", key: clients.Key{User: "jane"}, server: local, token: "Bearer operator", user: "jane"},
+		{
+			reason: "groups go along", key: clients.Key{User: "jane", Groups: []string{"b", "a", "b"}},
+			server: local, token: "Bearer operator", user: "jane", groups: []string{"a", "b"},
+		},
+		{
+			reason: "a kubeconfig brings its own identity",
+			key:    clients.Key{KubeConfig: remote.kubeConfig("{token: remote}")}, server: remote, token: "Bearer remote",
+		},
+		{
+			reason: "a kubeconfig may impersonate by itself", key: clients.Key{KubeConfig: remote.kubeConfig("{token: remote, as: joe}")},
+			server: remote, token: "Bearer remote", user: "joe",
+		},
+		{
+			reason: "somebody may be impersonated remotely", key: clients.Key{KubeConfig: remote.kubeConfig("{token: remote}"), User: "jane"},
+			server: remote, token: "Bearer remote", user: "jane",
+		},
+	}
+	config := local.config()
+	config.BearerToken = "operator"
+	factory := newFactory(t, clients.Options{Config: config})
+	for _, test := range tests {
+		connection := get(t, factory, test.key)
+		before := len(test.server.seen())
+		if err := connection.DiscoveryClient().RESTClient().Get().AbsPath("/version").Do(t.Context()).Error(); err != nil {
+			t.Fatalf("%s: %v", test.reason, err)
+		}
+		requests := test.server.seen()
+		if len(requests) != before+1 {
+			t.Fatalf("%s: the request went elsewhere", test.reason)
+		}
+		header := requests[before].Header
+		got := []any{header.Get("Authorization"), header.Get("Impersonate-User"), header["Impersonate-Group"], header.Get("User-Agent")}
+		want := []any{test.token, test.user, test.groups, "operator.example.io"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+}
+
+func TestRefusedKeys(t *testing.T) {
+	t.Parallel()
+	remote := newServer(t)
+	tests := []struct {
+		reason string
+		config *rest.Config
+		key    clients.Key
+		err    string
+	}{
+		{reason: "two identities at once", key: clients.Key{KubeConfig: remote.kubeConfig("{token: t, as: joe}"), User: "jane"},
+			err: `impersonating jane: the kubeconfig already impersonates "joe"`},
+		{reason: "two identities at once, locally", config: &rest.Config{Host: remote.URL, Impersonate: rest.ImpersonationConfig{UserName: "joe"}},
+			key: clients.Key{User: "jane"}, err: `impersonating jane: the operator itself already impersonates "joe"`},
+		{reason: "groups without a user", key: clients.Key{Groups: []string{"a"}}, err: "impersonating groups [a] needs a user"},
+		{reason: "no kubeconfig", key: clients.Key{KubeConfig: []byte("hello")}, err: "reading the kubeconfig: "},
+		{reason: "no context", key: clients.Key{KubeConfig: []byte("{apiVersion: v1, kind: Config}")},
+			err: `invalid kubeconfig: current-context "" is none of its contexts`},
+		{reason: "no server", key: clients.Key{KubeConfig: kubeConfig("{}", "{token: t}")}, err: "invalid kubeconfig: "},
+		{reason: "a file of this machine as CA", key: clients.Key{KubeConfig: kubeConfig("{server: https://x, certificate-authority: /ca}", "{token: t}")},
+			err: `invalid kubeconfig: context "main" uses certificate-authority: files and programs are not allowed`},
+		{reason: "the operator's own token", key: clients.Key{KubeConfig: remote.kubeConfig("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}")},
+			err: `context "main" uses tokenFile: files and programs are not allowed`},
+		{reason: "files of this machine as certificate", key: clients.Key{KubeConfig: remote.kubeConfig("{client-certificate: /c, client-key: /k}")},
+			err: `context "main" uses client-certificate, client-key: files`},
+		{reason: "a program of this machine", key: clients.Key{KubeConfig: remote.kubeConfig("{exec: {command: sh, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}")},
+			err: `context "main" uses exec: files`},
+		{reason: "a plugin", key: clients.Key{KubeConfig: remote.kubeConfig("{auth-provider: {name: oidc}}")}, err: `context "main" uses auth-provider: files`},
+	}
+	for _, test := range tests {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			counted := &counters{}
+			factory := newFactory(t, clients.Options{Config: test.config, Metrics: counted})
+			for range 2 {
+				if _, err := factory.Get(test.key); err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("got error %v, want %s", err, test.err)
+				}
+			}
+			counted.check(t, 0, 0)
+		})
+	}
+}
+
+func TestLocalCredentialsMayBeAllowed(t *testing.T) {
+	t.Parallel()
+	remote := newServer(t)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("from-file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	factory := newFactory(t, clients.Options{AllowLocalCredentials: true})
+	connection := get(t, factory, clients.Key{KubeConfig: remote.kubeConfig("{tokenFile: " + file + "}")})
+	if got := connection.Config().BearerTokenFile; got != file {
+		t.Errorf("token file is %q", got)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for _, options := range []clients.Options{{}, {Name: "x"}, {Config: &rest.Config{}}} {
+		if _, err := clients.New(options); err == nil {
+			t.Errorf("%+v: no error", options)
+		}
+	}
+}
+
+func TestNoClientSideRateLimit(t *testing.T) {
+	t.Parallel()
+	config := &rest.Config{Host: "http://127.0.0.1:1"}
+	factory := newFactory(t, clients.Options{Config: config})
+	for _, connection := range []*clients.Connection{
+		factory.Local(),
+		get(t, factory, clients.Key{User: "jane"}),
+		get(t, factory, clients.Key{KubeConfig: newServer(t).kubeConfig("{token: t}")}),
+	} {
+		if got := connection.Config(); got.QPS != -1 || got.RateLimiter != nil {
+			t.Errorf("%s: limited to %v", connection.ID, got.QPS)
+		}
+	}
+	if config.QPS != 0 || config.UserAgent != "" {
+		t.Error("the caller's configuration was changed")
+	}
+	limited := newFactory(t, clients.Options{Config: &rest.Config{Host: "http://127.0.0.1:1", QPS: 7}})
+	if got := limited.Local().Config().QPS; got != 7 {
+		t.Errorf("a limit that was asked for became %v", got)
+	}
+}
+
+func TestConnectionsAreShared(t *testing.T) {
+	t.Parallel()
+	kubeConfig := newServer(t).kubeConfig("{token: very-secret}")
+	factory, other := newFactory(t, clients.Options{}), newFactory(t, clients.Options{})
+	if get(t, factory, clients.Key{}) != factory.Local() || factory.Local().ID != "local" {
+		t.Error("the zero key is not the operator itself")
+	}
+	one := get(t, factory, clients.Key{User: "jane", Groups: []string{"a", "b"}})
+	if get(t, factory, clients.Key{User: "jane", Groups: []string{"b", "a"}}) != one {
+		t.Error("the order of groups matters")
+	}
+	if get(t, factory, clients.Key{User: "jane"}) == one {
+		t.Error("groups do not matter")
+	}
+	if one.RESTMapper() != factory.Local().RESTMapper() {
+		t.Error("types of the local cluster are discovered more than once")
+	}
+	remote := get(t, factory, clients.Key{KubeConfig: kubeConfig})
+	if again := get(t, other, clients.Key{KubeConfig: kubeConfig}); again.ID != remote.ID || again == remote {
+		t.Errorf("IDs %s and %s", remote.ID, again.ID)
+	}
+	if strings.Contains(remote.ID, "secret") || !strings.HasPrefix(remote.ID, "remote-") {
+		t.Errorf("ID is %s", remote.ID)
+	}
+}
+
+func TestConcurrentCallersMakeOneConnection(t *testing.T) {
+	t.Parallel()
+	counted := &counters{}
+	factory := newFactory(t, clients.Options{Metrics: counted})
+	connections := make([]*clients.Connection, 50)
+	var group sync.WaitGroup
+	for i := range connections {
+		group.Go(func() { connections[i], _ = factory.Get(clients.Key{User: "jane"}) })
+	}
+	group.Wait()
+	for _, connection := range connections {
+		if connection == nil || connection != connections[0] {
+			t.Fatal("callers got different connections")
+		}
+	}
+	counted.check(t, 1, 1)
+}
+
+func TestSlowConnectionDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	block, waiting := make(chan struct{}), make(chan struct{})
+	first := true
+	factory := newFactory(t, clients.Options{WrapTransport: func(next http.RoundTripper) http.RoundTripper {
+		// The first transport is that of the factory's own connection, the second that of the slow one.
+		if first {
+			first = false
+			return next
+		}
+		select {
+		case waiting <- struct{}{}:
+			<-block
+		case <-block:
+		}
+		return next
+	}})
+	done := make(chan error, 1)
+	go func() {
+		_, err := factory.Get(clients.Key{User: "slow"})
+		done <- err
+	}()
+	<-waiting
+	if get(t, factory, clients.Key{}) != factory.Local() {
+		t.Error("got another connection")
+	}
+	factory.Close()
+	close(block)
+	if err := <-done; !errors.Is(err, clients.ErrClosed) {
+		t.Errorf("a connection that was made too late yields %v", err)
+	}
+}
+
+func TestValidity(t *testing.T) {
+	t.Parallel()
+	counted := &counters{}
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	factory := newFactory(t, clients.Options{Metrics: counted, Clock: clock})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- factory.Start(ctx) }()
+	for !clock.HasWaiters() {
+		time.Sleep(time.Millisecond)
+	}
+	step := func(minutes int) {
+		for range minutes {
+			clock.Step(time.Minute)
+			time.Sleep(time.Millisecond)
+		}
+	}
+
+	jane, joe := get(t, factory, clients.Key{User: "jane"}), get(t, factory, clients.Key{User: "joe"})
+	step(10)
+	if get(t, factory, clients.Key{User: "jane"}) != jane {
+		t.Error("a connection in use was made anew")
+	}
+	step(10)
+	if get(t, factory, clients.Key{User: "jane"}) != jane {
+		t.Error("asking for a connection did not renew it")
+	}
+	if get(t, factory, clients.Key{User: "joe"}) == joe {
+		t.Error("a connection that nobody asked for was kept")
+	}
+	counted.check(t, 3, 2)
+
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	counted.check(t, 3, 0)
+	for _, key := range []clients.Key{{}, {User: "jane"}, {User: "new"}} {
+		if _, err := factory.Get(key); !errors.Is(err, clients.ErrClosed) {
+			t.Errorf("got error %v after the end", err)
+		}
+	}
+	if factory.NeedLeaderElection() {
+		t.Error("connections are needed on each replica")
+	}
+}

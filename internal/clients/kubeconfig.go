@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// parseKubeConfig returns the configuration of the current context. Other contexts are not looked at.
+func parseKubeConfig(raw []byte, allowLocalCredentials bool) (*rest.Config, error) {
+	kubeConfig, err := clientcmd.Load(raw)
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	context := kubeConfig.Contexts[kubeConfig.CurrentContext]
+	if kubeConfig.CurrentContext == "" || context == nil {
+		return nil, fmt.Errorf("invalid kubeconfig: current-context %q is none of its contexts", kubeConfig.CurrentContext)
+	}
+	if !allowLocalCredentials {
+		if err := refuseLocalCredentials(kubeConfig, context); err != nil {
+			return nil, err
+		}
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*kubeConfig, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("invalid kubeconfig: %w", err)
+	}
+	return config, nil
+}
+
+// refuseLocalCredentials fails if the context would make this process read files or run programs, be it with
+// consequences for the cluster it leads to (it would be sent the operator's own token) or for this machine.
+func refuseLocalCredentials(kubeConfig *clientcmdapi.Config, context *clientcmdapi.Context) error {
+	var fields []string
+	if found := kubeConfig.Clusters[context.Cluster]; found != nil && found.CertificateAuthority != "" {
+		fields = append(fields, "certificate-authority")
+	}
+	if user := kubeConfig.AuthInfos[context.AuthInfo]; user != nil {
+		for field, used := range map[string]bool{
+			"client-certificate": user.ClientCertificate != "",
+			"client-key":         user.ClientKey != "",
+			"tokenFile":          user.TokenFile != "",
+			"exec":               user.Exec != nil,
+			"auth-provider":      user.AuthProvider != nil,
+		} {
+			if used {
+				fields = append(fields, field)
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	slices.Sort(fields)
+	return fmt.Errorf("invalid kubeconfig: context %q uses %s: %w",
+		kubeConfig.CurrentContext, strings.Join(fields, ", "), errLocalCredentials)
+}
+
+var errLocalCredentials = errors.New("files and programs are not allowed, credentials must be part of the kubeconfig " +
+	"(certificate-authority-data, client-certificate-data, client-key-data, token, username and password)")

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/component-operator/runtime/internal/digest"
+)
+
+// DefaultValidity is the default of Options.Validity.
+const DefaultValidity = 15 * time.Minute
+
+// Metrics is told about connections, except the operator's own. It must be safe for concurrent use.
+type Metrics interface {
+	// ClientCreated is called for each connection that was made.
+	ClientCreated()
+	// ClientsActive is called with the number of connections that are kept, whenever it changes.
+	ClientsActive(count int)
+}
+
+// Options configure a Factory.
+type Options struct {
+	// Name is the source that events name, and the user agent unless Config has one. Required.
+	Name string
+	// Config leads to the local cluster as the operator itself. Required; not changed. Unless it asks for a rate
+	// limit, there is none.
+	Config *rest.Config
+	// Scheme of the clients. Defaults to that of NewScheme without further types. An object of another type can
+	// still be handled in unstructured form.
+	Scheme *runtime.Scheme
+	// Validity is for how long a connection is kept after it was last asked for. Defaults to DefaultValidity.
+	Validity time.Duration
+	// AllowLocalCredentials lets kubeconfigs refer to files and programs of this process's machine. Defaults to
+	// false, which is right wherever a kubeconfig comes from somebody else.
+	AllowLocalCredentials bool
+	// WrapTransport is put around the transport of each connection, for example to count requests. Defaults to none.
+	WrapTransport func(http.RoundTripper) http.RoundTripper
+	// WarningHandler gets the warnings that no Collector wants. Defaults to that of Config, or else to
+	// controller-runtime's, which logs them.
+	WarningHandler rest.WarningHandlerWithContext
+	// Metrics defaults to none.
+	Metrics Metrics
+	// Clock defaults to the real time.
+	Clock clock.WithTicker
+}
+
+// Key says which cluster to talk to, and as whom. The zero value is the local cluster as the operator itself.
+type Key struct {
+	// KubeConfig leads to a remote cluster. If empty, the cluster is the local one.
+	KubeConfig []byte
+	// User is impersonated if not empty. It excludes a kubeconfig (or local config) that impersonates by itself.
+	User string
+	// Groups are impersonated along with User, which must be set then. Their order is irrelevant.
+	Groups []string
+}
+
+// id expects groups to be sorted.
+func (k Key) id() (string, error) {
+	content, err := digest.Of([]any{k.KubeConfig, k.User, k.Groups})
+	if err != nil {
+		return "", err
+	}
+	if len(k.KubeConfig) == 0 {
+		return "local-" + content, nil
+	}
+	return "remote-" + content, nil
+}
+
+// complete checks the options and returns them with their defaults.
+func (o Options) complete() (Options, error) {
+	if o.Name == "" || o.Config == nil {
+		return o, errors.New("a client factory needs a name and the configuration of the local cluster")
+	}
+	if o.Scheme == nil {
+		scheme, err := NewScheme()
+		if err != nil {
+			return o, err
+		}
+		o.Scheme = scheme
+	}
+	if o.Validity <= 0 {
+		o.Validity = DefaultValidity
+	}
+	if o.WarningHandler == nil {
+		o.WarningHandler = o.Config.WarningHandlerWithContext
+	}
+	if o.WarningHandler == nil {
+		o.WarningHandler = ctrllog.NewKubeAPIWarningLogger(ctrllog.KubeAPIWarningLoggerOptions{})
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o, nil
+}
+
+type noMetrics struct{}
+
+func (noMetrics) ClientCreated()    {}
+func (noMetrics) ClientsActive(int) {}
