@@ -88,8 +88,12 @@ func freePort() (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("finding a free port: %w", err)
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	return port, listener.Close()
+	defer func() { _ = listener.Close() }()
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, fmt.Errorf("finding a free port: %s is no TCP address", listener.Addr())
+	}
+	return address.Port, nil
 }
 
 func answersOK(ctx context.Context, client *http.Client, url string) (bool, string) {

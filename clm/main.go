@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+
+	"github.com/component-operator/runtime/clm/cmd"
+)
+
+func main() {
+	os.Exit(cmd.Main(os.Args[1:]))
+}

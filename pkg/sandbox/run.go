@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// termGrace is how long a command may take to end after it was asked to.
+const termGrace = 10 * time.Second
+
+// Command is what [Sandbox.Run] runs.
+type Command struct {
+	// Args are the command and its arguments; the command is looked up on the PATH.
+	Args []string
+
+	// Env is the environment, to which KUBECONFIG is added. Defaults to that of this process.
+	Env []string
+
+	// Stdin, Stdout and Stderr default to nothing to read and nowhere to write. If Stdin is the terminal and this process is in the
+	// foreground there, the command is in the foreground while it runs, and Ctrl-C reaches it alone.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Run runs a command in a process group of its own with KUBECONFIG set, and returns its exit code, or 128 plus the number of the
+// signal that ended it. When the command has ended, what it left behind in its group is killed.
+//
+// When the context is done or the sandbox fails, the group gets SIGTERM, and is killed if that does not end the command within ten
+// seconds. If this process dies, the group is killed at once. The error is not nil if the command could not be run or the sandbox has failed.
+func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
+	if len(command.Args) == 0 {
+		return 0, errors.New("no command is given")
+	}
+	if _, err := exec.LookPath(command.Args[0]); err != nil {
+		return 0, err
+	}
+	// A lifeline of its own can end the command and leave the sandbox alone.
+	line, err := newLifeline()
+	if err != nil {
+		return 0, err
+	}
+	defer line.close()
+	guard := line.guarded(s.programs[programGuard], "", command.Args)
+	guard.Stdin, guard.Stdout, guard.Stderr = command.Stdin, command.Stdout, command.Stderr
+	guard.Env = command.Env
+	if guard.Env == nil {
+		guard.Env = os.Environ()
+	}
+	guard.Env = append(guard.Env[:len(guard.Env):len(guard.Env)], "KUBECONFIG="+s.kubeconfig)
+	if file, ok := command.Stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		// Only a guard in the foreground can hand the terminal over.
+		guard.SysProcAttr = nil
+	}
+	if err := guard.Start(); err != nil {
+		return 0, fmt.Errorf("running %s: %w", command.Args[0], err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- guard.Wait() }()
+
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = terminate(guard.Process, line, done)
+	case <-s.failed:
+		_ = terminate(guard.Process, line, done)
+		return 0, s.failure
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, fmt.Errorf("running %s: %w", command.Args[0], err)
+	}
+	if code := guard.ProcessState.ExitCode(); code >= 0 {
+		return code, nil
+	}
+	return 0, fmt.Errorf("running %s: its guard ended: %w", command.Args[0], err)
+}
+
+// terminate asks the guarded command to end, and makes it end after a while.
+func terminate(guard *os.Process, line *lifeline, done <-chan error) error {
+	_ = guard.Signal(syscall.SIGTERM)
+	timer := time.NewTimer(termGrace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		line.close()
+		return <-done
+	}
+}

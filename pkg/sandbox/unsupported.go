@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// errLocked says that another process, or another lock of this one, holds the file.
+var errLocked = errors.New("locked by another process")
+
+// lockFile is the first thing that every function needs: without it there is no sandbox.
+func lockFile(string) (*os.File, error) {
+	return nil, fmt.Errorf("sandboxes on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
+func lockRecord(path string) (*os.File, error) { return lockFile(path) }
+
+func lockOwner(*os.File) (int, error) { return 0, errors.ErrUnsupported }
+
+func ownGroup() *syscall.SysProcAttr { return nil }
