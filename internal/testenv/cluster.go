@@ -87,50 +87,50 @@ func startSandbox() (*cluster, error) {
 func noFailure() error { return nil }
 
 // get returns the cluster, or ends the test.
-func get(t testing.TB) *cluster {
-	t.Helper()
+func get(tb testing.TB) *cluster {
+	tb.Helper()
 	c, err := connect()
 	if err == nil {
 		err = c.failed()
 	}
 	if err != nil {
-		t.Fatalf("this test needs a Kubernetes and cannot have it: %v", err)
+		tb.Fatalf("this test needs a Kubernetes and cannot have it: %v", err)
 	}
 	return c
 }
 
 // Config returns a new client configuration without rate limits. Its user may do everything.
-func Config(t testing.TB) *rest.Config {
-	t.Helper()
-	config := rest.CopyConfig(get(t).config)
+func Config(tb testing.TB) *rest.Config {
+	tb.Helper()
+	config := rest.CopyConfig(get(tb).config)
 	config.QPS = -1
 	return config
 }
 
 // Kubeconfig returns the path of a kubeconfig for the same cluster and user as [Config]. The file is not to be changed.
-func Kubeconfig(t testing.TB) string {
-	t.Helper()
-	return get(t).kubeconfig
+func Kubeconfig(tb testing.TB) string {
+	tb.Helper()
+	return get(tb).kubeconfig
 }
 
 // Scheme returns a new scheme with the types of client-go, CustomResourceDefinitions and APIServices.
-func Scheme(t testing.TB) *runtime.Scheme {
-	t.Helper()
+func Scheme(tb testing.TB) *runtime.Scheme {
+	tb.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			t.Fatalf("building the scheme: %v", err)
+			tb.Fatalf("building the scheme: %v", err)
 		}
 	}
 	return scheme
 }
 
 // Client returns a new client without a cache, for the types of [Scheme] and for unstructured objects.
-func Client(t testing.TB) client.Client {
-	t.Helper()
-	c, err := client.New(Config(t), client.Options{Scheme: Scheme(t)})
+func Client(tb testing.TB) client.Client {
+	tb.Helper()
+	c, err := client.New(Config(tb), client.Options{Scheme: Scheme(tb)})
 	if err != nil {
-		t.Fatalf("creating a client: %v", err)
+		tb.Fatalf("creating a client: %v", err)
 	}
 	return c
 }

@@ -16,8 +16,8 @@ const (
 
 // Eventually asks the condition until it holds, and ends the test if it still does not after a minute. The condition says with its
 // second result what is missing; the last such reason is shown.
-func Eventually(t testing.TB, condition func() (bool, string)) {
-	t.Helper()
+func Eventually(tb testing.TB, condition func() (bool, string)) {
+	tb.Helper()
 	deadline := time.Now().Add(eventuallyDeadline)
 	for {
 		holds, reason := condition()
@@ -25,7 +25,7 @@ func Eventually(t testing.TB, condition func() (bool, string)) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("still not so after %s: %s", eventuallyDeadline, reason)
+			tb.Fatalf("still not so after %s: %s", eventuallyDeadline, reason)
 		}
 		time.Sleep(eventuallyPause)
 	}

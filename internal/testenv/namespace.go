@@ -21,23 +21,23 @@ const maxTestName = 30
 
 // Namespace creates a namespace for this test, ready for pods, and returns its name. When the test ends, the deletion of the
 // namespace is requested, but not awaited.
-func Namespace(t testing.TB) string {
-	t.Helper()
-	c := Client(t)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: UniqueName(t)}}
-	if err := c.Create(t.Context(), namespace); err != nil {
-		t.Fatalf("creating the test's namespace: %v", err)
+func Namespace(tb testing.TB) string {
+	tb.Helper()
+	c := Client(tb)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: UniqueName(tb)}}
+	if err := c.Create(tb.Context(), namespace); err != nil {
+		tb.Fatalf("creating the test's namespace: %v", err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		// The test's own context has ended by now.
-		if err := c.Delete(context.WithoutCancel(t.Context()), namespace); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-			t.Errorf("deleting the test's namespace: %v", err)
+		if err := c.Delete(context.WithoutCancel(tb.Context()), namespace); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			tb.Errorf("deleting the test's namespace: %v", err)
 		}
 	})
 	// Pods are refused until the namespace has its service account.
 	key := client.ObjectKey{Namespace: namespace.Name, Name: "default"}
-	Eventually(t, func() (bool, string) {
-		err := c.Get(t.Context(), key, &corev1.ServiceAccount{})
+	Eventually(tb, func() (bool, string) {
+		err := c.Get(tb.Context(), key, &corev1.ServiceAccount{})
 		if err != nil {
 			return false, err.Error()
 		}
@@ -48,8 +48,8 @@ func Namespace(t testing.TB) string {
 
 // UniqueName returns a name that no other test uses, valid for objects of any kind, with at most 36 characters: the last words of
 // the test's name and some random characters. It is meant for objects without a namespace.
-func UniqueName(t testing.TB) string {
-	t.Helper()
+func UniqueName(tb testing.TB) string {
+	tb.Helper()
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -59,7 +59,7 @@ func UniqueName(t testing.TB) string {
 		default:
 			return '-'
 		}
-	}, strings.TrimPrefix(t.Name(), "Test"))
+	}, strings.TrimPrefix(tb.Name(), "Test"))
 	name = strings.TrimLeft(name[max(0, len(name)-maxTestName):], "-0123456789")
 	if name == "" {
 		name = "test"

@@ -15,8 +15,8 @@ import (
 
 // Objects parses YAML documents into objects. Empty documents are left out; anything else that is no object ends the test.
 // Indentation with tabs, as it comes from Go source, is not YAML.
-func Objects(t testing.TB, documents string) []*unstructured.Unstructured {
-	t.Helper()
+func Objects(tb testing.TB, documents string) []*unstructured.Unstructured {
+	tb.Helper()
 	var result []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
 	for {
@@ -26,22 +26,22 @@ func Objects(t testing.TB, documents string) []*unstructured.Unstructured {
 		case errors.Is(err, io.EOF):
 			return result
 		case err != nil:
-			t.Fatalf("parsing YAML: %v", err)
+			tb.Fatalf("parsing YAML: %v", err)
 		case len(object.Object) == 0:
 			continue
 		case object.GetKind() == "" || object.GetAPIVersion() == "":
-			t.Fatalf("parsing YAML: a document without apiVersion or kind: %v", object.Object)
+			tb.Fatalf("parsing YAML: a document without apiVersion or kind: %v", object.Object)
 		}
 		result = append(result, object)
 	}
 }
 
 // Object parses one YAML document into an object.
-func Object(t testing.TB, document string) *unstructured.Unstructured {
-	t.Helper()
-	objects := Objects(t, document)
+func Object(tb testing.TB, document string) *unstructured.Unstructured {
+	tb.Helper()
+	objects := Objects(tb, document)
 	if len(objects) != 1 {
-		t.Fatalf("parsing YAML: got %d objects, want 1", len(objects))
+		tb.Fatalf("parsing YAML: got %d objects, want 1", len(objects))
 	}
 	return objects[0]
 }

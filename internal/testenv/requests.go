@@ -48,9 +48,9 @@ type Requests struct {
 }
 
 // CountingConfig returns a configuration like [Config] and the record of all requests of all clients that are made from it.
-func CountingConfig(t testing.TB) (*rest.Config, *Requests) {
-	t.Helper()
-	config, requests := Config(t), &Requests{}
+func CountingConfig(tb testing.TB) (*rest.Config, *Requests) {
+	tb.Helper()
+	config, requests := Config(tb), &Requests{}
 	config.Wrap(requests.wrap)
 	return config, requests
 }

@@ -145,10 +145,12 @@ func TestNewRequest(t *testing.T) {
 		{
 			reason: "nor is its subresource", path: "/api/v1/namespaces/demo/finalize",
 			want: Request{Version: "v1", Resource: "namespaces", Name: "demo", Subresource: "finalize"},
-		}, {
+		},
+		{
 			reason: "cluster-scoped, with a subresource", path: "/apis/example.io/v1/things/demo/status",
 			want: Request{Group: "example.io", Version: "v1", Resource: "things", Name: "demo", Subresource: "status"},
-		}, {
+		},
+		{
 			reason: "namespaced", path: "/apis/apps/v1/namespaces/demo/deployments/web/scale",
 			want: Request{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "demo", Name: "web", Subresource: "scale"},
 		},
