@@ -5,6 +5,7 @@ package helm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -133,7 +134,11 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 		APIVersions: release.Capabilities.APIVersions,
 		HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
 	}
-	return chartutil.ToRenderValues(parsed, values, options, capabilities)
+	rendered, err := chartutil.ToRenderValues(parsed, values, options, capabilities)
+	if err != nil {
+		return nil, errors.New(stableReport(err.Error()))
+	}
+	return rendered, nil
 }
 
 // definitions returns the objects of the crds folders of the chart and its remaining dependencies. The same

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// bullet starts each finding in the report of the schema validation. Findings are indented below what they
+// explain, by this many blanks per level.
+const (
+	bullet      = "- "
+	indentation = 2
+)
+
+var additionalProperties = regexp.MustCompile(`(additional properties )(.*)( not allowed)$`)
+
+// stableReport sorts the findings of the schema validation, which come in random order, as they end up in
+// status messages. Lines that are no findings (the names of charts) stay where they are.
+func stableReport(report string) string {
+	var out, findings []string
+	flush := func() {
+		out = append(out, sortFindings(findings, 0)...)
+		findings = nil
+	}
+	for _, line := range strings.Split(strings.TrimSpace(report), "\n") {
+		switch {
+		case strings.HasPrefix(strings.TrimLeft(line, " "), bullet):
+			findings = append(findings, sortProperties(line))
+		default:
+			flush()
+			out = append(out, line)
+		}
+	}
+	flush()
+	return strings.Join(out, "\n")
+}
+
+// sortFindings sorts the findings of one level, each of them followed by its explanations.
+func sortFindings(lines []string, level int) []string {
+	prefix := strings.Repeat(" ", level*indentation) + bullet
+	var groups [][]string
+	for _, line := range lines {
+		if strings.HasPrefix(line, prefix) || len(groups) == 0 {
+			groups = append(groups, nil)
+		}
+		last := len(groups) - 1
+		groups[last] = append(groups[last], line)
+	}
+	for i, group := range groups {
+		if len(group) > 1 {
+			groups[i] = append(group[:1:1], sortFindings(group[1:], level+1)...)
+		}
+	}
+	slices.SortStableFunc(groups, slices.Compare)
+	return slices.Concat(groups...)
+}
+
+func sortProperties(line string) string {
+	parts := additionalProperties.FindStringSubmatch(line)
+	if parts == nil {
+		return line
+	}
+	names := strings.Split(parts[2], ", ")
+	slices.Sort(names)
+	return strings.TrimSuffix(line, parts[0]) + parts[1] + strings.Join(names, ", ") + parts[3]
+}
