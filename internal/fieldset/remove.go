@@ -20,6 +20,32 @@ func Remove(content map[string]any, paths []fieldpath.Path) {
 	}
 }
 
+// Exists tells whether there is something at the path.
+func Exists(content any, path fieldpath.Path) bool {
+	for _, element := range path {
+		switch node := content.(type) {
+		case map[string]any:
+			if element.FieldName == nil {
+				return false
+			}
+			child, ok := node[*element.FieldName]
+			if !ok {
+				return false
+			}
+			content = child
+		case []any:
+			index := find(node, element)
+			if index < 0 {
+				return false
+			}
+			content = node[index]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // remove returns what is left of node, and whether it became empty.
 func remove(node any, path fieldpath.Path) (any, bool) {
 	if len(path) == 0 {
@@ -43,11 +69,8 @@ func remove(node any, path fieldpath.Path) (any, bool) {
 		delete(node, *element.FieldName)
 		return node, len(node) == 0
 	case []any:
-		index := slices.IndexFunc(node, func(item any) bool { return selects(element, item) })
-		if element.Index != nil {
-			index = *element.Index
-		}
-		if index < 0 || index >= len(node) {
+		index := find(node, element)
+		if index < 0 {
 			return node, false
 		}
 		left, empty := remove(node[index], rest)
@@ -60,6 +83,17 @@ func remove(node any, path fieldpath.Path) (any, bool) {
 	default:
 		return node, false
 	}
+}
+
+// find returns the index of the list item that the element denotes, or -1.
+func find(items []any, element fieldpath.PathElement) int {
+	if element.Index == nil {
+		return slices.IndexFunc(items, func(item any) bool { return selects(element, item) })
+	}
+	if *element.Index < 0 || *element.Index >= len(items) {
+		return -1
+	}
+	return *element.Index
 }
 
 // selects tells whether a path element denotes the given list item.

@@ -12,41 +12,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Owned returns the fields that the manager applied to the main resource.
-func Owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
-	owned := fieldpath.NewSet()
-	for _, entry := range entries {
-		if !applied(entry, manager) {
-			continue
-		}
-		set, err := parse(entry)
-		if err != nil {
-			return nil, err
-		}
-		owned = owned.Union(set)
-	}
-	return owned, nil
-}
-
-// Managers returns the names of all other managers that own at least one of the given fields, sorted.
-func Managers(entries []metav1.ManagedFieldsEntry, manager string, fields *fieldpath.Set) ([]string, error) {
-	var names []string
-	for _, entry := range entries {
-		if entry.Manager == manager {
-			continue
-		}
-		set, err := parse(entry)
-		if err != nil {
-			return nil, err
-		}
-		if !set.Intersection(fields).Empty() {
-			names = append(names, entry.Manager)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
-}
-
 // Surplus returns what stands on the main resource of an object beside the fields that manager applied, and belongs
 // only to managers for which reclaim returns true. Fields that manager itself once wrote by other means than apply,
 // and no longer declares, count as well.

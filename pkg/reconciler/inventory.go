@@ -14,6 +14,8 @@ import (
 
 // TypeInfo is a type of objects, or a pattern of types. In a pattern, Group may be "*" (any group) or
 // "*.<suffix>" (one or more labels before the suffix), and Kind may be "*".
+//
+// +kubebuilder:object:generate=true
 type TypeInfo struct {
 	// API group; empty for the core group.
 	Group string `json:"group"`
@@ -22,6 +24,8 @@ type TypeInfo struct {
 }
 
 // TypeVersionInfo is a type of objects in one version, or a pattern of such; each field may be "*".
+//
+// +kubebuilder:object:generate=true
 type TypeVersionInfo struct {
 	// API group; empty for the core group.
 	Group string `json:"group"`
@@ -32,6 +36,8 @@ type TypeVersionInfo struct {
 }
 
 // NameInfo is the name of an object.
+//
+// +kubebuilder:object:generate=true
 type NameInfo struct {
 	// Namespace; empty for cluster-scoped objects.
 	Namespace string `json:"namespace,omitempty"`
@@ -66,6 +72,8 @@ const (
 )
 
 // InventoryItem records one dependent.
+//
+// +kubebuilder:object:generate=true
 type InventoryItem struct {
 	// Type of the object.
 	TypeVersionInfo `json:",inline"`

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// behavior is what the annotations of an object, or else the policies of its owner, say about it.
+type behavior struct {
+	adoption        AdoptionPolicy
+	reconcile       ReconcilePolicy
+	update          UpdatePolicy
+	delete          DeletePolicy
+	drift           DriftPolicy
+	applyOrder      int
+	purgeOrder      *int
+	deleteOrder     int
+	reapplyInterval time.Duration
+}
+
+// parseBehavior reads the annotations of an object. Each problem names object, key, value and what is allowed.
+func parseBehavior(prefix string, object *unstructured.Unstructured, policies Policies) (behavior, []string) {
+	p := &annotationParser{prefix: prefix, object: objectText(object), values: object.GetAnnotations()}
+	b := behavior{
+		adoption:        orDefault(parseAnnotation(p, types.AnnotationKeySuffixAdoptionPolicy, parseAdoptionPolicy), policies.Adoption),
+		reconcile:       orDefault(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
+		update:          orDefault(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
+		delete:          orDefault(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, parseDeletePolicy), policies.Delete),
+		drift:           orDefault(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
+		applyOrder:      parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, parseOrder),
+		deleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, parseOrder),
+		reapplyInterval: orDefault(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, parseInterval), policies.ReapplyInterval),
+	}
+	if _, ok := p.values[prefix+types.AnnotationKeySuffixPurgeOrder]; ok {
+		order := parseAnnotation(p, types.AnnotationKeySuffixPurgeOrder, parseOrder)
+		b.purgeOrder = &order
+	}
+	parseAnnotation(p, types.AnnotationKeySuffixStatusHint, status.ParseHints)
+	return b, p.problems
+}
+
+type annotationParser struct {
+	prefix   string
+	object   string
+	values   map[string]string
+	problems []string
+}
+
+func parseAnnotation[T any](p *annotationParser, suffix string, parse func(string) (T, error)) T {
+	var zero T
+	text, ok := p.values[p.prefix+suffix]
+	if !ok {
+		return zero
+	}
+	value, err := parse(text)
+	if err != nil {
+		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: %s", p.object, p.prefix+suffix, err))
+		return zero
+	}
+	return value
+}
+
+func parseOrder(text string) (int, error) {
+	order, err := strconv.ParseInt(text, 10, 16)
+	if err != nil {
+		return 0, fmt.Errorf("invalid value %q; allowed are: integers from %d to %d", text, types.MinOrder, types.MaxOrder)
+	}
+	return int(order), nil
+}
+
+func parseInterval(text string) (time.Duration, error) {
+	interval, err := time.ParseDuration(text)
+	if err != nil || interval <= 0 {
+		return 0, fmt.Errorf("invalid value %q; allowed are: positive durations such as 90s, 30m or 2h", text)
+	}
+	return interval, nil
+}
+
+// objectText names an object in messages.
+func objectText(object types.ObjectKey) string {
+	return keyOf(object).String()
+}

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/component-operator/runtime/internal/observe"
+)
+
+// Apply brings the objects of the request into the cluster, wave by wave, and removes what the inventory records
+// beyond them. It goes as far as it can without waiting and returns how far it came; see the contract of the package.
+//
+// Objects are created, updated, adopted, corrected, purged and deleted as their annotations say. A wave is worked upon in
+// stages (regular objects, then APIServices, then instances of managed types), each of which begins when the
+// one before is ready; within a stage objects that others refer to are written first. A dependent that was written
+// before and has drifted is corrected even if an earlier wave is not ready.
+//
+// The error is a *RefusedError if the objects contradict each other, carry bad annotations, belong to somebody else, or are
+// rejected by the server. Other errors are worth a retry.
+func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
+	unchanged := Result{Inventory: request.Inventory}
+	policies, err := request.Policies.or(r.options.Policies).validated()
+	if err != nil {
+		return unchanged, err
+	}
+	objects, err := r.prepareObjects(request.Objects, request.Namespace)
+	if err != nil {
+		return unchanged, err
+	}
+	targets, err := r.newTargets(objects, request, policies)
+	if err != nil {
+		return unchanged, err
+	}
+	plan := planInventory(targets, request.Inventory)
+	if err := validatePlan(targets, plan.items, r.additionalTypes(request.Owner)); err != nil {
+		return unchanged, err
+	}
+	p := r.newPass(request.Owner, plan.items)
+	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
+	if err := p.watch(ctx, targets, stageLate); err != nil {
+		return unchanged, err
+	}
+	if err := p.checkOwnership(targets); err != nil {
+		return unchanged, err
+	}
+	if plan.grown {
+		if err := p.save(ctx); err != nil {
+			return unchanged, err
+		}
+	}
+	ready, err := p.applyWaves(ctx, targets)
+	if err == nil && ready {
+		err = p.deleteRedundant(ctx)
+	}
+	r.memory.keep(request.ID, func(key objectKey) bool { return p.byKey[key] != nil })
+	return p.finish(), err
+}
+
+// checkOwnership refuses objects of which the observer knows already that they belong to another owner. Those that only
+// the server knows are refused when they are to be created.
+func (p *pass) checkOwnership(targets []*target) error {
+	var problems []string
+	for _, t := range targets {
+		item := p.byKey[t.key]
+		if item.written() || item.completing() || t.adoption == AdoptionPolicyAlways {
+			continue
+		}
+		seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
+		if view != observe.Present || seen.Owner == p.label || seen.Deleting {
+			continue
+		}
+		if d := decideForeign(t, item, situation{owner: p.label, exists: true, seen: seen}); d.action == actionRefuse {
+			problems = append(problems, fmt.Sprintf("%s: %s", t.key, d.message))
+		}
+	}
+	if len(problems) > 0 {
+		return refused(problems...)
+	}
+	return nil
+}
+
+// deleteRedundant deletes, after all objects are ready, what is no longer among them.
+func (p *pass) deleteRedundant(ctx context.Context) error {
+	var unwanted []*InventoryItem
+	for _, item := range p.items {
+		if item.unwanted() {
+			unwanted = append(unwanted, item)
+		}
+	}
+	gone, err := p.deleteWaves(ctx, unwanted, DeletePolicy.orphanedOnApply)
+	if err != nil {
+		return fmt.Errorf("deleting objects that are no longer wanted: %w", err)
+	}
+	p.result.Done = gone
+	return nil
+}
+
+// refusal collects problems from an error; other errors are returned.
+func refusal(problems []string, err error) ([]string, error) {
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		return append(problems, refused.Problems...), nil
+	}
+	return problems, err
+}

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// maxAttempts bounds how often a write is decided anew because the object changed in between.
+const maxAttempts = 5
+
+// applyQuietly settles a dependent about which nothing has to be requested.
+func (p *pass) applyQuietly(t *target) (outcome, bool) {
+	item := p.byKey[t.key]
+	if item.completing() {
+		return outcome{item: item, ready: true}, true
+	}
+	seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
+	if view != observe.Present || item.Phase == PhaseScheduledForApplication {
+		return outcome{}, false
+	}
+	s := p.paced(t, situation{owner: p.label, exists: true, seen: seen})
+	d := decideApply(t, item, s)
+	if d.action != actionKeep || status.InProgressStatus == seen.Status && isClaim(t.key) {
+		return outcome{}, false
+	}
+	p.requeueAfter(d.again)
+	return p.settled(t, item, s), true
+}
+
+// paced adds how long corrections and verifications of the object have to wait.
+func (p *pass) paced(t *target, s situation) situation {
+	now, recalled := p.options.Clock.Now(), p.memory.of(p.owner.ID, t.key)
+	s.correction = recalled.corrections.wait(now, correctionPacing(t.reapplyInterval))
+	s.verification = recalled.verifications.wait(now, verificationPacing(t.reapplyInterval))
+	s.fight = recalled.fight
+	return s
+}
+
+// applyOne does what is to be done about one wanted object: it observes, decides, and makes one mutating request (and, for
+// some update policies, a second one that removes what others added).
+func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
+	item := p.byKey[t.key]
+	s, err := p.look(ctx, item)
+	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
+		s = p.paced(t, s)
+		d := decideApply(t, item, s)
+		p.requeueAfter(d.again)
+		var o outcome
+		var again bool
+		if o, again, err = p.execute(ctx, t, s, d); !again && err == nil {
+			return o, nil
+		}
+		if again || isOutdated(err) {
+			s, err = p.ask(ctx, item)
+		}
+	}
+	if err == nil {
+		p.requeueAfter(p.retry(item))
+		return outcome{item: item, message: "is being changed by others all the time"}, nil
+	}
+	return p.excuse(t, item, err)
+}
+
+// excuse turns an error that is expected to go away into something that is waited for.
+func (p *pass) excuse(t *target, item *InventoryItem, err error) (outcome, error) {
+	if reason, ok := awaitable(err); ok {
+		p.requeueAfter(p.retry(item))
+		return outcome{item: item, message: reason}, nil
+	}
+	if isRefusal(err) {
+		return outcome{}, refused(fmt.Sprintf("%s: rejected by the API server: %s", t.key, err))
+	}
+	return outcome{}, fmt.Errorf("applying %s: %w", t.key, err)
+}
+
+// execute carries out a decision. It asks to be called again with what the server says if the decision depends on that.
+func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) (o outcome, again bool, err error) {
+	item := p.byKey[t.key]
+	switch d.action {
+	case actionKeep:
+		o, err = p.kept(ctx, t, s)
+		return o, false, err
+	case actionAsk:
+		return o, true, nil
+	case actionAwait:
+		item.Status = status.TerminatingStatus
+		return outcome{item: item, message: d.message}, false, nil
+	case actionRefuse:
+		return o, false, refused(fmt.Sprintf("%s: %s", t.key, d.message))
+	case actionReport:
+		return p.reported(t, s, d), false, nil
+	case actionComplete:
+		p.completed(item, t.applyOrder)
+		return outcome{item: item, ready: true}, false, nil
+	case actionCompare:
+		o, err = p.compare(ctx, t, s)
+		return o, false, err
+	case actionCreate, actionApply, actionVerify:
+		o, err = p.write(ctx, t, s, d)
+		return o, false, err
+	case actionRecreate:
+		return p.recreate(ctx, t, s, d)
+	default:
+		return o, false, fmt.Errorf("applying %s: unknown action %d", t.key, d.action)
+	}
+}
+
+// kept settles a dependent that is as it should be.
+func (p *pass) kept(ctx context.Context, t *target, s situation) (outcome, error) {
+	item := p.byKey[t.key]
+	o := p.settled(t, item, s)
+	if !o.ready && s.seen.Status == status.InProgressStatus && isClaim(t.key) {
+		awaits, err := p.awaitsConsumer(ctx, t, item)
+		if err != nil {
+			return outcome{}, err
+		}
+		o.ready = awaits
+	}
+	return o, nil
+}
+
+// reported settles a dependent that others changed and that is left alone. That it drifted does not make it unready.
+func (p *pass) reported(t *target, s situation, d decision) outcome {
+	item := p.byKey[t.key]
+	p.note(&p.result.Drift, item, d.message)
+	if !s.exists {
+		return outcome{item: item, ready: true}
+	}
+	return p.settled(t, item, s)
+}
+
+// completed records that the object has served its purpose and is gone.
+func (p *pass) completed(item *InventoryItem, wave int) {
+	item.Phase, item.Status = PhaseCompleted, ""
+	item.UID, item.Fingerprint, item.Baseline = "", "", ""
+	p.acted(VerbCompleted, wave, item)
+}
+
+// retry returns how long to wait before a write is tried again that failed for a reason that is expected to go away.
+func (p *pass) retry(item *InventoryItem) time.Duration {
+	recalled := p.memory.of(p.owner.ID, keyOf(item))
+	recalled.retries.wait(p.options.Clock.Now(), retryPacing())
+	delay := recalled.retries.delay(retryPacing())
+	recalled.retries.happened(p.options.Clock.Now())
+	return delay
+}

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+)
+
+// CheckDeletion returns what forbids to delete the dependents of the owner: for each managed type of which there are
+// instances that do not belong to the owner, one of them. As long as there are any, the observer notifies the owner
+// whenever one goes.
+//
+// Instances of additional managed types always count. Instances of types that a dependent defines do not if all
+// dependents are going to be released.
+func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
+	p := r.newPass(request.Owner, request.Inventory)
+	var patterns []TypeVersionInfo
+	for _, additional := range r.additionalTypes(request.Owner) {
+		patterns = append(patterns, TypeVersionInfo{Group: additional.Group, Version: wildcard, Kind: additional.Kind})
+	}
+	released := !slices.ContainsFunc(request.Inventory, func(item *InventoryItem) bool { return !item.DeletePolicy.orphanedOnDelete() })
+	if !released {
+		for _, item := range request.Inventory {
+			if item.Phase != PhaseCompleted {
+				patterns = append(patterns, item.ManagedTypes...)
+			}
+		}
+	}
+	blockers, resources, err := p.instances(ctx, patterns, digest.OwnerLabel(request.ID))
+	if err != nil {
+		return nil, fmt.Errorf("looking for instances of managed types: %w", err)
+	}
+	r.options.Observer.Guard(p.label, resources)
+	return blockers, nil
+}
+
+// instances returns, for each type that fits one of the patterns and has instances that do not carry the given owner label
+// (if empty: any instances), one of them, and the resources of these types.
+func (p *pass) instances(ctx context.Context, patterns []TypeVersionInfo, except string) ([]Blocker, []schema.GroupVersionResource, error) {
+	mappings, err := p.resolve(ctx, patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	var blockers []Blocker
+	var resources []schema.GroupVersionResource
+	for _, mapping := range mappings {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(mapping.GroupVersionKind)
+		options := []client.ListOption{client.Limit(1)}
+		if except != "" {
+			selector, err := foreignSelector(p.keys.ownerLabel, except)
+			if err != nil {
+				return nil, nil, err
+			}
+			options = append(options, client.MatchingLabelsSelector{Selector: selector})
+		}
+		p.options.OnOperation("read")
+		if err := p.client.List(ctx, list, options...); err != nil {
+			if isGone(err) {
+				continue
+			}
+			return nil, nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+		}
+		for _, instance := range list.Items {
+			blockers = append(blockers, Blocker{Type: mapping.GroupVersionKind, Namespace: instance.Namespace, Name: instance.Name})
+			resources = append(resources, mapping.Resource)
+		}
+	}
+	slices.SortFunc(blockers, func(a, b Blocker) int { return cmp.Compare(a.String(), b.String()) })
+	return blockers, resources, nil
+}
+
+// resolve finds the types that fit the patterns and are served.
+func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta.RESTMapping, error) {
+	found := map[schema.GroupKind]*meta.RESTMapping{}
+	var open []TypeVersionInfo
+	for _, pattern := range patterns {
+		if strings.Contains(pattern.Group, wildcard) || pattern.Kind == wildcard {
+			open = append(open, pattern)
+			continue
+		}
+		var versions []string
+		if pattern.Version != wildcard {
+			versions = []string{pattern.Version}
+		}
+		mapping, err := p.client.RESTMapper().RESTMapping(schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}, versions...)
+		switch {
+		case isNoMatch(err):
+			if err := p.unserved(ctx, pattern); err != nil {
+				return nil, err
+			}
+		case err != nil:
+			return nil, fmt.Errorf("finding type %s.%s: %w", pattern.Kind, pattern.Group, err)
+		default:
+			found[mapping.GroupVersionKind.GroupKind()] = mapping
+		}
+	}
+	if len(open) > 0 {
+		if err := p.discover(open, found); err != nil {
+			return nil, err
+		}
+	}
+	mappings := make([]*meta.RESTMapping, 0, len(found))
+	for _, mapping := range found {
+		mappings = append(mappings, mapping)
+	}
+	slices.SortFunc(mappings, func(a, b *meta.RESTMapping) int {
+		return cmp.Compare(a.GroupVersionKind.String(), b.GroupVersionKind.String())
+	})
+	return mappings, nil
+}
+
+// unserved returns an error if the type is defined, but not served in any version: there may be instances that nobody can
+// see, and that would be lost.
+func (p *pass) unserved(ctx context.Context, pattern TypeVersionInfo) error {
+	crds := &unstructured.UnstructuredList{}
+	crds.SetGroupVersionKind(schema.GroupVersionKind{Group: groupCRD, Version: "v1", Kind: "CustomResourceDefinitionList"})
+	p.options.OnOperation("read")
+	if err := p.client.List(ctx, crds); err != nil {
+		return fmt.Errorf("listing definitions of types: %w", err)
+	}
+	for _, crd := range crds.Items {
+		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+		stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
+		if group == pattern.Group && kind == pattern.Kind && crd.GetDeletionTimestamp() == nil && len(stored) > 0 {
+			return refused(fmt.Sprintf("CustomResourceDefinition %s: serves no version, so that it cannot be seen whether there are instances of it; let it serve one of: %s", crd.GetName(), strings.Join(stored, ", ")))
+		}
+	}
+	return nil
+}
+
+// discover adds all listable types that fit one of the patterns. Groups that cannot be discovered, because an aggregated API
+// does not answer, matter only if a pattern names them.
+func (p *pass) discover(patterns []TypeVersionInfo, found map[schema.GroupKind]*meta.RESTMapping) error {
+	lists, err := p.client.DiscoveryClient().ServerPreferredResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return fmt.Errorf("discovering types: %w", err)
+	}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, resource := range list.APIResources {
+			gvk := version.WithKind(resource.Kind)
+			fits := slices.ContainsFunc(patterns, func(pattern TypeVersionInfo) bool { return pattern.matches(gvk) })
+			if !fits || strings.Contains(resource.Name, "/") || !slices.Contains(resource.Verbs, "list") {
+				continue
+			}
+			found[gvk.GroupKind()] = &meta.RESTMapping{GroupVersionKind: gvk, Resource: version.WithResource(resource.Name)}
+		}
+	}
+	return nil
+}
+
+// String names the type and the instance.
+func (b Blocker) String() string {
+	return objectKey{GroupKind: b.Type.GroupKind(), namespace: b.Namespace, name: b.Name}.String()
+}
+
+func blockerTexts(blockers []Blocker) string {
+	texts := make([]string, len(blockers))
+	for i, blocker := range blockers {
+		texts[i] = blocker.String()
+	}
+	return strings.Join(texts, ", ")
+}

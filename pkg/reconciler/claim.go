@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	storagev1 "k8s.io/api/storage/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// claimDelay is how long after its creation it is looked whether a claim waits for its first consumer; by then
+// the default class has been filled in.
+const claimDelay = 100 * time.Millisecond
+
+func isClaim(key objectKey) bool {
+	return key.Group == "" && key.Kind == "PersistentVolumeClaim"
+}
+
+// awaitsConsumer tells whether a claim is not bound because its class waits until a Pod uses it. Such a claim
+// does not hold its wave: the Pod may come in a later one. The answer is remembered, since a class cannot change it.
+func (p *pass) awaitsConsumer(ctx context.Context, t *target, item *InventoryItem) (bool, error) {
+	recalled := p.memory.of(p.owner.ID, t.key)
+	if answer, ok := recalled.consumer[string(item.UID)]; ok {
+		return answer, nil
+	}
+	claim, err := p.get(ctx, item)
+	if err != nil {
+		return false, err
+	}
+	class := status.StorageClassOf(claim)
+	if !status.IsPendingClaim(claim) || class == "" {
+		return false, nil
+	}
+	storageClass := &storagev1.StorageClass{}
+	p.options.OnOperation("read")
+	if err := p.client.Get(ctx, client.ObjectKey{Name: class}, storageClass); err != nil {
+		if isNotFound(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("reading StorageClass %s of %s: %w", class, t.key, err)
+	}
+	mode := storageClass.VolumeBindingMode
+	answer := mode != nil && *mode == storagev1.VolumeBindingWaitForFirstConsumer
+	recalled.consumer = map[string]bool{string(item.UID): answer}
+	return answer, nil
+}

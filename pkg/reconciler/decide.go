@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// action is what is to be done about one wanted object.
+type action int
+
+const (
+	actionKeep     action = iota // nothing; its status counts
+	actionCreate                 // create it; fail if it exists
+	actionApply                  // apply the manifest to the object that was seen
+	actionVerify                 // the same, in the expectation that it has no effect
+	actionCompare                // find out whether applying would have an effect, without writing
+	actionRecreate               // delete the object that was seen, and create it when it is gone
+	actionAsk                    // ask the server whether it exists
+	actionAwait                  // wait until it is gone
+	actionComplete               // it has served its purpose and removed itself
+	actionReport                 // it was changed by others, and is left alone
+	actionRefuse                 // it belongs to somebody else
+)
+
+// decision is an action with its reason.
+type decision struct {
+	action  action
+	verb    Verb
+	message string
+	// again is when the decision should be taken again although nothing may have happened; zero if at an event.
+	again time.Duration
+}
+
+// situation is all that a decision about one wanted object depends on, besides manifest and record.
+type situation struct {
+	// owner is the value of our owner label.
+	owner string
+	// exists tells whether there is an observation.
+	exists bool
+	// proven means, if it does not exist, that the server said so, not just the cache.
+	proven bool
+	// seen is the observation.
+	seen observe.Observation
+	// correction and verification are how long the next one must wait; zero if it may happen now.
+	correction, verification time.Duration
+	// fight names who changes the object again and again; empty if nobody does.
+	fight string
+}
+
+// decideApply decides what to do about a wanted object. It is a pure function.
+func decideApply(t *target, item *InventoryItem, s situation) decision {
+	switch {
+	case !s.exists:
+		return decideAbsent(t, item, s)
+	case s.seen.Deleting:
+		return decision{action: actionAwait, message: "being deleted: " + s.seen.Message}
+	case s.seen.Owner != s.owner:
+		return decideForeign(t, item, s)
+	case item.Phase == PhaseScheduledForApplication:
+		return decideChanged(t, item)
+	default:
+		return decideDrift(t, item, s)
+	}
+}
+
+func decideAbsent(t *target, item *InventoryItem, s situation) decision {
+	if !item.written() {
+		return decision{action: actionCreate, verb: VerbCreated}
+	}
+	finished := t.removesItself() && item.Phase == PhaseReady && item.Status != status.FailedStatus
+	if !s.proven && (finished || t.drift == DriftPolicyReport) {
+		// What follows must not rest on the cache alone: the object may merely have lost its label.
+		return decision{action: actionAsk}
+	}
+	switch {
+	case finished:
+		return decision{action: actionComplete, verb: VerbCompleted}
+	case t.drift == DriftPolicyReport:
+		return decision{action: actionReport, message: "was deleted by others"}
+	case s.correction > 0:
+		return decision{action: actionReport, message: orDefault(s.fight, "is deleted by others again and again"), again: s.correction}
+	default:
+		return decision{action: actionCreate, verb: VerbCorrected}
+	}
+}
+
+// decideForeign is about an object that does not carry our label.
+func decideForeign(t *target, item *InventoryItem, s situation) decision {
+	if s.seen.Owner == "" && item.UID != "" && s.seen.UID == item.UID && item.written() {
+		// It is the object that we wrote; only its label is gone. That is drift like any other.
+		if d, leave := leaveAlone(t, s, "lost the label that marks it as owned"); leave {
+			return d
+		}
+		return decision{action: actionApply, verb: VerbCorrected}
+	}
+	adopt := decision{action: actionApply, verb: VerbAdopted}
+	if t.update == UpdatePolicyRecreate {
+		adopt.action = actionRecreate
+	}
+	switch t.adoption {
+	case AdoptionPolicyAlways:
+		return adopt
+	case AdoptionPolicyIfUnowned:
+		if s.seen.Owner == "" {
+			return adopt
+		}
+	case AdoptionPolicyNever:
+	}
+	owner := "has no owner"
+	if s.seen.Owner != "" {
+		owner = "has another owner"
+	}
+	return decision{action: actionRefuse, message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, kebab(string(t.adoption)))}
+}
+
+// decideChanged is about an object that has to be written because its manifest changed, or was never written.
+func decideChanged(t *target, item *InventoryItem) decision {
+	verb := VerbUpdated
+	if item.UID == "" && item.LastAppliedAt == nil {
+		// We created it, but did not live to record it.
+		verb = VerbCreated
+	}
+	if t.update == UpdatePolicyRecreate && item.UID != "" {
+		return decision{action: actionRecreate, verb: verb}
+	}
+	// Without a UID, the manifest may be what was written already: then applying it has no effect, and nothing needs to be
+	// created anew.
+	return decision{action: actionApply, verb: verb}
+}
+
+// decideDrift is about an object that was written, and may have been changed by others since.
+func decideDrift(t *target, item *InventoryItem, s situation) decision {
+	if t.reconcile == ReconcilePolicyOnce || t.drift == DriftPolicyIgnore {
+		return decision{action: actionKeep}
+	}
+	switch {
+	case item.UID != "" && s.seen.UID != item.UID:
+		if d, leave := leaveAlone(t, s, "was created anew by others"); leave {
+			return d
+		}
+		return decision{action: actionApply, verb: VerbCorrected}
+	case item.Fingerprint != "" && s.seen.Fingerprint != item.Fingerprint:
+		if d, leave := leaveAlone(t, s, "was changed by others"); leave {
+			return d
+		}
+		return decision{action: actionApply, verb: VerbCorrected}
+	case item.Baseline != "" && item.Baseline == s.seen.Baseline():
+		return decision{action: actionKeep}
+	case s.verification > 0:
+		return decision{action: actionKeep, again: s.verification}
+	case t.drift == DriftPolicyReport:
+		return decision{action: actionCompare}
+	default:
+		return decision{action: actionVerify, verb: VerbCorrected}
+	}
+}
+
+// leaveAlone tells whether drift is reported instead of corrected, for good or for now.
+func leaveAlone(t *target, s situation, what string) (decision, bool) {
+	switch {
+	case t.drift == DriftPolicyReport:
+		return decision{action: actionReport, message: what}, true
+	case t.drift == DriftPolicyIgnore, t.reconcile == ReconcilePolicyOnce:
+		return decision{action: actionKeep}, true
+	case s.correction > 0:
+		return decision{action: actionReport, message: orDefault(s.fight, what+" again and again"), again: s.correction}, true
+	default:
+		return decision{}, false
+	}
+}

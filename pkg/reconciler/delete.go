@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Delete deletes, or releases, all objects that the inventory records, wave by wave, each wave when the one before is gone.
+// That CheckDeletion found nothing that forbids it is up to the caller. It goes as far as it can without waiting; Done
+// means that nothing is left.
+func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
+	var items []*InventoryItem
+	for _, recorded := range request.Inventory {
+		if item := planUnwanted(recorded); item != nil {
+			items = append(items, item)
+		}
+	}
+	sortInventory(items)
+	p := r.newPass(request.Owner, items)
+	if err := p.watch(ctx, nil, stageRegular); err != nil {
+		return Result{Inventory: request.Inventory}, err
+	}
+	gone, err := p.deleteWaves(ctx, slices.Clone(items), DeletePolicy.orphanedOnDelete)
+	p.result.Done = gone && err == nil
+	if p.result.Done {
+		r.memory.keep(request.ID, func(objectKey) bool { return false })
+		r.options.Observer.Guard(p.label, nil)
+		if err := r.options.Observer.Watch(ctx, p.label, nil); err != nil {
+			return p.finish(), err
+		}
+	}
+	return p.finish(), err
+}
+
+// deletionStage ranks items within a wave; each stage begins when the one before is gone.
+type deletionStage int
+
+const (
+	deletionInstances  deletionStage = iota // of types that other items define
+	deletionRegular                         // all others
+	deletionNamespaces                      // they take with them what is in them
+)
+
+// deleteWaves is the only loop that deletes dependents. It tells whether all items are gone.
+func (p *pass) deleteWaves(ctx context.Context, items []*InventoryItem, orphaned func(DeletePolicy) bool) (gone bool, err error) {
+	types := typeSet{items: map[objectKey][]TypeVersionInfo{}, additional: p.additionalTypes(p.owner)}
+	for _, item := range p.items {
+		if len(item.ManagedTypes) > 0 {
+			types.items[keyOf(item)] = item.ManagedTypes
+		}
+	}
+	rank := func(item *InventoryItem) deletionStage {
+		switch {
+		case types.instance(item.GroupVersionKind()):
+			return deletionInstances
+		case isNamespace(item.GroupVersionKind().GroupKind()):
+			return deletionNamespaces
+		default:
+			return deletionRegular
+		}
+	}
+	tier := func(item *InventoryItem) int { return deleteTier(item.GroupVersionKind().GroupKind()) }
+	slices.SortStableFunc(items, func(a, b *InventoryItem) int {
+		return cmp.Or(cmp.Compare(a.DeleteOrder, b.DeleteOrder), cmp.Compare(rank(a), rank(b)), cmp.Compare(tier(a), tier(b)), compareKeys(keyOf(a), keyOf(b)))
+	})
+	for _, wave := range group(items, func(item *InventoryItem) int { return item.DeleteOrder }) {
+		for _, members := range group(wave, rank) {
+			if gone, err := p.deleteStage(ctx, group(members, tier), orphaned, len(wave)); err != nil || !gone {
+				return false, err
+			}
+		}
+		if err := p.checkpoint(ctx); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// deleteStage deletes tier by tier and tells whether all are gone.
+func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphaned func(DeletePolicy) bool, waveSize int) (gone bool, err error) {
+	gone = true
+	for _, tier := range tiers {
+		remaining, err := p.deleteTier(ctx, tier, orphaned)
+		if err != nil {
+			return false, fmt.Errorf("deleting wave %d: %w", tier[0].DeleteOrder, err)
+		}
+		for _, o := range remaining {
+			gone = false
+			p.note(&p.result.Waits, o.item, o.message)
+		}
+	}
+	if !gone {
+		p.result.Wave, p.result.WaveSize = tiers[0][0].DeleteOrder, waveSize
+	}
+	return gone, nil
+}
+
+func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem, orphaned func(DeletePolicy) bool) ([]outcome, error) {
+	var (
+		mu        sync.Mutex
+		remaining []outcome
+		failures  []error
+		problems  []string
+	)
+	each(p.options.MaxConcurrency, tier, func(item *InventoryItem) {
+		o, err := p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder})
+		mu.Lock()
+		defer mu.Unlock()
+		if problems, err = refusal(problems, err); err != nil {
+			failures = append(failures, err)
+		}
+		if o.item != nil && !o.ready {
+			remaining = append(remaining, o)
+		}
+		if o.ready {
+			p.remove(item)
+		}
+	})
+	if len(problems) > 0 {
+		failures = append(failures, refused(problems...))
+	}
+	slices.SortFunc(failures, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return remaining, errors.Join(failures...)
+}
+
+// deletion says how a dependent is to go.
+type deletion struct {
+	orphan bool // release it instead
+	verb   Verb // what is reported when it is gone
+	wave   int  // in which this happens
+}
+
+// ending is what is to be done about one unwanted object.
+type ending int
+
+const (
+	endingGone   ending = iota // it is gone, or not ours (any more)
+	endingAwait                // it is being deleted
+	endingDelete               // request its deletion
+	endingOrphan               // release it
+	endingRefuse               // it must not be deleted, and cannot be forgotten either
+)
+
+// decideDelete decides what to do about an unwanted object. It is a pure function.
+func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string) {
+	switch {
+	case !s.exists:
+		return endingGone, ""
+	case s.seen.Owner != s.owner && s.seen.Owner != "":
+		// Another owner has taken it over; so it stays.
+		return endingGone, ""
+	case s.seen.Owner == "" && s.seen.UID != item.UID:
+		// Somebody created another object of that name, or took the marks off one of which we have no better proof.
+		return endingGone, ""
+	case s.seen.Deleting:
+		return endingAwait, "being deleted: " + s.seen.Message
+	case orphan:
+		return endingOrphan, ""
+	case item.UID != "" && s.seen.UID != item.UID && item.Phase != PhaseScheduledForDeletion && item.Phase != PhaseScheduledForCompletion:
+		return endingRefuse, "was created anew by others while it was being deleted, and is marked as owned; remove the mark to keep it, or delete it"
+	default:
+		return endingDelete, ""
+	}
+}
+
+// deleteOne does what is to be done about one unwanted object. It is finished, and the outcome ready, when the server says
+// that the object does not exist.
+func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (outcome, error) {
+	s, err := p.look(ctx, item)
+	if err == nil && !s.exists && !s.proven {
+		s, err = p.ask(ctx, item)
+	}
+	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
+		action, message := decideDelete(item, s, d.orphan)
+		var o outcome
+		if o, err = p.end(ctx, item, s, d, action, message); err == nil {
+			return o, nil
+		}
+		if isOutdated(err) {
+			s, err = p.ask(ctx, item)
+		}
+	}
+	if err == nil {
+		p.requeueAfter(p.retry(item))
+		return outcome{item: item, message: "is being changed by others all the time"}, nil
+	}
+	if reason, ok := awaitable(err); ok {
+		p.requeueAfter(p.retry(item))
+		return outcome{item: item, message: reason}, nil
+	}
+	return outcome{}, fmt.Errorf("deleting %s: %w", keyOf(item), err)
+}
+
+func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d deletion, action ending, message string) (outcome, error) {
+	switch action {
+	case endingGone:
+		if item.Phase == PhaseDeleting || item.Phase == PhaseCompleting {
+			p.acted(d.verb, d.wave, item)
+		}
+		return outcome{item: item, ready: true}, nil
+	case endingOrphan:
+		if err := p.orphan(ctx, item, s); err != nil {
+			return outcome{}, err
+		}
+		p.acted(VerbOrphaned, d.wave, item)
+		return outcome{item: item, ready: true}, nil
+	case endingRefuse:
+		return outcome{}, refused(fmt.Sprintf("%s: %s", keyOf(item), message))
+	case endingAwait:
+		p.deleting(item, d)
+		if definesTypes(item.GroupVersionKind().GroupKind()) {
+			if err := p.releaseFinalizer(ctx, item); err != nil {
+				return outcome{}, err
+			}
+			return p.whetherGone(ctx, item, d)
+		}
+		return outcome{item: item, message: message}, nil
+	case endingDelete:
+		if message, err := p.requestEnd(ctx, item, s); err != nil || message != "" {
+			return outcome{item: item, message: message}, err
+		}
+		p.deleting(item, d)
+		return p.whetherGone(ctx, item, d)
+	default:
+		return outcome{}, fmt.Errorf("unknown ending %d", action)
+	}
+}
+
+func (p *pass) deleting(item *InventoryItem, d deletion) {
+	item.Status = status.TerminatingStatus
+	item.Phase = PhaseDeleting
+	if d.verb == VerbCompleted {
+		item.Phase = PhaseCompleting
+	}
+}
+
+// whetherGone asks the server whether the deletion has ended already, as it does for objects without finalizers.
+func (p *pass) whetherGone(ctx context.Context, item *InventoryItem, d deletion) (outcome, error) {
+	s, err := p.ask(ctx, item)
+	if err != nil {
+		return outcome{}, err
+	}
+	action, message := decideDelete(item, s, d.orphan)
+	switch action {
+	case endingGone:
+		p.acted(d.verb, d.wave, item)
+		return outcome{item: item, ready: true}, nil
+	case endingRefuse:
+		return outcome{}, refused(fmt.Sprintf("%s: %s", keyOf(item), message))
+	case endingAwait, endingDelete, endingOrphan:
+		p.options.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
+		return outcome{item: item, message: orDefault(message, "being deleted")}, nil
+	default:
+		return outcome{}, fmt.Errorf("unknown ending %d", action)
+	}
+}

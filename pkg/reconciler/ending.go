@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// requestEnd requests the deletion of the object that was seen. An object that defines types is deleted only if it has no
+// instances: they would go with it, whatever finalizers it has. In that case a text says what is awaited.
+func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation) (message string, err error) {
+	if !definesTypes(item.GroupVersionKind().GroupKind()) {
+		return "", p.requestDeletion(ctx, item, s)
+	}
+	blockers, resources, err := p.instances(ctx, item.ManagedTypes, "")
+	if err != nil {
+		return "", err
+	}
+	if len(blockers) > 0 {
+		p.options.Observer.Guard(p.label, resources)
+		return "kept as long as there are instances of its types: " + blockerTexts(blockers), nil
+	}
+	if err := p.requestDeletion(ctx, item, s); err != nil {
+		return "", err
+	}
+	return "", p.releaseFinalizer(ctx, item)
+}
+
+// requestDeletion requests the deletion of exactly the object that was seen. That it does not exist is no error.
+func (p *pass) requestDeletion(ctx context.Context, item *InventoryItem, s situation) error {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	object.SetNamespace(item.Namespace)
+	object.SetName(item.Name)
+	p.options.OnOperation("delete")
+	err := p.client.Delete(ctx, object,
+		client.Preconditions{UID: &s.seen.UID, ResourceVersion: &s.seen.ResourceVersion},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// releaseFinalizer removes our finalizer from an object that is being deleted.
+func (p *pass) releaseFinalizer(ctx context.Context, item *InventoryItem) error {
+	for range maxAttempts {
+		object, err := p.get(ctx, item)
+		if isGone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(object.GetFinalizers(), p.options.Finalizer) || object.GetLabels()[p.keys.ownerLabel] != p.label {
+			return nil
+		}
+		err = p.patch(ctx, object, map[string]any{"finalizers": p.foreignFinalizers(object)})
+		if err == nil || isGone(err) {
+			return nil
+		}
+		if !isOutdated(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("removing the finalizer of %s: it is being changed by others all the time", keyOf(item))
+}
+
+func (p *pass) foreignFinalizers(object *unstructured.Unstructured) []string {
+	return slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(name string) bool { return name == p.options.Finalizer })
+}
+
+// orphan releases the object that was seen: all marks are removed, so that others may adopt it.
+func (p *pass) orphan(ctx context.Context, item *InventoryItem, s situation) error {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	object.SetNamespace(item.Namespace)
+	object.SetName(item.Name)
+	object.SetUID(s.seen.UID)
+	object.SetResourceVersion(s.seen.ResourceVersion)
+	changes := map[string]any{
+		"labels":      map[string]any{p.keys.ownerLabel: nil},
+		"annotations": map[string]any{p.keys.ownerAnnotation: nil, p.keys.digest: nil},
+	}
+	if definesTypes(item.GroupVersionKind().GroupKind()) {
+		live, err := p.get(ctx, item)
+		if isGone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		object.SetUID(live.GetUID())
+		object.SetResourceVersion(live.GetResourceVersion())
+		changes["finalizers"] = p.foreignFinalizers(live)
+	}
+	if err := p.patch(ctx, object, changes); err != nil && !isGone(err) {
+		return err
+	}
+	return nil
+}
+
+// patch changes the metadata of an object, guarded by its UID and resource version.
+func (p *pass) patch(ctx context.Context, object *unstructured.Unstructured, metadata map[string]any) error {
+	metadata["uid"] = object.GetUID()
+	metadata["resourceVersion"] = object.GetResourceVersion()
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return fmt.Errorf("encoding a patch of %s: %w", objectText(object), err)
+	}
+	p.options.OnOperation("update")
+	return p.client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(p.options.FieldOwner))
+}
+
+func foreignSelector(key, value string) (labels.Selector, error) {
+	requirement, err := labels.NewRequirement(key, selection.NotEquals, []string{value})
+	if err != nil {
+		return nil, fmt.Errorf("selecting foreign instances: %w", err)
+	}
+	return labels.NewSelector().Add(*requirement), nil
+}

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
+
+// isGone tells whether an error says that the object, or its type, does not exist.
+func isGone(err error) bool { return isNotFound(err) || isNoMatch(err) }
+
+// isOutdated tells whether a guarded write was refused because the object is not the one on which it was decided.
+func isOutdated(err error) bool {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return true
+	}
+	// An apply with a UID is refused as invalid if the object was created anew.
+	return apierrors.IsInvalid(err) && hasCause(err, "metadata.uid")
+}
+
+// isImmutable tells whether the server refused a change that can only be made by creating the object anew.
+func isImmutable(err error) bool {
+	if !apierrors.IsInvalid(err) {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "immutable") || strings.Contains(text, "Forbidden: updates to") || strings.Contains(text, "may not be changed") ||
+		strings.Contains(text, "may not be updated") || strings.Contains(text, "cannot change roleRef")
+}
+
+func hasCause(err error, field string) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field == field {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitable returns what a failed write waits for, if it failed for a reason that is expected to go away without
+// anybody changing the manifest.
+func awaitable(err error) (reason string, ok bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "", false
+	}
+	text := status.Status().Message
+	switch {
+	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
+		return "its namespace is being deleted", true
+	case isNotFound(err) && kindOf(err) == "namespaces":
+		return fmt.Sprintf("namespace %s does not exist", status.Status().Details.Name), true
+	case isNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == "":
+		return "its type is not served yet", true
+	case status.Status().Code == http.StatusInternalServerError && strings.Contains(text, "failed calling webhook"):
+		_, call, _ := strings.Cut(text, "failed calling ")
+		return shorten("the call failed of "+call, 300), true
+	case strings.Contains(text, "conversion webhook for "):
+		_, call, _ := strings.Cut(text, "conversion webhook for ")
+		return shorten("the call failed of the conversion webhook for "+call, 300), true
+	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err):
+		return shorten("the API server is not able to serve the request: "+text, 300), true
+	default:
+		return "", false
+	}
+}
+
+func kindOf(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		return status.Status().Details.Kind
+	}
+	return ""
+}
+
+// isRefusal tells whether the server will never accept the object as it is.
+func isRefusal(err error) bool {
+	switch apierrors.ReasonForError(err) {
+	case metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonMethodNotAllowed:
+		return true
+	default:
+		return false
+	}
+}
+
+func shorten(text string, limit int) string {
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
+	}
+	return text
+}

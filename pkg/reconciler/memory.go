@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"sync"
+	"time"
+)
+
+// memory remembers per object what only serves to save requests: when it was corrected, verified and retried. Nothing
+// is lost if it is.
+type memory struct {
+	mu     sync.Mutex
+	owners map[string]map[objectKey]*recollection
+}
+
+// recollection is what is remembered about one object. It is used by one goroutine at a time.
+type recollection struct {
+	corrections   repetition
+	verifications repetition
+	retries       repetition
+	// fight names who changes which fields again and again; empty if nobody does.
+	fight string
+	// consumer remembers whether a claim waits for its first consumer.
+	consumer map[string]bool
+}
+
+func newMemory() *memory {
+	return &memory{owners: map[string]map[objectKey]*recollection{}}
+}
+
+func (m *memory) of(owner string, key objectKey) *recollection {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	objects := m.owners[owner]
+	if objects == nil {
+		objects = map[objectKey]*recollection{}
+		m.owners[owner] = objects
+	}
+	if objects[key] == nil {
+		objects[key] = &recollection{}
+	}
+	return objects[key]
+}
+
+// keep forgets all objects of the owner for which wanted is false.
+func (m *memory) keep(owner string, wanted func(key objectKey) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key := range m.owners[owner] {
+		if !wanted(key) {
+			delete(m.owners[owner], key)
+		}
+	}
+	if len(m.owners[owner]) == 0 {
+		delete(m.owners, owner)
+	}
+}
+
+// repetition spaces out something that should not happen again and again.
+type repetition struct {
+	count int
+	last  time.Time
+}
+
+// pacing says how a repetition is spaced out: the first free times at once, then after step, doubling up to limit.
+// After a time without an occurrence that is longer than the longest delay so far and than calm, it starts afresh.
+type pacing struct {
+	free  int
+	step  time.Duration
+	limit time.Duration
+	calm  time.Duration
+}
+
+func (r *repetition) delay(p pacing) time.Duration {
+	if r.count < p.free {
+		return 0
+	}
+	return min(p.step<<min(r.count-p.free, 30), p.limit)
+}
+
+// wait returns how long to wait before the next occurrence; zero if it may happen now.
+func (r *repetition) wait(now time.Time, p pacing) time.Duration {
+	if r.count == 0 || now.Sub(r.last) > max(p.calm, 2*r.delay(p)) {
+		r.count = 0
+		return 0
+	}
+	return max(0, r.last.Add(r.delay(p)).Sub(now))
+}
+
+func (r *repetition) happened(now time.Time) {
+	r.count++
+	r.last = now
+}
+
+func correctionPacing(limit time.Duration) pacing {
+	return pacing{free: 3, step: time.Second, limit: limit, calm: time.Minute}
+}
+
+func verificationPacing(limit time.Duration) pacing {
+	return pacing{free: 3, step: 5 * time.Second, limit: limit, calm: 5 * time.Minute}
+}
+
+func retryPacing() pacing {
+	return pacing{step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}
+}

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	groupCRD        = "apiextensions.k8s.io"
+	groupAPIService = "apiregistration.k8s.io"
+	groupRBAC       = "rbac.authorization.k8s.io"
+	groupWebhook    = "admissionregistration.k8s.io"
+)
+
+func isCRD(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"}
+}
+
+func isAPIService(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: groupAPIService, Kind: "APIService"}
+}
+
+func isNamespace(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Kind: "Namespace"}
+}
+
+// definesTypes tells whether objects of the kind bring types into the cluster.
+func definesTypes(kind schema.GroupKind) bool {
+	return isCRD(kind) || isAPIService(kind)
+}
+
+// applyTier ranks kinds within a stage: what others refer to comes first.
+func applyTier(kind schema.GroupKind) int {
+	switch kind {
+	case schema.GroupKind{Kind: "Namespace"}:
+		return -4
+	case schema.GroupKind{Group: groupWebhook, Kind: "ValidatingWebhookConfiguration"},
+		schema.GroupKind{Group: groupWebhook, Kind: "MutatingWebhookConfiguration"}:
+		return -3
+	case schema.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"},
+		schema.GroupKind{Group: "networking.k8s.io", Kind: "IngressClass"},
+		schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"},
+		schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
+		schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"},
+		schema.GroupKind{Group: groupRBAC, Kind: "ClusterRole"},
+		schema.GroupKind{Group: groupRBAC, Kind: "Role"}:
+		return -2
+	case schema.GroupKind{Kind: "ServiceAccount"},
+		schema.GroupKind{Kind: "LimitRange"},
+		schema.GroupKind{Kind: "ResourceQuota"},
+		schema.GroupKind{Kind: "ConfigMap"},
+		schema.GroupKind{Kind: "Secret"},
+		schema.GroupKind{Group: groupRBAC, Kind: "ClusterRoleBinding"},
+		schema.GroupKind{Group: groupRBAC, Kind: "RoleBinding"}:
+		return -1
+	default:
+		return 0
+	}
+}
+
+// deleteTier ranks kinds within a stage of deletion: what others need to end properly goes last.
+func deleteTier(kind schema.GroupKind) int {
+	switch kind {
+	case schema.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"},
+		schema.GroupKind{Group: groupAPIService, Kind: "APIService"}:
+		return -1
+	case schema.GroupKind{Group: groupWebhook, Kind: "ValidatingWebhookConfiguration"},
+		schema.GroupKind{Group: groupWebhook, Kind: "MutatingWebhookConfiguration"}:
+		return 1
+	case schema.GroupKind{Kind: "Service"},
+		schema.GroupKind{Kind: "ConfigMap"},
+		schema.GroupKind{Kind: "Secret"}:
+		return 2
+	case schema.GroupKind{Kind: "Namespace"}:
+		return 3
+	case schema.GroupKind{Group: "networking.k8s.io", Kind: "IngressClass"},
+		schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"},
+		schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PriorityClass"},
+		schema.GroupKind{Group: "storage.k8s.io", Kind: "StorageClass"}:
+		return 4
+	default:
+		return 0
+	}
+}
+
+// compareKeys orders by kind, namespace and name.
+func compareKeys(a, b objectKey) int {
+	return cmp.Or(
+		cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name),
+	)
+}
+
+// sortInventory puts items into the order in which they would be deleted; this is also the order in which they are
+// recorded.
+func sortInventory(items []*InventoryItem) {
+	slices.SortFunc(items, func(a, b *InventoryItem) int {
+		return cmp.Or(
+			cmp.Compare(a.DeleteOrder, b.DeleteOrder),
+			cmp.Compare(deleteTier(a.GroupVersionKind().GroupKind()), deleteTier(b.GroupVersionKind().GroupKind())),
+			compareKeys(keyOf(a), keyOf(b)),
+		)
+	})
+}
+
+// group splits a sorted slice into runs of equal rank.
+func group[T any, R comparable](items []T, rank func(T) R) [][]T {
+	var groups [][]T
+	for start := 0; start < len(items); {
+		end := start + 1
+		for end < len(items) && rank(items[end]) == rank(items[start]) {
+			end++
+		}
+		groups = append(groups, items[start:end])
+		start = end
+	}
+	return groups
+}

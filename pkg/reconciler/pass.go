@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// saveInterval is the time after which the end of a wave is worth a save of its own. A save costs by the size of
+// the object that holds the inventory.
+const saveInterval = 2 * time.Second
+
+// pass is one call of Apply or Delete.
+type pass struct {
+	*Reconciler
+	owner            Owner
+	label            string // value of the owner label
+	items            []*InventoryItem
+	byKey            map[objectKey]*InventoryItem
+	createNamespaces bool
+	saved            time.Time
+	watched          map[schema.GroupVersionKind]map[string]bool // kinds and namespaces that the observer was told of
+
+	mu         sync.Mutex // guards what follows; items are touched by one worker at a time
+	result     Result
+	actions    map[actionGroup][]types.ObjectKey
+	namespaces map[string]error // outcome of creating missing namespaces
+}
+
+type actionGroup struct {
+	verb Verb
+	wave int
+}
+
+func (r *Reconciler) newPass(owner Owner, items []*InventoryItem) *pass {
+	return &pass{
+		Reconciler: r,
+		owner:      owner,
+		label:      digest.OwnerLabel(owner.ID),
+		items:      items,
+		byKey:      index(items),
+		saved:      r.options.Clock.Now(),
+		watched:    map[schema.GroupVersionKind]map[string]bool{},
+		actions:    map[actionGroup][]types.ObjectKey{},
+		namespaces: map[string]error{},
+	}
+}
+
+// watch tells the observer which kinds this owner has. Kinds of targets beyond the given stage are left out, because they
+// may not exist yet, unless dependents of them are recorded.
+func (p *pass) watch(ctx context.Context, targets []*target, upTo stage) error {
+	before := len(p.watched)
+	for _, t := range targets {
+		item := p.byKey[t.key]
+		if t.stage() <= upTo || item.UID != "" {
+			p.needed(t.gvk(), t.key.namespace)
+		}
+	}
+	for _, item := range p.items {
+		if item.unwanted() {
+			p.needed(item.GroupVersionKind(), item.Namespace)
+		}
+	}
+	if before > 0 && len(p.watched) == before {
+		return nil
+	}
+	needs := make([]observe.Need, 0, len(p.watched))
+	for kind, namespaces := range p.watched {
+		need := observe.Need{Kind: kind}
+		for namespace := range namespaces {
+			if namespace != "" {
+				need.Namespaces = append(need.Namespaces, namespace)
+			}
+		}
+		needs = append(needs, need)
+	}
+	slices.SortFunc(needs, func(a, b observe.Need) int { return cmp.Compare(a.Kind.String(), b.Kind.String()) })
+	return p.options.Observer.Watch(ctx, p.label, needs)
+}
+
+func (p *pass) needed(kind schema.GroupVersionKind, namespace string) {
+	if p.watched[kind] == nil {
+		p.watched[kind] = map[string]bool{}
+	}
+	p.watched[kind][namespace] = true
+}
+
+// save persists the inventory as it is now.
+func (p *pass) save(ctx context.Context) error {
+	if err := p.owner.Store.Save(ctx, p.snapshot()); err != nil {
+		return fmt.Errorf("saving the inventory: %w", err)
+	}
+	p.saved = p.options.Clock.Now()
+	return nil
+}
+
+// checkpoint saves at the end of a wave that took time.
+func (p *pass) checkpoint(ctx context.Context) error {
+	if p.options.Clock.Since(p.saved) < saveInterval {
+		return nil
+	}
+	return p.save(ctx)
+}
+
+func (p *pass) snapshot() []*InventoryItem {
+	items := make([]*InventoryItem, len(p.items))
+	for i, item := range p.items {
+		items[i] = item.DeepCopy()
+	}
+	return items
+}
+
+// finish returns the result of the pass.
+func (p *pass) finish() Result {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.result.Inventory = p.items
+	for group, objects := range p.actions {
+		slices.SortFunc(objects, func(a, b types.ObjectKey) int { return compareKeys(keyOf(a), keyOf(b)) })
+		p.result.Actions = append(p.result.Actions, Action{Verb: group.verb, Wave: group.wave, Objects: objects})
+	}
+	slices.SortFunc(p.result.Actions, func(a, b Action) int { return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Verb, b.Verb)) })
+	sortNotices(p.result.Waits)
+	sortNotices(p.result.Failures)
+	sortNotices(p.result.Drift)
+	sortNotices(p.result.Notes)
+	return p.result
+}
+
+// acted reports what was done to a dependent.
+func (p *pass) acted(verb Verb, wave int, item *InventoryItem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	group := actionGroup{verb: verb, wave: wave}
+	p.actions[group] = append(p.actions[group], objectRef(item))
+}
+
+// requeueAfter makes sure that the caller calls again after the delay.
+func (p *pass) requeueAfter(delay time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if delay > 0 && (p.result.RequeueAfter == 0 || delay < p.result.RequeueAfter) {
+		p.result.RequeueAfter = delay
+	}
+}
+
+func (p *pass) note(list *[]Notice, item *InventoryItem, message string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	*list = append(*list, Notice{Object: objectRef(item), Message: message})
+}
+
+// objectRef returns a key that does not change with the item.
+func objectRef(item *InventoryItem) types.ObjectKey {
+	return &InventoryItem{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}
+}
+
+// remove takes an item out of the inventory.
+func (p *pass) remove(item *InventoryItem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.byKey, keyOf(item))
+	p.items = slices.DeleteFunc(p.items, func(other *InventoryItem) bool { return other == item })
+}
+
+// look returns what is known about a dependent, asking the server only if the observer cannot tell.
+func (p *pass) look(ctx context.Context, item *InventoryItem) (situation, error) {
+	s := situation{owner: p.label}
+	seen, view := p.options.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	switch view {
+	case observe.Present:
+		s.exists, s.seen = true, seen
+		return s, nil
+	case observe.Absent:
+		return s, nil
+	case observe.Unseen:
+		return p.ask(ctx, item)
+	default:
+		return p.ask(ctx, item)
+	}
+}
+
+// ask returns what the server says about a dependent.
+func (p *pass) ask(ctx context.Context, item *InventoryItem) (situation, error) {
+	s := situation{owner: p.label, proven: true}
+	object, err := p.get(ctx, item)
+	if isGone(err) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	s.exists, s.seen = true, p.reader.Read(object)
+	return s, nil
+}
+
+func (p *pass) get(ctx context.Context, item *InventoryItem) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	p.options.OnOperation("read")
+	if err := p.client.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", keyOf(item), err)
+	}
+	return object, nil
+}
+
+// each runs work for all items, bounded, and waits for all of them.
+func each[T any](limit int, items []T, work func(T)) {
+	if len(items) == 1 {
+		work(items[0])
+		return
+	}
+	var group sync.WaitGroup
+	slots := make(chan struct{}, limit)
+	for _, item := range items {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			work(item)
+		})
+	}
+	group.Wait()
+}

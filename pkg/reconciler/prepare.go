@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// prepareObjects returns normalised copies of the objects: without anything that only the server sets, with the
+// namespace filled in or removed as the scope of the type demands, and sorted. All problems are reported at once.
+func (r *Reconciler) prepareObjects(objects []client.Object, namespace string) ([]*unstructured.Unstructured, error) {
+	prepared := make([]*unstructured.Unstructured, 0, len(objects))
+	var problems []string
+	for _, object := range objects {
+		u, err := toUnstructured(object, r.client.Scheme())
+		if err != nil {
+			problems = append(problems, err.Error())
+			continue
+		}
+		if problem := r.normalise(u); problem != "" {
+			problems = append(problems, problem)
+			continue
+		}
+		prepared = append(prepared, u)
+	}
+	if len(problems) > 0 {
+		return nil, refused(problems...)
+	}
+	scopes := newScopes(r.client.RESTMapper(), prepared)
+	seen := make(map[objectKey]bool, len(prepared))
+	for _, u := range prepared {
+		problem, err := scopes.place(u, namespace)
+		if err != nil {
+			return nil, err
+		}
+		key := keyOf(u)
+		if problem == "" && seen[key] {
+			problem = fmt.Sprintf("%s: defined more than once", key)
+		}
+		if problem != "" {
+			problems = append(problems, problem)
+		}
+		seen[key] = true
+	}
+	if len(problems) > 0 {
+		return nil, refused(problems...)
+	}
+	return prepared, nil
+}
+
+// toUnstructured copies the object into the form in which it will be sent.
+func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		if u.GetKind() == "" || u.GetAPIVersion() == "" {
+			return nil, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", u.GetName(), u.GetAPIVersion(), u.GetKind())
+		}
+		return u.DeepCopy(), nil
+	}
+	gvk, err := apiutil.GVKForObject(object, scheme)
+	if err != nil {
+		return nil, fmt.Errorf("object %q of type %T: the type is not known to the scheme", object.GetName(), object)
+	}
+	if declared := object.GetObjectKind().GroupVersionKind(); !declared.Empty() && declared != gvk {
+		return nil, fmt.Errorf("object %q: apiVersion and kind say %s, but its Go type %T is %s", object.GetName(), declared, object, gvk)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("object %q of type %T: %w", object.GetName(), object, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}
+
+// normalise removes what a manifest cannot declare and returns a text if the manifest cannot be accepted.
+func (r *Reconciler) normalise(u *unstructured.Unstructured) string {
+	text := objectText(u)
+	if u.GetGenerateName() != "" {
+		return fmt.Sprintf("%s: metadata.generateName %q is not allowed; set metadata.name", text, u.GetGenerateName())
+	}
+	if u.GetName() == "" {
+		return fmt.Sprintf("%s: metadata.name is required", text)
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if _, _, err := unstructured.NestedStringMap(u.Object, "metadata", field); err != nil {
+			return fmt.Sprintf("%s: metadata.%s: all values must be strings: %s", text, field, err)
+		}
+	}
+	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(u.Object, "metadata", "labels", r.keys.ownerLabel)
+	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", r.keys.ownerAnnotation)
+	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", r.keys.digest)
+	unstructured.RemoveNestedField(u.Object, "status")
+	switch kind := u.GroupVersionKind().GroupKind(); kind {
+	case schema.GroupKind{Kind: "Secret"}:
+		return encodeStringData(u)
+	case schema.GroupKind{Group: groupRBAC, Kind: "ClusterRole"}:
+		releaseAggregatedRules(u)
+	case schema.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"}, schema.GroupKind{Group: groupAPIService, Kind: "APIService"}:
+		if version := u.GroupVersionKind().Version; version != "v1" {
+			return fmt.Sprintf("%s: version %q is not supported; allowed is: v1", text, version)
+		}
+	}
+	return ""
+}
+
+// encodeStringData moves stringData into data, as the server does on other writes than apply.
+func encodeStringData(u *unstructured.Unstructured) string {
+	values, found, err := unstructured.NestedStringMap(u.Object, "stringData")
+	if err != nil {
+		return fmt.Sprintf("%s: stringData: all values must be strings: %s", objectText(u), err)
+	}
+	if !found {
+		return ""
+	}
+	for key, value := range values {
+		if err := unstructured.SetNestedField(u.Object, base64.StdEncoding.EncodeToString([]byte(value)), "data", key); err != nil {
+			return fmt.Sprintf("%s: data: %s", objectText(u), err)
+		}
+	}
+	unstructured.RemoveNestedField(u.Object, "stringData")
+	return ""
+}
+
+// releaseAggregatedRules takes the rules out of a ClusterRole which a controller fills from other roles.
+func releaseAggregatedRules(u *unstructured.Unstructured) {
+	if _, found, _ := unstructured.NestedFieldNoCopy(u.Object, "aggregationRule"); found {
+		unstructured.RemoveNestedField(u.Object, "rules")
+	}
+}
+
+// scopes knows which types are namespaced, including those that are defined by the objects themselves.
+type scopes struct {
+	mapper      meta.RESTMapper
+	defined     map[schema.GroupKind]bool
+	apiServices map[schema.GroupVersion]bool
+	known       map[schema.GroupVersionKind]scope
+}
+
+type scope int
+
+const (
+	scopeUnknown scope = iota
+	scopeNamespaced
+	scopeCluster
+)
+
+func newScopes(mapper meta.RESTMapper, objects []*unstructured.Unstructured) *scopes {
+	s := &scopes{mapper: mapper, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}}
+	for _, u := range objects {
+		for _, managed := range managedTypesOf(u) {
+			if isAPIService(u.GroupVersionKind().GroupKind()) {
+				s.apiServices[schema.GroupVersion{Group: managed.Group, Version: managed.Version}] = true
+				continue
+			}
+			text, _, _ := unstructured.NestedString(u.Object, "spec", "scope")
+			s.defined[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = text == "Namespaced"
+		}
+	}
+	return s
+}
+
+// place sets the namespace of an object as its scope demands.
+func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem string, err error) {
+	scope, err := s.of(u.GroupVersionKind())
+	if err != nil {
+		return "", fmt.Errorf("finding the scope of %s: %w", objectText(u), err)
+	}
+	switch scope {
+	case scopeNamespaced:
+		if u.GetNamespace() == "" {
+			u.SetNamespace(namespace)
+		}
+		if u.GetNamespace() == "" {
+			return fmt.Sprintf("%s: metadata.namespace is required", objectText(u)), nil
+		}
+	case scopeCluster:
+		u.SetNamespace("")
+	case scopeUnknown:
+		if !s.apiServices[u.GroupVersionKind().GroupVersion()] {
+			return fmt.Sprintf("%s: type %s is unknown to the cluster, and no CustomResourceDefinition or APIService among the objects defines it",
+				objectText(u), u.GroupVersionKind().GroupVersion().String()+" "+u.GetKind()), nil
+		}
+	}
+	return "", nil
+}
+
+func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {
+	if namespaced, ok := s.defined[gvk.GroupKind()]; ok {
+		if namespaced {
+			return scopeNamespaced, nil
+		}
+		return scopeCluster, nil
+	}
+	if known, ok := s.known[gvk]; ok {
+		return known, nil
+	}
+	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case isNoMatch(err):
+		s.known[gvk] = scopeUnknown
+		return scopeUnknown, nil
+	case err != nil:
+		return scopeUnknown, err
+	case mapping.Scope.Name() == meta.RESTScopeNameNamespace:
+		s.known[gvk] = scopeNamespaced
+		return scopeNamespaced, nil
+	default:
+		s.known[gvk] = scopeCluster
+		return scopeCluster, nil
+	}
+}
+
+// isNoMatch tells whether an error says that a type is not served.
+func isNoMatch(err error) bool {
+	var discovery *apiutil.ErrResourceDiscoveryFailed
+	if errors.As(err, &discovery) {
+		for _, cause := range *discovery {
+			if !isNotFound(cause) {
+				return false
+			}
+		}
+		return true
+	}
+	return meta.IsNoMatchError(err)
+}

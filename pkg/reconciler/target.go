@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/digest"
+)
+
+// target is one object that is to be, with all that can be known about it before looking at the cluster.
+type target struct {
+	behavior
+
+	key          objectKey
+	object       *unstructured.Unstructured // normalised, without the marks of the owner
+	digest       string
+	managedTypes []TypeVersionInfo
+	instance     bool // of a managed type
+}
+
+// digestOnce is the digest of objects that are applied once.
+const digestOnce = "__once__"
+
+// newTargets reads the annotations of all objects and completes what follows from them.
+func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request ApplyRequest, policies Policies) ([]*target, error) {
+	targets := make([]*target, 0, len(objects))
+	types := typeSet{items: map[objectKey][]TypeVersionInfo{}, additional: r.additionalTypes(request.Owner)}
+	var problems []string
+	for _, object := range objects {
+		parsed, bad := parseBehavior(r.keys.prefix, object, policies)
+		problems = append(problems, bad...)
+		sum, err := objectDigest(object, parsed.reconcile, request.Digest)
+		if err != nil {
+			return nil, err
+		}
+		t := &target{behavior: parsed, key: keyOf(object), object: object, digest: sum, managedTypes: managedTypesOf(object)}
+		if len(t.managedTypes) > 0 {
+			types.items[t.key] = t.managedTypes
+		}
+		targets = append(targets, t)
+	}
+	if len(problems) > 0 {
+		return nil, refused(problems...)
+	}
+	known := map[schema.GroupVersionKind]bool{}
+	for _, t := range targets {
+		instance, ok := known[t.gvk()]
+		if !ok {
+			instance = types.instance(t.gvk())
+			known[t.gvk()] = instance
+		}
+		t.instance = instance
+	}
+	return targets, nil
+}
+
+func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
+	return append(append([]TypeInfo{}, r.options.AdditionalManagedTypes...), owner.AdditionalManagedTypes...)
+}
+
+func (t *target) gvk() schema.GroupVersionKind {
+	return t.object.GroupVersionKind()
+}
+
+func objectDigest(object *unstructured.Unstructured, policy ReconcilePolicy, componentDigest string) (string, error) {
+	switch policy {
+	case ReconcilePolicyOnce:
+		return digestOnce, nil
+	case ReconcilePolicyOnObjectChange, ReconcilePolicyOnObjectOrComponentChange:
+	}
+	sum, err := digest.Of(object.Object)
+	if err != nil {
+		return "", fmt.Errorf("computing the digest of %s: %w", objectText(object), err)
+	}
+	if policy == ReconcilePolicyOnObjectOrComponentChange {
+		sum += "@" + componentDigest
+	}
+	return sum, nil
+}
+
+// stage ranks targets within a wave; each stage begins when the one before is ready.
+type stage int
+
+const (
+	stageRegular   stage = iota
+	stageLate            // APIServices, whose backends are among the regular objects
+	stageInstances       // instances of types that the stages before brought
+)
+
+func (t *target) stage() stage {
+	switch {
+	case t.instance:
+		return stageInstances
+	case isAPIService(t.key.GroupKind):
+		return stageLate
+	default:
+		return stageRegular
+	}
+}
+
+// removesItself tells whether the object is a Job that removes itself some time after it has finished.
+func (t *target) removesItself() bool {
+	if t.key.Group != "batch" || t.key.Kind != "Job" {
+		return false
+	}
+	ttl, found, _ := unstructured.NestedFieldNoCopy(t.object.Object, "spec", "ttlSecondsAfterFinished")
+	return found && ttl != nil
+}

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// applyWaves applies all targets in order, and tells whether all of them are ready or completed.
+func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, err error) {
+	slices.SortFunc(targets, func(a, b *target) int {
+		return cmp.Or(
+			cmp.Compare(a.applyOrder, b.applyOrder), cmp.Compare(a.stage(), b.stage()),
+			cmp.Compare(applyTier(a.key.GroupKind), applyTier(b.key.GroupKind)), compareKeys(a.key, b.key),
+		)
+	})
+	done := 0
+	waves := group(targets, func(t *target) int { return t.applyOrder })
+	for i, wave := range waves {
+		for _, members := range group(wave, (*target).stage) {
+			ready, err := p.applyStage(ctx, targets, members, len(wave))
+			if err != nil || !ready {
+				return false, errors.Join(err, p.heal(ctx, targets[done+len(members):]))
+			}
+			done += len(members)
+		}
+		if ready, err := p.purge(ctx, targets[:done], wave[0].applyOrder, i == len(waves)-1); err != nil || !ready {
+			return false, errors.Join(err, p.heal(ctx, targets[done:]))
+		}
+		if err := p.checkpoint(ctx); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// applyStage applies the members of one stage, tier by tier, and tells whether all are ready.
+func (p *pass) applyStage(ctx context.Context, targets, members []*target, waveSize int) (ready bool, err error) {
+	if members[0].stage() == stageInstances {
+		if err := p.watch(ctx, targets, stageInstances); err != nil {
+			return false, err
+		}
+	}
+	ready = true
+	for _, tier := range group(members, func(t *target) int { return applyTier(t.key.GroupKind) }) {
+		unready, err := p.applyTier(ctx, tier)
+		if err != nil {
+			return false, fmt.Errorf("applying wave %d: %w", members[0].applyOrder, err)
+		}
+		for _, o := range unready {
+			ready = false
+			p.note(&p.result.Waits, o.item, o.message)
+		}
+	}
+	if !ready {
+		p.result.Wave, p.result.WaveSize = members[0].applyOrder, waveSize
+	}
+	return ready, nil
+}
+
+// heal corrects drift of dependents that come after the point at which the waves stopped.
+func (p *pass) heal(ctx context.Context, rest []*target) error {
+	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool { return !p.byKey[t.key].written() })
+	if len(written) == 0 {
+		return nil
+	}
+	if _, err := p.applyTier(ctx, written); err != nil {
+		return fmt.Errorf("correcting drift: %w", err)
+	}
+	return nil
+}
+
+// outcome is how one dependent stands after it was worked upon.
+type outcome struct {
+	item    *InventoryItem
+	ready   bool
+	message string // what it lacks, if it is not ready
+}
+
+// applyTier applies targets side by side and returns those that are not ready. Its error joins the errors of all.
+func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error) {
+	var (
+		mu       sync.Mutex
+		unready  []outcome
+		problems []string
+		failures []error
+		requests []*target
+	)
+	settle := func(o outcome, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if problems, err = refusal(problems, err); err != nil {
+			failures = append(failures, err)
+		}
+		if !o.ready && o.item != nil {
+			unready = append(unready, o)
+		}
+	}
+	for _, t := range tier {
+		if o, settled := p.applyQuietly(t); settled {
+			settle(o, nil)
+		} else {
+			requests = append(requests, t)
+		}
+	}
+	each(p.options.MaxConcurrency, requests, func(t *target) { settle(p.applyOne(ctx, t)) })
+	if len(problems) > 0 {
+		failures = append(failures, refused(problems...))
+	}
+	slices.SortFunc(failures, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return unready, errors.Join(failures...)
+}
+
+// settled turns what was observed into the outcome for a dependent.
+func (p *pass) settled(t *target, item *InventoryItem, s situation) outcome {
+	item.Status = s.seen.Status
+	if !s.seen.Deadline.IsZero() {
+		p.requeueAfter(max(s.seen.Deadline.Sub(p.options.Clock.Now()), 0) + 1)
+	}
+	switch s.seen.Status {
+	case status.CurrentStatus:
+		item.Phase = PhaseReady
+		return outcome{item: item, ready: true}
+	case status.FailedStatus:
+		p.note(&p.result.Failures, item, s.seen.Message)
+		return outcome{item: item, message: "failed: " + s.seen.Message}
+	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus:
+		return outcome{item: item, message: orDefault(s.seen.Message, "status is "+s.seen.Status.String())}
+	default:
+		return outcome{item: item, message: orDefault(s.seen.Message, "status is "+s.seen.Status.String())}
+	}
+}

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// createOnly is a resource version that no object has. An apply that carries it creates the object or fails
+// with a conflict; so it never touches an object that nobody has looked at.
+const createOnly = "1"
+
+// write applies the manifest of a target to the object that was seen, or creates it.
+func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (outcome, error) {
+	item := p.byKey[t.key]
+	before := p.suspects(ctx, t, s, d)
+	collector := &clients.Collector{}
+	object, err := p.send(clients.WithWarnings(ctx, collector), t, s, d.action)
+	if err != nil {
+		return outcome{}, err
+	}
+	for _, warning := range collector.Warnings() {
+		p.note(&p.result.Notes, item, warning)
+	}
+	p.attribute(t, before, object)
+	changed := d.action != actionVerify || object.GetResourceVersion() != s.seen.ResourceVersion
+	cleaned, err := p.removeSurplus(ctx, t, object, changed && d.verb != VerbCorrected)
+	if err != nil {
+		return outcome{}, err
+	}
+	if cleaned != nil {
+		object, changed = cleaned, true
+	}
+	return p.wrote(t, object, d, changed)
+}
+
+// wrote records the response of a write.
+func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, changed bool) (outcome, error) {
+	item := p.byKey[t.key]
+	seen := p.reader.Read(object)
+	p.options.Observer.Record(t.gvk(), t.key.namespace, t.key.name, seen)
+	now, recalled := p.options.Clock.Now(), p.memory.of(p.owner.ID, t.key)
+	recalled.retries = repetition{}
+	if d.action == actionVerify {
+		recalled.verifications.happened(now)
+	}
+	if changed {
+		if d.verb == VerbCorrected {
+			recalled.corrections.happened(now)
+		}
+		p.acted(d.verb, t.applyOrder, item)
+		item.Phase = PhaseUpdating
+		if d.action == actionCreate {
+			item.Phase = PhaseCreating
+		}
+	}
+	item.LastAppliedAt = &metav1.Time{Time: now}
+	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
+	s := situation{owner: p.label, exists: true, seen: seen}
+	o := p.settled(t, item, s)
+	if !o.ready && isClaim(t.key) && seen.Status == status.InProgressStatus {
+		// Asked when the claim is looked at again; until then it counts as what it is.
+		p.requeueAfter(claimDelay)
+	}
+	return o, nil
+}
+
+// send makes the apply request. A missing namespace is created if that is the policy.
+func (p *pass) send(ctx context.Context, t *target, s situation, action action) (*unstructured.Unstructured, error) {
+	object := p.marked(t)
+	operation := "update"
+	if action == actionCreate {
+		object.SetResourceVersion(createOnly)
+		operation = "create"
+	} else {
+		object.SetUID(s.seen.UID)
+		object.SetResourceVersion(s.seen.ResourceVersion)
+	}
+	for {
+		response := object.DeepCopy()
+		p.options.OnOperation(operation)
+		err := p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(response), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner))
+		switch {
+		case err == nil:
+			return response, nil
+		case p.createNamespaces && isNotFound(err) && kindOf(err) == "namespaces":
+			if err := p.createNamespace(ctx, t.key.namespace); err != nil {
+				return nil, err
+			}
+		default:
+			unknown := undeclared(err)
+			if len(unknown) == 0 || !prune(object, unknown) {
+				return nil, err
+			}
+			p.note(&p.result.Notes, p.byKey[t.key], "unknown fields were left out: "+strings.Join(unknown, ", "))
+		}
+	}
+}
+
+// marked returns the manifest with the marks of the owner.
+func (p *pass) marked(t *target) *unstructured.Unstructured {
+	object := t.object.DeepCopy()
+	labels, annotations := object.GetLabels(), object.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	labels[p.keys.ownerLabel] = p.label
+	annotations[p.keys.ownerAnnotation] = p.owner.ID
+	annotations[p.keys.digest] = t.digest
+	object.SetLabels(labels)
+	object.SetAnnotations(annotations)
+	if definesTypes(t.key.GroupKind) {
+		controllerutil.AddFinalizer(object, p.options.Finalizer)
+	}
+	return object
+}
+
+// createNamespace creates a namespace once per pass. It gets no marks: it is not a dependent.
+func (p *pass) createNamespace(ctx context.Context, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err, tried := p.namespaces[name]
+	if !tried {
+		p.options.OnOperation("create")
+		err = p.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(p.options.FieldOwner))
+		if apierrors.IsAlreadyExists(err) {
+			err = nil
+		}
+		if err != nil {
+			err = fmt.Errorf("creating namespace %s: %w", name, err)
+		}
+		p.namespaces[name] = err
+		return err
+	}
+	if err == nil {
+		// It was created, and is missing again: somebody deletes it.
+		return fmt.Errorf("namespace %s does not stay", name)
+	}
+	return err
+}
+
+// removeSurplus removes what other field managers added beside the declared fields, as far as the update policy says so.
+// It returns nil if there was nothing to remove.
+func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, error) {
+	reclaim := func(manager string) bool { return p.reclaims(t.update, manager) }
+	surplus, err := fieldset.Surplus(t.key.GroupKind, object.GetManagedFields(), p.options.FieldOwner, reclaim)
+	if err != nil {
+		return nil, fmt.Errorf("reading the fields of %s: %w", t.key, err)
+	}
+	if !metadata {
+		// Labels and annotations that others add are nobody's drift; they go when the manifest changes.
+		surplus = fieldset.OutsideMetadata(surplus)
+	}
+	if len(surplus) == 0 {
+		return nil, nil
+	}
+	cleaned := object.DeepCopy()
+	fieldset.Remove(cleaned.Object, surplus)
+	p.options.OnOperation("update")
+	err = p.client.Update(ctx, cleaned, client.FieldOwner(p.options.FieldOwner))
+	if apierrors.IsInvalid(err) && !isOutdated(err) {
+		p.note(&p.result.Notes, p.byKey[t.key], fmt.Sprintf("fields set by others cannot be removed: %s", fieldTexts(surplus)))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if cleaned.GetResourceVersion() == object.GetResourceVersion() {
+		return nil, nil
+	}
+	return cleaned, nil
+}
+
+// recreate deletes the object that was seen and, if it is gone at once, creates it.
+func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
+	item := p.byKey[t.key]
+	if err := p.requestDeletion(ctx, item, s); err != nil {
+		return outcome{}, false, err
+	}
+	s, err := p.ask(ctx, item)
+	if err != nil {
+		return outcome{}, false, err
+	}
+	if s.exists {
+		item.Status = status.TerminatingStatus
+		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.seen.Message}, false, nil
+	}
+	o, err := p.write(ctx, t, s, decision{action: actionCreate, verb: d.verb})
+	return o, false, err
+}
