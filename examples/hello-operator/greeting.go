@@ -24,7 +24,7 @@ type Greeting struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec GreetingSpec `json:"spec,omitempty"`
-	// +kubebuilder:default={observedGeneration: -1}
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status component.Status `json:"status,omitempty"`
 }
 

@@ -35,23 +35,28 @@ func generate(_ context.Context, namespace, name string, parameters types.Unstru
 	}}, nil
 }
 
-func run(ctx context.Context) error {
-	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{})
-	if err != nil {
-		return err
-	}
+// setup puts the operator together.
+func setup(mgr ctrl.Manager) error {
 	if err := addToScheme(mgr.GetScheme()); err != nil {
 		return err
 	}
 	reconciler := component.NewReconciler[*Greeting]("hello.example.io", manifests.GeneratorFunc(generate), component.ReconcilerOptions{})
-	if err := reconciler.SetupWithManager(mgr); err != nil {
+	return reconciler.SetupWithManager(mgr)
+}
+
+func run() error {
+	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{})
+	if err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	if err := setup(mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
 }
 
 func main() {
-	if err := run(ctrl.SetupSignalHandler()); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "hello-operator:", err)
 		os.Exit(1)
 	}

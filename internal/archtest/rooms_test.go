@@ -46,6 +46,7 @@ var rooms = []room{
 	{path: "internal/helm", layer: services},
 	{path: "internal/metrics", layer: services},
 	{path: "internal/observe", layer: services},
+	{path: "internal/references", layer: services},
 	{path: "internal/templating", layer: services},
 
 	{path: "pkg/manifests", layer: engine},

@@ -6,11 +6,12 @@ package main
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 
+	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	parceloperator "github.com/component-operator/runtime/examples/parcel-operator"
@@ -31,10 +32,10 @@ func run() error {
 	flag.StringVar(&metricsAddress, "metrics-bind-address", ":8080", "where metrics are served; 0 for nowhere")
 	flag.StringVar(&probeAddress, "health-probe-bind-address", ":8081", "where the health probes are served; 0 for nowhere")
 	flag.BoolVar(&leaderElection, "leader-elect", false, "elect a leader, so that only one of several replicas acts")
-	logging := zap.Options{}
-	logging.BindFlags(flag.CommandLine)
+	logLevel := slog.LevelInfo
+	flag.TextVar(&logLevel, "log-level", logLevel, "DEBUG, INFO, WARN or ERROR")
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.SetLogger(logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: logLevel})))
 
 	config, err := ctrl.GetConfig()
 	if err != nil {

@@ -90,7 +90,7 @@ type ParcelService struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	Spec ParcelServiceSpec `json:"spec,omitempty"`
-	// +kubebuilder:default={observedGeneration: -1}
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status component.Status `json:"status,omitempty"`
 }
 

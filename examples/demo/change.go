@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/examples/parcel-operator/api/v1alpha1"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// change plays the third act: of a changed component, only the dependents that are different are written.
+func (s *stage) change(ctx context.Context) error {
+	service, err := s.component(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the component: %w", err)
+	}
+	before, err := s.dependents(ctx, service)
+	if err != nil {
+		return err
+	}
+	sent := s.operator.requests.count()
+
+	changed := service.DeepCopy()
+	changed.Spec.Region = "south"
+	changed.Spec.Host = "south.parcels.example.com"
+	if err := s.client.Patch(ctx, changed, client.MergeFrom(service)); err != nil {
+		return fmt.Errorf("changing the component: %w", err)
+	}
+	s.screen.Line("The region becomes %s, and the host %s.", changed.Spec.Region, changed.Spec.Host)
+	if err := s.awaitReady(ctx); err != nil {
+		return err
+	}
+	return s.checkChange(ctx, service.Status.Revision, before, sent)
+}
+
+// checkChange proves that what is different in the cluster, and what the operator has sent, is what should be.
+func (s *stage) checkChange(ctx context.Context, revision int64, before map[string]*unstructured.Unstructured, sent int) error {
+	service, err := s.component(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the component: %w", err)
+	}
+	if service.Status.Revision != revision+1 {
+		return fmt.Errorf("the revision of the component went from %d to %d", revision, service.Status.Revision)
+	}
+	after, err := s.dependents(ctx, service)
+	if err != nil {
+		return err
+	}
+	expected := []string{
+		fmt.Sprintf("ConfigMap %s/%s-settings", s.namespace, s.name),
+		fmt.Sprintf("Deployment %s/%s-api", s.namespace, s.name),
+		fmt.Sprintf("Ingress %s/%s-api", s.namespace, s.name),
+	}
+	if different := differences(before, after); !slices.Equal(different, expected) {
+		return fmt.Errorf("different are %s; should be %s", strings.Join(different, ", "), strings.Join(expected, ", "))
+	}
+	writes := dependentWrites(s.operator.requests.since(sent))
+	if len(writes) != len(expected) {
+		return fmt.Errorf("%d objects had to be written, but the operator sent %s", len(expected), strings.Join(writes, ", "))
+	}
+	s.screen.Proof("Revision %d is ready; %d of %d objects were written:", service.Status.Revision, len(writes), s.objects)
+	for _, name := range expected {
+		s.screen.Line("  %s", name)
+	}
+	return nil
+}
+
+// dependents reads all dependents that are recorded as existing, by name.
+func (s *stage) dependents(ctx context.Context, service *v1alpha1.ParcelService) (map[string]*unstructured.Unstructured, error) {
+	objects := map[string]*unstructured.Unstructured{}
+	for _, item := range service.Status.Inventory {
+		if item.Phase == reconciler.PhaseCompleted {
+			continue
+		}
+		object, err := s.get(ctx, item)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", item, err)
+		}
+		objects[nameOf(object)] = object
+	}
+	return objects, nil
+}
+
+// differences returns the names of the objects that are different in something else than their status, sorted.
+func differences(before, after map[string]*unstructured.Unstructured) []string {
+	var different []string
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if old := before[name]; old == nil || version(old) != version(after[name]) {
+			different = append(different, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if after[name] == nil {
+			different = append(different, name)
+		}
+	}
+	return different
+}
+
+// version changes with the object, but not with its status: kinds that have a status have a generation.
+func version(object *unstructured.Unstructured) string {
+	if generation := object.GetGeneration(); generation > 0 {
+		return fmt.Sprint(object.GetUID(), " generation ", generation)
+	}
+	return fmt.Sprint(object.GetUID(), " revision ", object.GetResourceVersion())
+}
+
+// dependentWrites returns a short form of the requests that write dependents.
+func dependentWrites(sent []request) []string {
+	var writes []string
+	for _, r := range sent {
+		if r.writesDependent() && r.method != http.MethodHead {
+			writes = append(writes, r.method+" "+path.Base(path.Dir(r.path))+"/"+path.Base(r.path))
+		}
+	}
+	return writes
+}
