@@ -82,23 +82,38 @@ func TestRefusedKeys(t *testing.T) {
 		key    clients.Key
 		err    string
 	}{
-		{reason: "two identities at once", key: clients.Key{KubeConfig: remote.kubeConfig("{token: t, as: joe}"), User: "jane"},
-			err: `impersonating jane: the kubeconfig already impersonates "joe"`},
-		{reason: "two identities at once, locally", config: &rest.Config{Host: remote.URL, Impersonate: rest.ImpersonationConfig{UserName: "joe"}},
-			key: clients.Key{User: "jane"}, err: `impersonating jane: the operator itself already impersonates "joe"`},
+		{
+			reason: "two identities at once", key: clients.Key{KubeConfig: remote.kubeConfig("{token: t, as: joe}"), User: "jane"},
+			err: `impersonating jane: the kubeconfig already impersonates "joe"`,
+		},
+		{
+			reason: "two identities at once, locally", config: &rest.Config{Host: remote.URL, Impersonate: rest.ImpersonationConfig{UserName: "joe"}},
+			key: clients.Key{User: "jane"}, err: `impersonating jane: the operator itself already impersonates "joe"`,
+		},
 		{reason: "groups without a user", key: clients.Key{Groups: []string{"a"}}, err: "impersonating groups [a] needs a user"},
 		{reason: "no kubeconfig", key: clients.Key{KubeConfig: []byte("hello")}, err: "reading the kubeconfig: "},
-		{reason: "no context", key: clients.Key{KubeConfig: []byte("{apiVersion: v1, kind: Config}")},
-			err: `invalid kubeconfig: current-context "" is none of its contexts`},
+		{
+			reason: "no context", key: clients.Key{KubeConfig: []byte("{apiVersion: v1, kind: Config}")},
+			err: `invalid kubeconfig: current-context "" is none of its contexts`,
+		},
 		{reason: "no server", key: clients.Key{KubeConfig: kubeConfig("{}", "{token: t}")}, err: "invalid kubeconfig: "},
-		{reason: "a file of this machine as CA", key: clients.Key{KubeConfig: kubeConfig("{server: https://x, certificate-authority: /ca}", "{token: t}")},
-			err: `invalid kubeconfig: context "main" uses certificate-authority: files and programs are not allowed`},
-		{reason: "the operator's own token", key: clients.Key{KubeConfig: remote.kubeConfig("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}")},
-			err: `context "main" uses tokenFile: files and programs are not allowed`},
-		{reason: "files of this machine as certificate", key: clients.Key{KubeConfig: remote.kubeConfig("{client-certificate: /c, client-key: /k}")},
-			err: `context "main" uses client-certificate, client-key: files`},
-		{reason: "a program of this machine", key: clients.Key{KubeConfig: remote.kubeConfig("{exec: {command: sh, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}")},
-			err: `context "main" uses exec: files`},
+		{
+			reason: "a file of this machine as CA", key: clients.Key{KubeConfig: kubeConfig("{server: https://x, certificate-authority: /ca}", "{token: t}")},
+			err: `invalid kubeconfig: context "main" uses certificate-authority: files and programs are not allowed`,
+		},
+		{
+			reason: "the operator's own token", key: clients.Key{KubeConfig: remote.kubeConfig("{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token}")},
+			err: `context "main" uses tokenFile: files and programs are not allowed`,
+		},
+		{
+			reason: "files of this machine as certificate", key: clients.Key{KubeConfig: remote.kubeConfig("{client-certificate: /c, client-key: /k}")},
+			err: `context "main" uses client-certificate, client-key: files`,
+		},
+		{
+			reason: "a program of this machine",
+			key:    clients.Key{KubeConfig: remote.kubeConfig("{exec: {command: sh, apiVersion: client.authentication.k8s.io/v1}}")},
+			err:    `context "main" uses exec: files`,
+		},
 		{reason: "a plugin", key: clients.Key{KubeConfig: remote.kubeConfig("{auth-provider: {name: oidc}}")}, err: `context "main" uses auth-provider: files`},
 	}
 	for _, test := range tests {

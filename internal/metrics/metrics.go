@@ -16,6 +16,7 @@ const prefix = "component_operator_runtime_"
 var (
 	controllerLabels = []string{"controller"}
 	componentLabels  = []string{"controller", "group", "kind", "namespace", "name"}
+	stateLabels      = []string{"controller", "group", "kind", "namespace", "name", "state"}
 )
 
 // Metrics are the collectors of one registry. They are safe for concurrent use.
@@ -50,7 +51,7 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 		activeClients:     r.gauge("active_clients_total", "Clients that are kept for impersonated users and remote clusters", controllerLabels),
 		drift:             r.counter("drift_total", "Changes that others made to dependents, by drift policy", []string{"controller", "policy"}),
 		fights:            r.counter("fights_total", "Corrections that were put off because others keep changing the same dependent", controllerLabels),
-		state:             r.gauge("component_state", "State of a component; 1 for the current one, no series for others", append(componentLabels[:len(componentLabels):len(componentLabels)], "state")),
+		state:             r.gauge("component_state", "State of a component; 1 for the current one, no series for others", stateLabels),
 		dependents:        r.gauge("dependents_total", "Dependents of a component", componentLabels),
 		unreadyDependents: r.gauge("unready_dependents_total", "Dependents of a component that are not ready", componentLabels),
 	}

@@ -90,7 +90,11 @@ func TestAdapt(t *testing.T) {
 		custom fixed
 		want   status.Result
 	}{
-		{"where both agree there is something to say", fixed{status: status.InProgressStatus}, status.Result{Status: status.InProgressStatus, Message: "running: 0/1 succeeded, 0 active"}},
+		{
+			"where both agree there is something to say",
+			fixed{status: status.InProgressStatus},
+			status.Result{Status: status.InProgressStatus, Message: "running: 0/1 succeeded, 0 active"},
+		},
 		{"the given analyzer has the last word", fixed{status: status.CurrentStatus}, status.Result{Status: status.CurrentStatus, Message: "ready"}},
 		{"its error is reported", fixed{err: errors.New("broken")}, status.Result{Status: status.UnknownStatus, Message: "broken"}},
 		{"it may invent a status", fixed{status: "Sleeping"}, status.Result{Status: "Sleeping", Message: "status Sleeping"}},

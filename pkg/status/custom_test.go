@@ -49,9 +49,10 @@ func TestCustomResource(t *testing.T) {
 			status: status.FailedStatus, message: "Stalled is True (Invalid): bad field",
 		},
 		{
-			reason: "a status that is a string cannot be judged",
-			object: `{metadata: {generation: 1}, status: fine}`,
-			status: status.UnknownStatus, message: `status cannot be judged: looking up status.observedGeneration from resource: .status.observedGeneration accessor error: fine is of the type string, expected map[string]interface{}`,
+			reason:  "a status that is a string cannot be judged",
+			object:  `{metadata: {generation: 1}, status: fine}`,
+			status:  status.UnknownStatus,
+			message: `status cannot be judged: looking up status.observedGeneration from resource: .status.observedGeneration accessor error: fine is of the type string, expected map[string]interface{}`,
 		},
 		{
 			reason: "hint has-observed-generation: not observed at all",

@@ -20,13 +20,19 @@ func TestParseHints(t *testing.T) {
 	}{
 		{reason: "no annotation", value: ""},
 		{reason: "a template may render blanks", value: " \n"},
-		{reason: "kebab case", value: "has-observed-generation,has-ready-condition,conditions=A",
-			want: status.Hints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"A"}}},
+		{
+			reason: "kebab case", value: "has-observed-generation,has-ready-condition,conditions=A",
+			want: status.Hints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"A"}},
+		},
 		{reason: "camel case", value: "hasObservedGeneration,hasReadyCondition", want: status.Hints{HasObservedGeneration: true, HasReadyCondition: true}},
-		{reason: "Pascal case", value: "HasObservedGeneration,HasReadyCondition,Conditions=A",
-			want: status.Hints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"A"}}},
-		{reason: "blanks around separators", value: " has-ready-condition , conditions = A ; B ",
-			want: status.Hints{HasReadyCondition: true, Conditions: []string{"A", "B"}}},
+		{
+			reason: "Pascal case", value: "HasObservedGeneration,HasReadyCondition,Conditions=A",
+			want: status.Hints{HasObservedGeneration: true, HasReadyCondition: true, Conditions: []string{"A"}},
+		},
+		{
+			reason: "blanks around separators", value: " has-ready-condition , conditions = A ; B ",
+			want: status.Hints{HasReadyCondition: true, Conditions: []string{"A", "B"}},
+		},
 		{reason: "conditions may be given more than once", value: "conditions=A,conditions=B", want: status.Hints{Conditions: []string{"A", "B"}}},
 		{reason: "an unknown hint", value: "has-ready-condition,has-luck", err: `unknown status hint "has-luck"` + allowed},
 		{reason: "an empty hint", value: "has-ready-condition,", err: `unknown status hint ""` + allowed},

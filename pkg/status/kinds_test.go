@@ -74,12 +74,14 @@ func TestBuiltInKinds(t *testing.T) {
 		},
 		{
 			reason: "a CustomResourceDefinition with clashing names will never be usable",
-			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, status: {conditions: [{type: NamesAccepted, status: "False", reason: PluralConflict, message: '"webs" is already in use'}]}}`,
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+				status: {conditions: [{type: NamesAccepted, status: "False", reason: PluralConflict, message: '"webs" is already in use'}]}}`,
 			status: status.FailedStatus, message: `NamesAccepted is False (PluralConflict): "webs" is already in use`,
 		},
 		{
 			reason: "a CustomResourceDefinition that is served",
-			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, status: {conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]}}`,
+			object: `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+				status: {conditions: [{type: NamesAccepted, status: "True"}, {type: Established, status: "True"}]}}`,
 			status: status.CurrentStatus, message: "ready",
 		},
 		{
@@ -89,7 +91,8 @@ func TestBuiltInKinds(t *testing.T) {
 		},
 		{
 			reason: "an APIService without endpoints",
-			object: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, status: {conditions: [{type: Available, status: "False", reason: MissingEndpoints, message: endpoints for service/api in default have no addresses}]}}`,
+			object: `{apiVersion: apiregistration.k8s.io/v1, kind: APIService,
+				status: {conditions: [{type: Available, status: "False", reason: MissingEndpoints, message: endpoints for service/api in default have no addresses}]}}`,
 			status: status.InProgressStatus, message: "Available is False (MissingEndpoints): endpoints for service/api in default have no addresses",
 		},
 		{
@@ -163,7 +166,8 @@ func TestClaims(t *testing.T) {
 	}{
 		{"a new claim has no phase", `{apiVersion: v1, kind: PersistentVolumeClaim, spec: {storageClassName: slow}}`, true, "slow"},
 		{"a claim that waits", `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Pending}}`, true, ""},
-		{"the old annotation wins, as it does for the controller", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: slow}}`, true, "old"},
+		{"the old annotation wins, as it does for the controller", `{apiVersion: v1, kind: PersistentVolumeClaim,
+			metadata: {annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: slow}}`, true, "old"},
 		{"a bound claim", `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Bound}}`, false, ""},
 		{"a lost claim needs more than a consumer", `{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Lost}}`, false, ""},
 		{"a claim in deletion", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, false, ""},

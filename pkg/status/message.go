@@ -123,13 +123,14 @@ func (v view) deploymentMessage(status Status) string {
 	count.state("available", v.number(0, "status", "availableReplicas"))
 	count.progress("updated", v.number(0, "status", "updatedReplicas"))
 	count.surplus(v.number(0, "status", "replicas"))
-	switch status {
-	case FailedStatus:
-		count.words = append([]string{"progress deadline exceeded"}, count.words...)
-	case InProgressStatus:
+	if status == InProgressStatus {
 		count.unfinished()
 	}
-	return count.String() + v.replicaFailure()
+	words := count.String() + v.replicaFailure()
+	if status == FailedStatus {
+		return "progress deadline exceeded, " + words
+	}
+	return words
 }
 
 func (v view) statefulSetMessage(status Status) string {

@@ -35,7 +35,7 @@ func (s Status) String() string {
 
 // StatusAnalyzer judges objects. Implementations must be safe for concurrent use and must not change the
 // object. Analyzer is the implementation of this package; Adapt makes an Analyzer of any other one.
-type StatusAnalyzer interface {
+type StatusAnalyzer interface { //nolint:revive // existing operators use this name
 	ComputeStatus(object *unstructured.Unstructured) (Status, error)
 }
 

@@ -25,12 +25,14 @@ func TestDeployment(t *testing.T) {
 		},
 		{
 			reason: "available replicas are what people ask for first",
-			object: `{metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, availableReplicas: 1, readyReplicas: 1}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 3},
+				status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, availableReplicas: 1, readyReplicas: 1}}`,
 			status: status.InProgressStatus, message: "1/3 replicas available",
 		},
 		{
 			reason: "during a rollout the old replicas count as available",
-			object: `{metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, replicas: 4, updatedReplicas: 1, availableReplicas: 3, readyReplicas: 3}}`,
+			object: `{metadata: {generation: 2}, spec: {replicas: 3},
+				status: {observedGeneration: 2, replicas: 4, updatedReplicas: 1, availableReplicas: 3, readyReplicas: 3}}`,
 			status: status.InProgressStatus, message: "3/3 replicas available, 1/3 updated, 1 surplus",
 		},
 		{
@@ -41,18 +43,21 @@ func TestDeployment(t *testing.T) {
 		},
 		{
 			reason: "all replicas are there, but the controller does not call it done",
-			object: `{metadata: {generation: 1}, spec: {replicas: 1, progressDeadlineSeconds: 600}, status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 1, progressDeadlineSeconds: 600},
+				status: {observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1}}`,
 			status: status.InProgressStatus, message: "1/1 replicas available, rollout not finished",
 		},
 		{
 			reason: "past its progress deadline it has failed, whatever runs",
-			object: `{metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, availableReplicas: 2, conditions: [
+			object: `{metadata: {generation: 1}, spec: {replicas: 3},
+				status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, availableReplicas: 2, conditions: [
 				{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]}}`,
 			status: status.FailedStatus, message: "progress deadline exceeded, 2/3 replicas available",
 		},
 		{
 			reason: "a finished rollout is current",
-			object: `{metadata: {generation: 1}, spec: {replicas: 3, progressDeadlineSeconds: 600}, status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, availableReplicas: 3, readyReplicas: 3, conditions: [
+			object: `{metadata: {generation: 1}, spec: {replicas: 3, progressDeadlineSeconds: 600},
+				status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, availableReplicas: 3, readyReplicas: 3, conditions: [
 				{type: Available, status: "True"}, {type: Progressing, status: "True", reason: NewReplicaSetAvailable}]}}`,
 			status: status.CurrentStatus, message: "3/3 replicas available",
 		},
@@ -80,22 +85,26 @@ func TestStatefulSet(t *testing.T) {
 		},
 		{
 			reason: "replicas start one after the other",
-			object: `{metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1, replicas: 2, readyReplicas: 1, updatedReplicas: 2, currentReplicas: 2}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 3},
+				status: {observedGeneration: 1, replicas: 2, readyReplicas: 1, updatedReplicas: 2, currentReplicas: 2}}`,
 			status: status.InProgressStatus, message: "1/3 replicas ready, 2/3 updated",
 		},
 		{
 			reason: "all ready, but of different revisions",
-			object: `{metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: 2, updatedReplicas: 1, currentReplicas: 1, currentRevision: a, updateRevision: b}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 2},
+				status: {observedGeneration: 1, replicas: 2, readyReplicas: 2, updatedReplicas: 1, currentReplicas: 1, currentRevision: a, updateRevision: b}}`,
 			status: status.InProgressStatus, message: "2/2 replicas ready, 1/2 updated",
 		},
 		{
 			reason: "a partition holds replicas back on purpose",
-			object: `{metadata: {generation: 1}, spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 2}}}, status: {observedGeneration: 1, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentReplicas: 2, currentRevision: a, updateRevision: b}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 3, updateStrategy: {rollingUpdate: {partition: 2}}},
+				status: {observedGeneration: 1, replicas: 3, readyReplicas: 3, updatedReplicas: 1, currentReplicas: 2, currentRevision: a, updateRevision: b}}`,
 			status: status.CurrentStatus, message: "3/3 replicas ready",
 		},
 		{
 			reason: "done",
-			object: `{metadata: {generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, updatedReplicas: 1, currentReplicas: 1, currentRevision: a, updateRevision: a}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 1},
+				status: {observedGeneration: 1, replicas: 1, readyReplicas: 1, updatedReplicas: 1, currentReplicas: 1, currentRevision: a, updateRevision: a}}`,
 			status: status.CurrentStatus, message: "1/1 replicas ready",
 		},
 	})
@@ -107,12 +116,14 @@ func TestReplicaSet(t *testing.T) {
 	checkVerdicts(t, head, []verdict{
 		{
 			reason: "not all available",
-			object: `{metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 1, availableReplicas: 1}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 2},
+				status: {observedGeneration: 1, replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 1, availableReplicas: 1}}`,
 			status: status.InProgressStatus, message: "1/2 replicas available",
 		},
 		{
 			reason: "scaling down",
-			object: `{metadata: {generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1, replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 2, availableReplicas: 2}}`,
+			object: `{metadata: {generation: 1}, spec: {replicas: 1},
+				status: {observedGeneration: 1, replicas: 2, fullyLabeledReplicas: 2, readyReplicas: 2, availableReplicas: 2}}`,
 			status: status.InProgressStatus, message: "2/1 replicas available, 1 surplus",
 		},
 		{
@@ -139,7 +150,8 @@ func TestDaemonSet(t *testing.T) {
 		},
 		{
 			reason: "pods are replaced node by node",
-			object: `{metadata: {generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 2, numberAvailable: 2, numberReady: 2}}`,
+			object: `{metadata: {generation: 1},
+				status: {observedGeneration: 1, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 2, numberAvailable: 2, numberReady: 2}}`,
 			status: status.InProgressStatus, message: "2/3 pods available, 2/3 updated",
 		},
 		{
@@ -176,12 +188,15 @@ func TestJob(t *testing.T) {
 		},
 		{
 			reason: "a failed Job does not recover",
-			object: `{spec: {}, status: {startTime: "2026-01-01T00:00:00Z", failed: 1, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit}]}}`,
+			object: `{spec: {},
+				status: {startTime: "2026-01-01T00:00:00Z", failed: 1,
+				conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: Job has reached the specified backoff limit}]}}`,
 			status: status.FailedStatus, message: "failed (BackoffLimitExceeded): Job has reached the specified backoff limit",
 		},
 		{
 			reason: "a completed Job is current",
-			object: `{spec: {}, status: {startTime: "2026-01-01T00:00:00Z", succeeded: 1, conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}}`,
+			object: `{spec: {},
+				status: {startTime: "2026-01-01T00:00:00Z", succeeded: 1, conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}}`,
 			status: status.CurrentStatus, message: "completed",
 		},
 	})
