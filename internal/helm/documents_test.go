@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestParseDocuments(t *testing.T) {
+	t.Parallel()
+	object := func(name string, more ...string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n" + strings.Join(more, "\n")
+	}
+	item := func(name string) string {
+		return "- " + strings.ReplaceAll(strings.TrimSpace(object(name)), "\n", "\n  ") + "\n"
+	}
+	tests := []struct {
+		reason  string
+		content string
+		want    []string
+		err     string
+	}{
+		{"an empty file", "", nil, ""},
+		{"nothing but blanks, comments and separators", "\n---\n# comment\n---\n\n---\nnull\n--- # comment\n", nil, ""},
+		{"one document", object("a"), []string{object("a")}, ""},
+		{"one document after a separator", "---\n" + object("a"), []string{object("a")}, ""},
+		{"several documents", object("a") + "---\n" + object("b") + "---\n# nothing\n---\n" + object("c"), []string{object("a"), object("b"), object("c")}, ""},
+		{"JSON", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, []string{object("a")}, ""},
+		{"Windows line ends", strings.ReplaceAll(object("a")+"---\n"+object("b"), "\n", "\r\n"), []string{object("a"), object("b")}, ""},
+		{"a list", "apiVersion: v1\nkind: List\nitems:\n" + item("a") + item("b"), []string{object("a"), object("b")}, ""},
+		{"an empty list", "apiVersion: v1\nkind: List\nitems: []", nil, ""},
+		{"a list of nothing", "apiVersion: v1\nkind: List\nitems:", nil, ""},
+		{"a list in a list", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n  " + strings.ReplaceAll(item("a"), "\n", "\n  "), []string{object("a")}, ""},
+		{"a typed list, whose items need no type", "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n", []string{object("a")}, ""},
+		{"a kind that merely sounds like a list", "apiVersion: x.io/v1\nkind: WaitingList\nmetadata: {name: a}\n", []string{"apiVersion: x.io/v1\nkind: WaitingList\nmetadata: {name: a}"}, ""},
+		{
+			"the items of a list inherit Helm's annotations unless they have some",
+			"apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: test, other: x}}\nitems:\n" +
+				"- {apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {own: x}}}\n" +
+				"- {apiVersion: v1, kind: Pod, metadata: {name: b, annotations: {helm.sh/resource-policy: keep}}}\n",
+			[]string{
+				"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {own: x, helm.sh/hook: test}}",
+				"apiVersion: v1\nkind: Pod\nmetadata: {name: b, annotations: {helm.sh/resource-policy: keep}}",
+			}, "",
+		},
+		{
+			"null in the metadata means what it means to the API server",
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: null, labels: null, annotations: {x: null, y: z}}",
+			[]string{"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: '', y: z}}"}, "",
+		},
+		{"text", "hello", nil, "parsing f.yaml, document 1: it is not an object, but text"},
+		{"a sequence", object("a") + "---\n- a", nil, "parsing f.yaml, document 2: it is not an object, but a list"},
+		{"broken YAML", object("a") + "---\na: [", nil, "parsing f.yaml, document 2: "},
+		{"no kind", "apiVersion: v1\nmetadata: {name: a}", nil, "parsing f.yaml, document 1: kind of object a is missing"},
+		{"no API version", "kind: Pod\nmetadata: {name: a}", nil, "apiVersion of object a is missing"},
+		{"neither", "a: b", nil, "apiVersion of object <no name> is missing"},
+		{"an API version that is none", "apiVersion: a/b/c\nkind: Pod\nmetadata: {name: a}", nil, "apiVersion of object a: unexpected GroupVersion string"},
+		{"an API version that is a number", "apiVersion: 1\nkind: Pod\nmetadata: {name: a}", nil, "apiVersion of object a is not a non-empty string"},
+		{"no metadata", "apiVersion: v1\nkind: Pod", nil, "Pod <no name>: metadata is missing"},
+		{"metadata that is none", "apiVersion: v1\nkind: Pod\nmetadata: [a]", nil, "Pod <no name>: metadata is missing"},
+		{"no name", "apiVersion: v1\nkind: Pod\nmetadata: {labels: {}}", nil, "Pod <no name>: metadata.name is missing"},
+		{"a generated name", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", nil, "metadata.generateName is not supported"},
+		{"a name that is a number", "apiVersion: v1\nkind: Pod\nmetadata: {name: 7}", nil, "metadata.name is not a string, but the value 7"},
+		{"an annotation that is a boolean", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: true}}", nil, "Pod a: value of metadata.annotations[x] is not a string, but the value true; put it into quotes"},
+		{"a label that is a map", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {x: {}}}", nil, "value of metadata.labels[x] is not a string, but a map"},
+		{"labels that are a list", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: [x]}", nil, "metadata.labels is not a map, but a list"},
+		{"an item that is text", "apiVersion: v1\nkind: List\nitems: [x]", nil, "item 1 of List: it is not an object, but text"},
+		{"an item without kind", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1}]", nil, "item 1 of List: kind of object <no name> is missing"},
+		{"annotations of a list that are none", "apiVersion: v1\nkind: List\nmetadata: {annotations: {x: 1}}\nitems: []", nil, "List: value of metadata.annotations[x] is not a string"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			objects, err := parseDocuments("f.yaml", tt.content)
+			if tt.err != "" {
+				if err == nil {
+					t.Fatal("it was accepted")
+				}
+				expectParts(t, err.Error(), tt.err, "parsing f.yaml, document ")
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want []map[string]any
+			for _, object := range objects {
+				got = append(got, object.Object)
+			}
+			for _, text := range tt.want {
+				var content map[string]any
+				if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, content)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("unexpected objects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFilesThatAreRendered(t *testing.T) {
+	t.Parallel()
+	chart := files{
+		"Chart.yaml":                       metadata("top"),
+		"templates/b.yaml":                 configMap("b-yaml", "a: b"),
+		"templates/a.yml":                  configMap("a-yml", "a: b"),
+		"templates/c.json":                 `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c-json"}}`,
+		"templates/d.tpl":                  configMap("d-tpl", "a: b"),
+		"templates/e.txt":                  configMap("e-txt", "a: b"),
+		"templates/deeper/f.yaml":          configMap("f-deeper", "a: b"),
+		"templates/NOTES.txt":              "read this",
+		"templates/deeper/NOTES.txt":       "read this, too",
+		"templates/_partial.yaml":          "not: [valid",
+		"templates/empty.yaml":             "{{ if .Values.missing }}nonsense: [{{ end }}\n",
+		"templates/tests/test.yaml":        configMap("test", "a: b"),
+		"outside.yaml":                     "not: [valid",
+		"charts/sub/Chart.yaml":            metadata("sub"),
+		"charts/sub/templates/a.yaml":      configMap("sub-a", "a: b"),
+		"charts/sub/templates/NOTES.txt":   "sub notes",
+		"charts/sub/crds/not-a-template":   "not: [valid",
+		"charts/sub/crds/z.yaml":           configMap("crd-sub", `raw: "{{ not rendered }}"`),
+		"charts/disabled/Chart.yaml":       metadata("disabled"),
+		"charts/disabled/crds/z.yaml":      configMap("crd-disabled", "a: b"),
+		"crds/b.yml":                       configMap("crd-b", "a: b") + "---\n" + configMap("crd-c", "a: b"),
+		"crds/a/a.json":                    `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "crd-a"}}`,
+		"crds/nested/README.md":            "not: [valid",
+		"charts/sub/crds/again.yaml":       configMap("crd-b", "from: sub"),
+		"charts/sub/charts/x/Chart.yaml":   metadata("x"),
+		"charts/sub/charts/x/crds/x.yaml":  configMap("crd-x", "a: b"),
+		"charts/sub/charts/x/values.yaml":  "",
+		"charts/sub/charts/x/.helmignore":  "",
+		"charts/sub/charts/x/ignored.yaml": "not: [valid",
+	}
+	chart["Chart.yaml"] = metadata("top", "dependencies:", "- {name: disabled, version: 1.2.3, condition: no.disabled}")
+	loaded := load(t, chart)
+	objects, err := loaded.Render(t.Context(), release(map[string]any{"no": map[string]any{"disabled": false}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, object := range objects {
+		name := object.GetName() + " | " + object.Source
+		if object.Definition {
+			name += " | definition"
+		}
+		got = append(got, name)
+	}
+	want := []string{
+		"crd-a | top/crds/a/a.json, document 1 | definition",
+		"crd-b | top/crds/b.yml, document 1 | definition",
+		"crd-c | top/crds/b.yml, document 2 | definition",
+		"crd-sub | top/charts/sub/crds/z.yaml, document 1 | definition",
+		"crd-x | top/charts/sub/charts/x/crds/x.yaml, document 1 | definition",
+		"sub-a | top/charts/sub/templates/a.yaml, document 1",
+		"a-yml | top/templates/a.yml, document 1",
+		"b-yaml | top/templates/b.yaml, document 1",
+		"c-json | top/templates/c.json, document 1",
+		"d-tpl | top/templates/d.tpl, document 1",
+		"f-deeper | top/templates/deeper/f.yaml, document 1",
+		"e-txt | top/templates/e.txt, document 1",
+		"test | top/templates/tests/test.yaml, document 1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unexpected objects (-want +got):\n%s", diff)
+	}
+	for _, object := range objects {
+		if object.GetName() == "crd-sub" {
+			if diff := cmp.Diff(map[string]any{"raw": "{{ not rendered }}"}, object.Object["data"]); diff != "" {
+				t.Error(diff)
+			}
+		}
+		if object.GetName() == "crd-b" {
+			if diff := cmp.Diff(map[string]any{"a": "b"}, object.Object["data"]); diff != "" {
+				t.Errorf("the definition of the main chart counts: %s", diff)
+			}
+		}
+	}
+}
+
+func TestTextFilesAreNoManifests(t *testing.T) {
+	t.Parallel()
+	chart := files{"Chart.yaml": metadata("top"), "templates/readme.txt": "hello"}
+	expectParts(t, renderError(t, chart, nil), "rendering chart top: parsing top/templates/readme.txt, document 1: it is not an object")
+}
+
+func FuzzParseDocuments(f *testing.F) {
+	f.Add("apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: x}}\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n---\na: b")
+	f.Add("apiVersion: v1\nkind: PodList\nitems: [{}]")
+	f.Fuzz(func(t *testing.T, content string) {
+		objects, err := parseDocuments("f.yaml", content)
+		if err != nil {
+			return
+		}
+		for _, object := range objects {
+			if object.GetName() == "" || object.GetKind() == "" || object.GetAPIVersion() == "" {
+				t.Errorf("an incomplete object was accepted: %v", object.Object)
+			}
+		}
+	})
+}
