@@ -5,7 +5,6 @@ package helm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -116,7 +115,7 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 		return nil, err
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(parsed, values); err != nil {
-		return nil, fmt.Errorf("processing dependencies: %w", err)
+		return nil, readable(err)
 	}
 	options := chartutil.ReleaseOptions{
 		Name:      release.Name,
@@ -136,7 +135,7 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 	}
 	rendered, err := chartutil.ToRenderValues(parsed, values, options, capabilities)
 	if err != nil {
-		return nil, errors.New(stableReport(err.Error()))
+		return nil, readable(err)
 	}
 	return rendered, nil
 }

@@ -181,7 +181,7 @@ sub:
 			t.Fatalf("unexpected message (-want +got):\n%s", diff)
 		}
 	}
-	expectParts(t, renderError(t, chart, map[string]any{"sub": "scalar"}), "rendering chart top", "sub")
+	expectParts(t, renderError(t, chart, map[string]any{"sub": "scalar"}), "rendering chart top: the values of dependency sub are not a map")
 }
 
 func TestRenderSubcharts(t *testing.T) {

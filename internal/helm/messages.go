@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,15 @@ const (
 	bullet      = "- "
 	indentation = 2
 )
+
+// typeMismatch is what the SDK says if the values for a dependency are not a map; its format is broken.
+var typeMismatch = regexp.MustCompile(`type mismatch on (\S+): %!t\(.*\)`)
+
+// readable returns an error about values with a text that is fit for messages. Nothing of the SDK's errors about
+// values can be unwrapped.
+func readable(err error) error {
+	return errors.New(stableReport(typeMismatch.ReplaceAllString(err.Error(), "the values of dependency $1 are not a map")))
+}
 
 var additionalProperties = regexp.MustCompile(`(additional properties )(.*)( not allowed)$`)
 
