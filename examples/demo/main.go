@@ -34,9 +34,10 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, newScreen(os.Stdout, os.Getenv))
+	interrupted := ctx.Err() != nil
 	stop()
 	if err != nil {
-		if !*verbose && !errors.Is(err, context.Canceled) {
+		if !*verbose && !interrupted {
 			fmt.Fprintf(os.Stderr, "\nThe last log lines of the operator:\n%s", logs)
 		}
 		fmt.Fprintln(os.Stderr, "demo: failed:", err)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/client-go/rest"
@@ -23,7 +24,8 @@ type operator struct {
 	err      error         // why it has stopped; to be read after that
 }
 
-// startOperator starts the operator as its own program does, apart from ports: it serves neither metrics nor probes.
+// startOperator starts the operator as its own program does, apart from ports: it serves neither metrics nor probes. It runs until
+// shutDown, also when the context ends.
 func startOperator(ctx context.Context, config *rest.Config) (*operator, error) {
 	o := &operator{requests: &requests{}, stopped: make(chan struct{})}
 	mgr, err := ctrl.NewManager(countedBy(o.requests, config), ctrl.Options{
@@ -36,7 +38,7 @@ func startOperator(ctx context.Context, config *rest.Config) (*operator, error) 
 	if err := parceloperator.SetupWithManager(mgr, component.ReconcilerOptions{}); err != nil {
 		return nil, err
 	}
-	ctx, o.stop = context.WithCancel(ctx)
+	ctx, o.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(o.stopped)
 		o.err = mgr.Start(ctx)
@@ -55,7 +57,7 @@ func (o *operator) shutDown() error {
 func (o *operator) failure() error {
 	select {
 	case <-o.stopped:
-		return fmt.Errorf("the operator has stopped: %w", o.err)
+		return errors.Join(errors.New("the operator has stopped"), o.err)
 	default:
 		return nil
 	}

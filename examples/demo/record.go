@@ -51,7 +51,7 @@ type record struct {
 }
 
 // watchAll starts to record objects of all types that the API server has, until the context ends.
-func (r *record) watchAll(ctx context.Context, server discovery.ServerResourcesInterface) error {
+func (r *record) watchAll(ctx context.Context, server discovery.DiscoveryInterface) error {
 	kinds, err := watchableKinds(server)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (r *record) after(revision int64) ([]event, error) {
 }
 
 // watchableKinds returns all types that can be listed and watched, apart from events.
-func watchableKinds(server discovery.ServerResourcesInterface) ([]schema.GroupVersionKind, error) {
+func watchableKinds(server discovery.DiscoveryInterface) ([]schema.GroupVersionKind, error) {
 	lists, err := discovery.ServerPreferredResources(server)
 	if err != nil {
 		return nil, fmt.Errorf("discovering types: %w", err)

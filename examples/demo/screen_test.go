@@ -14,22 +14,23 @@ import (
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		reason string
-		screen screen
-		want   string
+		reason          string
+		terminal, color bool
+		width           int
+		want            string
 	}{
 		"Plain": {
 			reason: "without a terminal there are lines, and no progress",
 			want:   "\n1. Begin\n   a line\nok a proof\n\nthe end\n",
 		},
 		"Terminal": {
-			reason: "progress takes one line at most and makes room for what comes",
-			screen: screen{terminal: true, width: 12},
-			want:   "\n1. Begin\n" + eraseLine + "   waiting…" + eraseLine + "   a line\n✓  a proof\n\nthe end\n",
+			reason:   "progress takes one line at most and makes room for what comes",
+			terminal: true, width: 12,
+			want: "\n1. Begin\n" + eraseLine + "   waiting…" + eraseLine + "   a line\n✓  a proof\n\nthe end\n",
 		},
 		"Color": {
-			reason: "colors are added where there is a terminal that may have them",
-			screen: screen{terminal: true, color: true, width: 80},
+			reason:   "colors are added where there is a terminal that may have them",
+			terminal: true, color: true, width: 80,
 			want: "\n" + bold + "1. Begin" + reset + "\n" + eraseLine + faint + "   waiting for more" + reset + eraseLine +
 				"   a line\n" + green + "✓ " + reset + " a proof\n\n" + bold + "the end" + reset + "\n",
 		},
@@ -38,7 +39,7 @@ func TestScreen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			s := &screen{out: &out, terminal: tc.screen.terminal, color: tc.screen.color, width: tc.screen.width}
+			s := &screen{out: &out, terminal: tc.terminal, color: tc.color, width: tc.width}
 			s.Act(1, "Begin")
 			s.Progress("waiting\n for more")
 			s.Progress("waiting for more")

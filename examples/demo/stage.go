@@ -143,8 +143,10 @@ func (s *stage) await(ctx context.Context, what string, condition func(context.C
 			missing = reason
 			s.screen.Progress(missing)
 		}
-		if s.operator != nil && s.operator.failure() != nil {
-			return fmt.Errorf("waiting for %s: %w", what, s.operator.failure())
+		if s.operator != nil {
+			if err := s.operator.failure(); err != nil {
+				return fmt.Errorf("waiting for %s: %w", what, err)
+			}
 		}
 		select {
 		case <-ctx.Done():
