@@ -88,6 +88,10 @@ func kindOf(err error) string {
 
 // isRefusal tells whether the server will never accept the object as it is.
 func isRefusal(err error) bool {
+	if strings.Contains(err.Error(), "failed to create typed patch object") {
+		// The server has no reason for values that do not fit the schema; it calls them an internal error.
+		return true
+	}
 	switch apierrors.ReasonForError(err) {
 	case metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonMethodNotAllowed:
 		return true

@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// prefix is the name of the reconciler under test.
+const prefix = "test.component-operator.io"
+
+// world is one owner with its dependents in a namespace of its own, and everything a trace needs to look at and meddle
+// with them.
+type world struct {
+	testing.TB
+	client    client.Client
+	namespace string
+	engine    *reconciler.Reconciler
+	owner     reconciler.Owner
+	policies  reconciler.Policies
+	digest    string
+	woken     chan string
+	requests  *testenv.Requests
+	saves     int
+}
+
+type option func(*setup)
+
+type setup struct {
+	name    string
+	blind   bool
+	options reconciler.Options
+	config  *rest.Config
+	clock   clock.PassiveClock
+}
+
+func withoutObserver(s *setup) { s.blind = true }
+
+func withOptions(change func(*reconciler.Options)) option {
+	return func(s *setup) { change(&s.options) }
+}
+
+func newWorld(t testing.TB, options ...option) *world {
+	t.Helper()
+	config, requests := testenv.CountingConfig(t)
+	s := setup{name: prefix, config: config}
+	for _, apply := range options {
+		apply(&s)
+	}
+	w := &world{TB: t, client: testenv.Client(t), namespace: testenv.Namespace(t), woken: make(chan string, 10000), requests: requests, digest: "d"}
+	w.owner = reconciler.Owner{ID: "uid/" + w.namespace + "/" + "component", Namespace: w.namespace, Store: w}
+	clnt := newClusterClient(t, s.config)
+	if !s.blind {
+		analyzer := status.NewAnalyzer(s.name, status.Options{})
+		cache, err := observe.New(observe.Options{
+			Reader:     reconciler.NewReader(s.name, s.name, analyzer, nil),
+			Config:     s.config,
+			HTTPClient: clnt.HttpClient(),
+			Mapper:     clnt.RESTMapper(),
+			Notify:     func(owner string) { w.woken <- owner },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cache.Close)
+		s.options.Observer = cache
+	}
+	engine, err := reconciler.New(s.name, clnt, s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.engine = engine
+	return w
+}
+
+func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
+	t.Helper()
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clnt, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: testenv.Scheme(t), Mapper: mapper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster.NewClient(clnt, discoveryClient, record.NewFakeRecorder(1000), config, httpClient)
+}
+
+// Save makes the world a store that counts.
+func (w *world) Save(_ context.Context, inventory []*reconciler.InventoryItem) error {
+	w.saves++
+	w.owner.Inventory = inventory
+	return nil
+}
+
+// apply makes one pass over the manifests.
+func (w *world) apply(manifests string) (reconciler.Result, error) {
+	w.Helper()
+	var objects []client.Object
+	for _, object := range testenv.Objects(w, w.expand(manifests)) {
+		objects = append(objects, object)
+	}
+	return w.applyObjects(objects)
+}
+
+func (w *world) applyObjects(objects []client.Object) (reconciler.Result, error) {
+	w.Helper()
+	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies}
+	result, err := w.engine.Apply(w.Context(), request)
+	w.owner.Inventory = result.Inventory
+	return result, err
+}
+
+// expand replaces NS by the namespace, and PREFIX by the annotation prefix.
+func (w *world) expand(text string) string {
+	return strings.NewReplacer("PREFIX", prefix, "NS", w.namespace).Replace(text)
+}
+
+// mustApply makes passes until the result is done, and fails after too many.
+func (w *world) mustApply(manifests string) reconciler.Result {
+	w.Helper()
+	var last reconciler.Result
+	testenv.Eventually(w, func() (bool, string) {
+		result, err := w.apply(manifests)
+		last.Actions = append(last.Actions, result.Actions...)
+		last.Notes = append(last.Notes, result.Notes...)
+		last.Drift = result.Drift
+		if err != nil {
+			return false, err.Error()
+		}
+		return result.Done, notices(result.Waits)
+	})
+	return last
+}
+
+// delete makes one pass of deletion.
+func (w *world) delete() (reconciler.Result, error) {
+	w.Helper()
+	result, err := w.engine.Delete(w.Context(), reconciler.DeleteRequest{Owner: w.owner})
+	w.owner.Inventory = result.Inventory
+	return result, err
+}
+
+func (w *world) mustDelete() {
+	w.Helper()
+	testenv.Eventually(w, func() (bool, string) {
+		result, err := w.delete()
+		if err != nil {
+			return false, err.Error()
+		}
+		return result.Done, notices(result.Waits)
+	})
+}
+
+func notices(list []reconciler.Notice) string {
+	texts := make([]string, len(list))
+	for i, notice := range list {
+		texts[i] = text(notice.Object) + ": " + notice.Message
+	}
+	return strings.Join(texts, "; ")
+}
+
+func text(object interface {
+	GetNamespace() string
+	GetName() string
+}) string {
+	kind := ""
+	if typed, ok := object.(*reconciler.InventoryItem); ok {
+		kind = typed.Kind
+	}
+	return kind + " " + object.GetName()
+}
+
+// inventory renders the whole inventory, one line an item, in recorded order.
+func (w *world) inventory() []string {
+	lines := make([]string, len(w.owner.Inventory))
+	for i, item := range w.owner.Inventory {
+		lines[i] = fmt.Sprintf("%s %s %s %s", item.Kind, strings.ReplaceAll(item.Name, w.namespace, "NS"), item.Phase, item.Status)
+	}
+	return lines
+}
+
+func (w *world) expectInventory(want ...string) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.inventory(), cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
+// actions renders what was done.
+func actions(result reconciler.Result) []string {
+	var lines []string
+	for _, action := range result.Actions {
+		for _, object := range action.Objects {
+			lines = append(lines, fmt.Sprintf("%s %s", action.Verb, text(object)))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (w *world) expectActions(result reconciler.Result, want ...string) {
+	w.Helper()
+	slices.Sort(want)
+	if diff := cmp.Diff(want, actions(result), cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("actions (-want +got):\n%s", diff)
+	}
+}
+
+// get reads an object; nil if there is none.
+func (w *world) get(apiVersion, kind, name string) *unstructured.Unstructured {
+	w.Helper()
+	object := &unstructured.Unstructured{}
+	object.SetAPIVersion(apiVersion)
+	object.SetKind(kind)
+	key := client.ObjectKey{Namespace: w.namespace, Name: w.expand(name)}
+	if err := w.client.Get(w.Context(), key, object); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		w.Fatal(err)
+	}
+	return object
+}
+
+func (w *world) configMap(name string) *unstructured.Unstructured {
+	w.Helper()
+	return w.get("v1", "ConfigMap", name)
+}
+
+// create makes somebody else create objects.
+func (w *world) create(manifests string) {
+	w.Helper()
+	for _, object := range testenv.Objects(w, w.expand(manifests)) {
+		if object.GetNamespace() == "" && object.GetKind() != "Namespace" && object.GetKind() != "CustomResourceDefinition" && object.GetKind() != "StorageClass" {
+			object.SetNamespace(w.namespace)
+		}
+		if err := w.client.Create(w.Context(), object, client.FieldOwner("somebody")); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// patch makes somebody else change an object by a merge patch.
+func (w *world) patch(object *unstructured.Unstructured, patch string) {
+	w.Helper()
+	w.patchAs(object, patch, "somebody")
+}
+
+func (w *world) patchAs(object *unstructured.Unstructured, patch, manager string) {
+	w.Helper()
+	if object == nil {
+		w.Fatal("the object does not exist")
+	}
+	if err := w.client.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, []byte(w.expand(patch))), client.FieldOwner(manager)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// remove makes somebody else delete an object.
+func (w *world) remove(object client.Object) {
+	w.Helper()
+	if err := w.client.Delete(w.Context(), object, client.PropagationPolicy("Background")); client.IgnoreNotFound(err) != nil {
+		w.Fatal(err)
+	}
+}
+
+// settle waits until the observer has reported something and makes a pass each time, until condition holds.
+func (w *world) settle(manifests string, condition func(reconciler.Result) (bool, string)) reconciler.Result {
+	w.Helper()
+	var result reconciler.Result
+	deadline := time.After(60 * time.Second)
+	for {
+		var err error
+		if result, err = w.apply(manifests); err != nil {
+			w.Fatal(err)
+		}
+		ok, reason := condition(result)
+		if ok {
+			return result
+		}
+		select {
+		case <-w.woken:
+		case <-timer(result.RequeueAfter):
+		case <-deadline:
+			w.Fatalf("no event led to what was awaited: %s", reason)
+		}
+	}
+}
+
+func timer(delay time.Duration) <-chan time.Time {
+	if delay == 0 {
+		return nil
+	}
+	return time.After(delay)
+}
+
+// expectRefusal checks that the error is a refusal that contains all texts.
+func (w *world) expectRefusal(err error, texts ...string) {
+	w.Helper()
+	var refused *reconciler.RefusedError
+	if !errors.As(err, &refused) {
+		w.Fatalf("expected a refusal, got %v", err)
+	}
+	for _, want := range texts {
+		if !strings.Contains(err.Error(), w.expand(want)) {
+			w.Errorf("expected the refusal to contain %q, got %q", w.expand(want), err)
+		}
+	}
+}
+
+// writes returns the requests so far that changed something, without events.
+func (w *world) writes() []string {
+	var lines []string
+	for _, request := range w.requests.All() {
+		if request.IsWrite() {
+			lines = append(lines, request.Method+" "+request.Path)
+		}
+	}
+	return lines
+}
+
+
+func diffData(want map[string]any, object *unstructured.Unstructured) string {
+	data, _ := object.Object["data"].(map[string]any)
+	return cmp.Diff(want, data, cmpopts.EquateEmpty())
+}
