@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	once      = "once"
+	onChanges = "on-object-or-component-change"
+	recreate  = "recreate"
+)
+
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	// The states that matter to hooks: the first revision, a later one of an installation that has not succeeded
+	// yet, and an upgrade.
+	first, retried, upgrade := state{1, false}, state{2, false}, state{3, true}
+	hook := func(reconcilePolicy, applyOrder string) map[string]string {
+		return map[string]string{"reconcile-policy": reconcilePolicy, "apply-order": applyOrder, "update-policy": recreate}
+	}
+	tests := []struct {
+		reason   string
+		hook     string
+		more     []string
+		expected map[state]map[string]string // no entry: the object is left out
+	}{
+		{"pre-install runs once, and stays", "pre-install", nil, map[state]map[string]string{
+			first: hook(once, "-101"), retried: hook(once, "-101"), upgrade: hook(once, "-101"),
+		}},
+		{"post-install runs once, and stays", "post-install", nil, map[state]map[string]string{
+			first: hook(once, "101"), retried: hook(once, "101"), upgrade: hook(once, "101"),
+		}},
+		{"pre-upgrade runs on upgrades only", "pre-upgrade", nil, map[state]map[string]string{upgrade: hook(onChanges, "-101")}},
+		{"post-upgrade runs on upgrades only", "post-upgrade", nil, map[state]map[string]string{upgrade: hook(onChanges, "101")}},
+		{"pre-install and pre-upgrade; a corrected installation runs it again", "pre-install,pre-upgrade", nil, map[state]map[string]string{
+			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(onChanges, "-101"),
+		}},
+		{"blanks after commas, and capitals", " Post-Install, post-upgrade ", nil, map[state]map[string]string{
+			first: hook(once, "101"), retried: hook(onChanges, "101"), upgrade: hook(onChanges, "101"),
+		}},
+		{"before the installation, but after upgrades", "pre-install, post-upgrade", nil, map[state]map[string]string{
+			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(onChanges, "101"),
+		}},
+		{"before and after the same event means before", "pre-install, post-install", nil, map[state]map[string]string{
+			first: hook(once, "-101"), retried: hook(once, "-101"), upgrade: hook(once, "-101"),
+		}},
+		{"lowest weight", "pre-install", []string{"helm.sh/hook-weight", "-100"}, map[state]map[string]string{
+			first: hook(once, "-201"), retried: hook(once, "-201"), upgrade: hook(once, "-201"),
+		}},
+		{"highest weight", "post-upgrade", []string{"helm.sh/hook-weight", " 100 "}, map[state]map[string]string{upgrade: hook(onChanges, "201")}},
+		{"weights stay on their side: pre", "pre-upgrade", []string{"helm.sh/hook-weight", "100"}, map[state]map[string]string{upgrade: hook(onChanges, "-1")}},
+		{"weights stay on their side: post", "post-upgrade", []string{"helm.sh/hook-weight", "-100"}, map[state]map[string]string{upgrade: hook(onChanges, "1")}},
+		{"no weight is weight 0", "post-upgrade", []string{"helm.sh/hook-weight", ""}, map[state]map[string]string{upgrade: hook(onChanges, "101")}},
+		{"recreating is the default, also if it is stated", "post-upgrade", []string{"helm.sh/hook-delete-policy", "before-hook-creation"}, map[state]map[string]string{upgrade: hook(onChanges, "101")}},
+		{"no delete policy is the default", "post-upgrade", []string{"helm.sh/hook-delete-policy", ""}, map[state]map[string]string{upgrade: hook(onChanges, "101")}},
+		{"a pre hook goes after the last pre hook", "pre-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
+			upgrade: {"reconcile-policy": onChanges, "apply-order": "-101", "purge-order": "-1"},
+		}},
+		{"a post hook goes after the last post hook", "post-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
+			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "purge-order": "201"},
+		}},
+		{"a hook that is needed before and after goes at the end", "pre-upgrade,post-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
+			upgrade: {"reconcile-policy": onChanges, "apply-order": "-101", "purge-order": "201"},
+		}},
+		{"a hook that is needed before now and after then goes with its event", "pre-install,post-upgrade", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, map[state]map[string]string{
+			first:   {"reconcile-policy": once, "apply-order": "-101", "purge-order": "-1"},
+			retried: {"reconcile-policy": onChanges, "apply-order": "-101", "purge-order": "-1"},
+			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "purge-order": "201"},
+		}},
+		{"several delete policies", "post-upgrade", []string{"helm.sh/hook-delete-policy", "before-hook-creation, Hook-Succeeded"}, map[state]map[string]string{
+			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "purge-order": "201", "update-policy": recreate},
+		}},
+		{"a hook to be kept", "post-upgrade", []string{"helm.sh/resource-policy", "keep"}, map[state]map[string]string{
+			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "update-policy": recreate, "delete-policy": "orphan"},
+		}},
+		{"rollbacks do not exist", "pre-rollback, post-rollback", nil, nil},
+		{"tests are left out", "test", nil, nil},
+		{"tests of old charts are left out", "test-success", nil, nil},
+		{"a rollback hook that is an upgrade hook, too", "pre-upgrade, pre-rollback", nil, map[state]map[string]string{upgrade: hook(onChanges, "-101")}},
+		{"definitions for Helm 2 are left out", "crd-install", nil, nil},
+		{"definitions for Helm 2 are left out, whatever else they are", "pre-install, crd-install", nil, nil},
+		{"other settings of hooks are ignored", "post-upgrade", []string{"helm.sh/hook-output-log-policy", "hook-failed"}, map[state]map[string]string{upgrade: hook(onChanges, "101")}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			fsys := chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", tt.hook}, tt.more...)...)})
+			got := map[state]map[string]string{}
+			for _, s := range []state{first, retried, upgrade} {
+				objects, err := generate(t, fsys, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, object := range objects {
+					got[s] = mapped(object)
+					if object.GetAnnotations()["helm.sh/hook"] != tt.hook {
+						t.Error("Helm's annotation has gone")
+					}
+				}
+			}
+			want := tt.expected
+			if want == nil {
+				want = map[state]map[string]string{}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("unexpected annotations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnnotationsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reason      string
+		annotations []string
+		want        string
+	}{
+		{"unknown hook", []string{"helm.sh/hook", "pre-install, sometimes"}, `annotation helm.sh/hook has value "pre-install, sometimes", and "sometimes" is not known; allowed are pre-install, post-install, pre-upgrade, post-upgrade, pre-rollback, post-rollback, test`},
+		{"no hook", []string{"helm.sh/hook", ""}, `annotation helm.sh/hook has value "", and "" is not known`},
+		{"pre-delete", []string{"helm.sh/hook", "pre-delete"}, `annotation helm.sh/hook has value "pre-delete", which is not supported; allowed are`},
+		{"post-delete among others", []string{"helm.sh/hook", "post-install,post-delete"}, `which is not supported`},
+		{"weight too low", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "-101"}, `annotation helm.sh/hook-weight has value "-101"; allowed are integers from -100 to 100`},
+		{"weight too high", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "101"}, `has value "101"`},
+		{"weight is none", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "1.5"}, `has value "1.5"`},
+		{"delete policy hook-failed", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "hook-succeeded, hook-failed"}, `annotation helm.sh/hook-delete-policy has value "hook-succeeded, hook-failed", and "hook-failed" is not supported; allowed are before-hook-creation, hook-succeeded`},
+		{"unknown delete policy", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "never"}, `"never" is not known; allowed are before-hook-creation, hook-succeeded`},
+		{"unknown resource policy", []string{"helm.sh/resource-policy", "delete"}, `annotation helm.sh/resource-policy has value "delete"; allowed is "keep"`},
+		{"owner id", []string{prefix + "owner-id", "x"}, `annotation demo.example.io/owner-id is reserved for the reconciler`},
+		{"digest", []string{prefix + "digest", "x"}, `annotation demo.example.io/digest is reserved for the reconciler`},
+		{"clash with the order", []string{"helm.sh/hook", "pre-install", prefix + "apply-order", "5"}, `annotation demo.example.io/apply-order has value "5", but Helm's annotations of the object demand "-101"`},
+		{"clash with the order, by its sign only", []string{"helm.sh/hook", "pre-install", prefix + "apply-order", "101"}, `has value "101", but Helm's annotations of the object demand "-101"`},
+		{"clash with the purge order", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "hook-succeeded", prefix + "purge-order", "7"}, `annotation demo.example.io/purge-order has value "7", but Helm's annotations of the object demand "-1"`},
+		{"clash with the update policy", []string{"helm.sh/hook", "pre-install", prefix + "update-policy", "replace"}, `annotation demo.example.io/update-policy has value "replace", but Helm's annotations of the object demand "recreate"`},
+		{"clash with the reconcile policy", []string{"helm.sh/hook", "pre-install", prefix + "reconcile-policy", "on-object-change"}, `demand "once"`},
+		{"clash with the resource policy", []string{"helm.sh/resource-policy", "keep", prefix + "delete-policy", "delete"}, `annotation demo.example.io/delete-policy has value "delete", but Helm's annotations of the object demand "orphan"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			fsys := chartWith(map[string]string{"templates/a.yaml": "# nothing\n---\n" + objectWith(tt.annotations...)})
+			_, err := generate(t, fsys, state{1, false})
+			if err == nil {
+				t.Fatal("it was accepted")
+			}
+			for _, part := range []string{"rendering chart demo: batch/v1 Job shop/job (demo/templates/a.yaml, document 2): ", tt.want} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("got error %q, which lacks %q", err, part)
+				}
+			}
+		})
+	}
+	t.Run("owner label", func(t *testing.T) {
+		t.Parallel()
+		fsys := chartWith(map[string]string{"templates/a.yaml": objectWith() + "  labels: {" + prefix + "owner-id: x}\n"})
+		if _, err := generate(t, fsys, state{1, false}); err == nil || !strings.Contains(err.Error(), "label demo.example.io/owner-id is reserved") {
+			t.Errorf("got error %v", err)
+		}
+	})
+}
+
+func TestAnnotationsThatAreKept(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reason      string
+		annotations []string
+		want        map[string]string
+	}{
+		{"none", nil, map[string]string{}},
+		{"all others of the reconciler", []string{prefix + "apply-order", "-3", prefix + "delete-policy", "orphan-on-delete", prefix + "own", "x"}, map[string]string{"apply-order": "-3", "delete-policy": "orphan-on-delete", "own": "x"}},
+		{"resource policy", []string{"helm.sh/resource-policy", "keep"}, map[string]string{"delete-policy": "orphan"}},
+		{"resource policy that is stated twice", []string{"helm.sh/resource-policy", "keep", prefix + "delete-policy", "Orphan"}, map[string]string{"delete-policy": "Orphan"}},
+		{"a hook with more annotations", []string{"helm.sh/hook", "pre-install", prefix + "delete-order", "4", prefix + "apply-order", "-101", prefix + "reconcile-policy", "Once"}, map[string]string{
+			"delete-order": "4", "apply-order": "-101", "reconcile-policy": "Once", "update-policy": "recreate",
+		}},
+		{"a weight without hook", []string{"helm.sh/hook-weight", "many"}, map[string]string{}},
+		{"annotations of another reconciler", []string{"other.example.io/owner-id", "x", "demo.example.iox/digest", "x"}, map[string]string{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			objects, err := generate(t, chartWith(map[string]string{"templates/a.yaml": objectWith(tt.annotations...)}), state{1, false})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, mapped(objects[0])); diff != "" {
+				t.Errorf("unexpected annotations (-want +got):\n%s", diff)
+			}
+			for i := 0; i < len(tt.annotations); i += 2 {
+				if got := objects[0].GetAnnotations()[tt.annotations[i]]; got != tt.annotations[i+1] {
+					t.Errorf("annotation %s was changed to %q", tt.annotations[i], got)
+				}
+			}
+		})
+	}
+}
+
+func TestDefinitionsAreNoHooks(t *testing.T) {
+	t.Parallel()
+	objects, err := generate(t, chartWith(map[string]string{
+		"crds/a.yaml": objectWith("helm.sh/hook", "crd-install", "helm.sh/resource-policy", "keep", prefix+"apply-order", "-5"),
+	}), state{1, false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != 1 {
+		t.Fatalf("got %d objects", len(objects))
+	}
+	if diff := cmp.Diff(map[string]string{"delete-policy": "orphan", "apply-order": "-5"}, mapped(objects[0])); diff != "" {
+		t.Errorf("unexpected annotations (-want +got):\n%s", diff)
+	}
+}
+
+func TestHookOnList(t *testing.T) {
+	t.Parallel()
+	objects, err := generate(t, chartWith(map[string]string{
+		"templates/a.yaml": "apiVersion: v1\nkind: List\nmetadata: {annotations: {helm.sh/hook: pre-install}}\nitems:\n- {apiVersion: v1, kind: Pod, metadata: {name: a}}\n- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n",
+	}), state{1, false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != 2 {
+		t.Fatalf("got %d objects", len(objects))
+	}
+	for _, object := range objects {
+		if mapped(object)["apply-order"] != "-101" {
+			t.Errorf("%s is no hook: %v", object.GetName(), mapped(object))
+		}
+	}
+}
