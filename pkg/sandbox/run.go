@@ -21,7 +21,7 @@ const termGrace = 10 * time.Second
 
 // Command is what [Sandbox.Run] runs.
 type Command struct {
-	// Args are the command and its arguments; the command is looked up on the PATH.
+	// Args are the command and its arguments; the command is looked up on the PATH of this process.
 	Args []string
 
 	// Env is the environment, to which KUBECONFIG is added. Defaults to that of this process.
@@ -42,7 +42,8 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	if len(command.Args) == 0 {
 		return 0, errors.New("no command is given")
 	}
-	if _, err := exec.LookPath(command.Args[0]); err != nil {
+	path, err := exec.LookPath(command.Args[0])
+	if err != nil {
 		return 0, err
 	}
 	// A lifeline of its own can end the command and leave the sandbox alone.
@@ -51,7 +52,7 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 		return 0, err
 	}
 	defer line.close()
-	guard := line.guarded(s.programs[programGuard], "", command.Args)
+	guard := line.guarded(s.programs[programGuard], "", append([]string{path}, command.Args[1:]...))
 	guard.Stdin, guard.Stdout, guard.Stderr = command.Stdin, command.Stdout, command.Stderr
 	guard.Env = command.Env
 	if guard.Env == nil {

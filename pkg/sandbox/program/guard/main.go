@@ -53,7 +53,8 @@ func main() {
 
 func run(args []string, remove string) int {
 	lifeline := os.NewFile(lifelineFD, "lifeline")
-	if _, err := lifeline.Stat(); err != nil {
+	// Without one, the descriptor may be one of the Go runtime's own.
+	if info, err := lifeline.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		fmt.Fprintln(os.Stderr, "guard: there is no lifeline on file descriptor 3")
 		return exitNoLifeline
 	}

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBuildEnvironment(t *testing.T) {
+	t.Parallel()
+	got := buildEnvironment([]string{
+		"HOME=/home/demo", "GOFLAGS=-mod=vendor -race", "GOOS=plan9", "GOARCH=wasm", "GOWORK=/somewhere/go.work", "GOTOOLCHAIN=auto",
+		"GO111MODULE=off", "CGO_ENABLED=1", "PWD=/elsewhere", "GOPROXY=https://proxy.example.io", "EMPTY=",
+	})
+	want := []string{
+		"HOME=/home/demo", "GOPROXY=https://proxy.example.io", "EMPTY=", "CGO_ENABLED=0", "GO111MODULE=on", "GOARCH=" + runtime.GOARCH,
+		"GOFLAGS=-mod=readonly", "GOOS=" + runtime.GOOS, "GOTOOLCHAIN=local", "GOWORK=off",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+// fakeGo puts a go command on the PATH that runs the script, and gives the process an empty cache. In the script, "$output" is the
+// file to be written. It returns the folder in which the script may leave traces, and the cache.
+func fakeGo(t *testing.T, script string) (traces, cache string) {
+	t.Helper()
+	bin, home := t.TempDir(), t.TempDir()
+	traces = t.TempDir()
+	text := "#!/bin/sh\ncd " + traces + ` || exit 1
+while [ "$1" != -o ]; do shift; done
+output=$2
+mkdir -p "$(dirname "$output")"
+` + script + "\n"
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv(assetsVariable, "")
+	cache, err := CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return traces, cache
+}
+
+const succeed = `echo "go: downloading example.io/a v1.0.0"; echo example.io/a; echo example.io/b
+echo built >>log; touch "$output"; chmod +x "$output"`
+
+func TestAssetsAreBuiltOnce(t *testing.T) {
+	traces, cache := fakeGo(t, succeed)
+	var callers sync.WaitGroup
+	dirs := make([]string, 4)
+	for i := range dirs {
+		callers.Go(func() {
+			dir, err := Assets(t.Context(), nil)
+			if err != nil {
+				t.Error(err)
+			}
+			dirs[i] = dir
+		})
+	}
+	callers.Wait()
+	if len(slices.Compact(dirs)) != 1 || filepath.Dir(dirs[0]) != cache {
+		t.Errorf("got the folders %v, want the same for all, in %s", dirs, cache)
+	}
+	log, err := os.ReadFile(filepath.Join(traces, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if builds := strings.Count(string(log), "built"); builds != 3 {
+		t.Errorf("the go command was called %d times, want once for each of guard, kube, kwok", builds)
+	}
+	for _, name := range programNames() {
+		if !isExecutable(filepath.Join(dirs[0], name)) {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	expectOnly(t, cache, filepath.Base(dirs[0]), filepath.Base(dirs[0])+".lock")
+}
+
+func TestFailedBuildLeavesNothingBehind(t *testing.T) {
+	_, cache := fakeGo(t, `echo "example.io/a: no such thing" >&2; exit 1`)
+	_, err := Assets(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "building Kubernetes: exit status 1\nexample.io/a: no such thing") {
+		t.Errorf("got error %v, want what the go command said", err)
+	}
+	key, err := sourcesKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectOnly(t, cache, key+".lock")
+}
+
+func TestInterruptedBuild(t *testing.T) {
+	traces, cache := fakeGo(t, `touch started; exec sleep 600`)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := Assets(ctx, nil)
+		done <- err
+	}()
+	waitForFile(t, filepath.Join(traces, "started"))
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("an interrupted build has succeeded")
+	}
+	key, err := sourcesKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectOnly(t, cache, key+".lock")
+}
+
+func TestMissingGo(t *testing.T) {
+	fakeGo(t, "")
+	t.Setenv("PATH", t.TempDir())
+	_, err := Assets(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "install Go 1.26.0 and put it on the PATH") {
+		t.Errorf("got error %v, want advice to install Go", err)
+	}
+}
+
+func TestGivenAssetsAreNotBuilt(t *testing.T) {
+	fakeGo(t, "exit 1")
+	dir := t.TempDir()
+	for _, name := range programNames() {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv(assetsVariable, dir)
+	if got, err := Assets(t.Context(), nil); err != nil || got != dir {
+		t.Errorf("got %q, %v; want %q", got, err, dir)
+	}
+}
+
+func TestSomeGivenAssetsWin(t *testing.T) {
+	fakeGo(t, succeed)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, programAPIServer), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(assetsVariable, dir)
+	paths, err := programs(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range paths {
+		if given := filepath.Dir(path) == dir; given != (name == programAPIServer) {
+			t.Errorf("%s is taken from %s", name, path)
+		}
+	}
+}
+
+func TestWaitingForAnotherBuild(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	held, err := lockFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told := make(chan struct{})
+	var output bytes.Buffer
+	progress := writerFunc(func(text []byte) (int, error) {
+		close(told) // Panics if it is told twice.
+		return output.Write(text)
+	})
+	go func() {
+		<-told
+		cancel()
+	}()
+	if _, err := waitForLock(ctx, path, progress); !strings.Contains(err.Error(), "canceled") {
+		t.Errorf("got error %v, want that the context has ended", err)
+	}
+	if want := "waiting for another process that is building Kubernetes\n"; output.String() != want {
+		t.Errorf("got %q, want %q", &output, want)
+	}
+	_ = held.Close()
+	lock, err := waitForLock(t.Context(), path, progress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = lock.Close()
+}
+
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	var output bytes.Buffer
+	m := newMeter(&output, "building")
+	m.program("kube")
+	for _, line := range []string{"go: downloading example.io/a v1.0.0", "example.io/a", "example.io/b", "# a remark of the linker"} {
+		m.count(line)
+	}
+	m.stop()
+	want := "building (0s)\nbuilding: kube, 1 modules downloaded, 2 packages compiled (0s)\n"
+	if diff := cmp.Diff(want, output.String()); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
+
+func expectOnly(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("content of %s (-want +got):\n%s", dir, diff)
+	}
+}
