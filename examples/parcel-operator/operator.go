@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/examples/parcel-operator/api/v1alpha1"
 	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 )
 
@@ -40,10 +41,18 @@ func NewScheme() *runtime.Scheme {
 // SetupWithManager adds the operator to a manager whose scheme has the types of NewScheme. The options are those of
 // the component reconciler; their zero value is what the operator is made for.
 func SetupWithManager(mgr ctrl.Manager, options component.ReconcilerOptions) error {
-	generator, err := helm.NewHelmGenerator(chart, "chart", nil)
+	generator, err := newGenerator()
 	if err != nil {
-		return fmt.Errorf("loading the chart: %w", err)
+		return err
 	}
 	reconciler := component.NewReconciler[*v1alpha1.ParcelService](Name, generator, options)
 	return reconciler.SetupWithManager(mgr)
+}
+
+func newGenerator() (manifests.Generator, error) {
+	generator, err := helm.NewHelmGenerator(chart, "chart", nil)
+	if err != nil {
+		return nil, fmt.Errorf("loading the chart: %w", err)
+	}
+	return generator, nil
 }
