@@ -121,8 +121,11 @@ func WithInstalled(ctx context.Context, installed bool) context.Context {
 	return context.WithValue(ctx, installedKey, installed)
 }
 
-// InstalledFromContext tells whether all objects of the component were ready at least once, in this or an
-// earlier revision. As long as they were not, a change of the component is still part of its installation.
+// InstalledFromContext tells whether the component was completely installed, that is, whether all its objects
+// were ready at least once, in an earlier revision. As long as they were not, a change of the component is still
+// part of its installation. The value stays the same throughout a revision, including the one that completes
+// the installation: if it changed at that moment, generators that distinguish installation and upgrade would
+// yield something else without any change of the component.
 func InstalledFromContext(ctx context.Context) (bool, error) {
 	return fromContext[bool](ctx, installedKey)
 }
