@@ -45,7 +45,7 @@ lint: ## Run the linters.
 verify: ## Regenerate, format and lint; fail if that changes a file.
 	.ci/unchanged $(MAKE) --no-print-directory generate fmt
 	$(MAKE) --no-print-directory lint
-	go test ./internal/archtest
+	go test -count=1 ./internal/archtest
 
 .PHONY: clean
 clean: ## Remove what was built in this folder.
