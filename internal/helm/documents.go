@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/releaseutil"
@@ -24,8 +23,12 @@ const helmAnnotationPrefix = "helm.sh/"
 // parseDocuments returns the objects of a rendered file, in their order.
 func parseDocuments(name string, content string) ([]Object, error) {
 	documents := releaseutil.SplitManifests(content)
-	keys := slices.Collect(maps.Keys(documents))
-	sort.Sort(releaseutil.BySplitManifestsOrder(keys))
+	keys := slices.SortedFunc(maps.Keys(documents), func(a, b string) int {
+		if (releaseutil.BySplitManifestsOrder{a, b}).Less(0, 1) {
+			return -1
+		}
+		return 1
+	})
 
 	var objects []Object
 	for i, key := range keys {
@@ -161,7 +164,8 @@ func checkType(content map[string]any) error {
 			return fmt.Errorf("%s of object %s is not a non-empty string", field, nameOf(content))
 		}
 	}
-	if _, err := schema.ParseGroupVersion(content["apiVersion"].(string)); err != nil {
+	apiVersion, _ := content["apiVersion"].(string)
+	if _, err := schema.ParseGroupVersion(apiVersion); err != nil {
 		return fmt.Errorf("apiVersion of object %s: %w", nameOf(content), err)
 	}
 	return nil

@@ -46,12 +46,14 @@ func TestParseDocuments(t *testing.T) {
 			[]string{
 				"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {own: x, helm.sh/hook: test}}",
 				"apiVersion: v1\nkind: Pod\nmetadata: {name: b, annotations: {helm.sh/resource-policy: keep}}",
-			}, "",
+			},
+			"",
 		},
 		{
 			"null in the metadata means what it means to the API server",
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: null, labels: null, annotations: {x: null, y: z}}",
-			[]string{"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: '', y: z}}"}, "",
+			[]string{"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: '', y: z}}"},
+			"",
 		},
 		{"text", "hello", nil, "parsing f.yaml, document 1: it is not an object, but text"},
 		{"a sequence", object("a") + "---\n- a", nil, "parsing f.yaml, document 2: it is not an object, but a list"},

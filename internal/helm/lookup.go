@@ -78,6 +78,7 @@ func (r *lookupResource) Get(_ context.Context, name string, _ metav1.GetOptions
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(r.gvk)
+	//nolint:contextcheck // the context of the rendering is the one to be used, see lookupProvider
 	if err := r.clnt.Get(r.provider.ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, object); err != nil {
 		return nil, r.wrap(err)
 	}
@@ -91,6 +92,7 @@ func (r *lookupResource) List(_ context.Context, _ metav1.ListOptions) (*unstruc
 	}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
+	//nolint:contextcheck // the context of the rendering is the one to be used, see lookupProvider
 	if err := r.clnt.List(r.provider.ctx, list, client.InNamespace(r.namespace)); err != nil {
 		return nil, r.wrap(err)
 	}

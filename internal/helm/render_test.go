@@ -120,7 +120,7 @@ func TestRenderValues(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("unexpected data (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(before, map[string]any(tt.values)); diff != "" {
+			if diff := cmp.Diff(before, tt.values); diff != "" {
 				t.Errorf("the caller's values were changed (-before +after):\n%s", diff)
 			}
 		})

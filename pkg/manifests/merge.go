@@ -46,19 +46,19 @@ func MergeMapInto(x map[string]any, y map[string]any) {
 func copyValue(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
-		if value == nil {
-			return value
+		var out map[string]any
+		if value != nil {
+			out = make(map[string]any, len(value))
 		}
-		out := make(map[string]any, len(value))
 		for key, item := range value {
 			out[key] = copyValue(item)
 		}
 		return out
 	case []any:
-		if value == nil {
-			return value
+		var out []any
+		if value != nil {
+			out = make([]any, len(value))
 		}
-		out := make([]any, len(value))
 		for i, item := range value {
 			out[i] = copyValue(item)
 		}

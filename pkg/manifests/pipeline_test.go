@@ -149,7 +149,8 @@ func TestFingerprint(t *testing.T) {
 		}
 		seen[got] = reason
 	}
-	if fingerprint(base().WithObjectTransformer(rename{"x"})) != fingerprint(base().WithObjectTransformer(rename{"x"})) {
+	first := fingerprint(base().WithObjectTransformer(rename{"x"}))
+	if again := fingerprint(base().WithObjectTransformer(rename{"x"})); again != first {
 		t.Error("the fingerprint is not stable")
 	}
 }

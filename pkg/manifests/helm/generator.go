@@ -17,6 +17,8 @@ import (
 )
 
 // HelmGenerator generates the objects of a Helm chart. It is safe for concurrent use.
+//
+//nolint:revive // existing operators use this name
 type HelmGenerator struct {
 	chart *helm.Chart
 }
@@ -52,7 +54,9 @@ func NewTransformableHelmGenerator(fsys fs.FS, chartPath string, clnt client.Cli
 }
 
 // NewHelmGeneratorWithParameterTransformer is NewTransformableHelmGenerator with a first parameter transformer.
-func NewHelmGeneratorWithParameterTransformer(fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ParameterTransformer) (manifests.TransformableGenerator, error) {
+func NewHelmGeneratorWithParameterTransformer(
+	fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ParameterTransformer,
+) (manifests.TransformableGenerator, error) {
 	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,9 @@ func NewHelmGeneratorWithParameterTransformer(fsys fs.FS, chartPath string, clnt
 }
 
 // NewHelmGeneratorWithObjectTransformer is NewTransformableHelmGenerator with a first object transformer.
-func NewHelmGeneratorWithObjectTransformer(fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ObjectTransformer) (manifests.TransformableGenerator, error) {
+func NewHelmGeneratorWithObjectTransformer(
+	fsys fs.FS, chartPath string, clnt client.Client, transformer manifests.ObjectTransformer,
+) (manifests.TransformableGenerator, error) {
 	generator, err := NewTransformableHelmGenerator(fsys, chartPath, clnt)
 	if err != nil {
 		return nil, err

@@ -115,13 +115,13 @@ func parseHook(annotations map[string]string) (*hook, error) {
 
 // mapHook stores what the hook means into the given annotations. It returns false if the object is not to be
 // applied, now or at all.
-func (m mapper) mapHook(hook hook, mapped map[string]string) (bool, error) {
+func (m mapper) mapHook(hook hook, mapped map[string]string) bool {
 	if hook.has(hookCRDInstall) {
-		return false, nil
+		return false
 	}
 	pre, post, reconcilePolicy := m.event(hook)
 	if !pre && !post {
-		return false, nil
+		return false
 	}
 	mapped[types.AnnotationKeySuffixReconcilePolicy] = reconcilePolicy
 
@@ -139,7 +139,7 @@ func (m mapper) mapHook(hook hook, mapped map[string]string) (bool, error) {
 	if slices.Contains(hook.deletePolicies, hookBeforeCreation) {
 		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
 	}
-	return true, nil
+	return true
 }
 
 // event decides whether the object belongs before or behind the regular ones (or both, or neither), and when

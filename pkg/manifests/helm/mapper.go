@@ -46,11 +46,8 @@ func (m mapper) apply(object helm.Object) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if hook != nil {
-			keep, err := m.mapHook(*hook, mapped)
-			if err != nil || !keep {
-				return false, err
-			}
+		if hook != nil && !m.mapHook(*hook, mapped) {
+			return false, nil
 		}
 	}
 	return true, m.merge(object, annotations, mapped)
