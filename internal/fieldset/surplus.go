@@ -42,10 +42,17 @@ func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager
 		}
 	}
 	kept = kept.Union(ours)
+	reclaimed = reclaimed.Difference(kept)
+	// What is exempt keeps what contains it.
+	for path := range reclaimed.All() {
+		if exempt(kind, path) {
+			kept.Insert(slices.Clone(path))
+		}
+	}
 	var surplus []fieldpath.Path
-	for path := range reclaimed.Difference(kept).All() {
+	for path := range reclaimed.All() {
 		covered := slices.ContainsFunc(surplus, func(prefix fieldpath.Path) bool { return hasPrefix(path, prefix) })
-		if covered || exempt(kind, path) || containsExempt(kind, path) || containsBelow(kept, path) || coveredBy(kept, path) {
+		if covered || kept.Has(path) || containsBelow(kept, path) || coveredBy(kept, path) {
 			continue
 		}
 		surplus = append(surplus, slices.Clone(path))
@@ -110,15 +117,6 @@ func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
 	default:
 		return false
 	}
-}
-
-// containsExempt keeps a container such as metadata.annotations from being removed as a whole: what is exempt inside
-// belongs to the same managers.
-func containsExempt(kind schema.GroupKind, path fieldpath.Path) bool {
-	if isField(path, 0, "metadata") && (len(path) == 1 || len(path) == 2 && isField(path, 1, "annotations")) {
-		return true
-	}
-	return len(path) == 1 && isField(path, 0, "spec") && (kind.Kind == "PersistentVolumeClaim" || kind.Kind == "PersistentVolume")
 }
 
 func hasVolumeAnnotation(path fieldpath.Path) bool {

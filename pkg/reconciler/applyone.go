@@ -104,6 +104,9 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 		return o, false, err
 	case actionCreate, actionApply, actionVerify:
 		o, err = p.write(ctx, t, s, d)
+		if isImmutable(err) && s.exists && t.update == UpdatePolicyRecreate {
+			return p.recreate(ctx, t, s, d)
+		}
 		return o, false, err
 	case actionRecreate:
 		return p.recreate(ctx, t, s, d)

@@ -17,9 +17,9 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 )
 
-// fightThreshold is the number of corrections of one object in short succession from which on it is found out who changes
-// it, at the price of a request.
-const fightThreshold = 3
+// fightThreshold is the number of corrections of one object in short succession after which it is found out, at the price
+// of a request, who changes it. It is below the number from which on corrections are put off.
+const fightThreshold = 2
 
 // suspects returns who owned the fields of an object that is about to be corrected, if it was corrected often. It returns
 // nothing if that cannot be found out.

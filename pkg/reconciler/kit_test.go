@@ -274,6 +274,19 @@ func (w *world) create(manifests string) {
 	}
 }
 
+// rest waits until the observer has seen all that happened so far.
+func (w *world) rest(manifests string) {
+	w.Helper()
+	for {
+		select {
+		case <-w.woken:
+		case <-time.After(200 * time.Millisecond):
+			w.mustApply(manifests)
+			return
+		}
+	}
+}
+
 // patch makes somebody else change an object by a merge patch.
 func (w *world) patch(object *unstructured.Unstructured, patch string) {
 	w.Helper()
@@ -352,7 +365,6 @@ func (w *world) writes() []string {
 	}
 	return lines
 }
-
 
 func diffData(want map[string]any, object *unstructured.Unstructured) string {
 	data, _ := object.Object["data"].(map[string]any)

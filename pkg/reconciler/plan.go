@@ -4,6 +4,8 @@
 package reconciler
 
 import (
+	"strings"
+
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -57,7 +59,7 @@ func planWanted(t *target, recorded *InventoryItem) *InventoryItem {
 	switch {
 	case item.Digest == t.digest:
 	case item.Phase == PhaseCompleted && item.byAncestor():
-		// Its digest was computed by other rules, so that a difference says nothing; a purged object is not run again.
+		// A difference says nothing; what was purged is not run again merely because the rules differ.
 		item.Digest = t.digest
 	default:
 		item.Digest = t.digest
@@ -81,9 +83,9 @@ func planUnwanted(recorded *InventoryItem) *InventoryItem {
 	return item
 }
 
-// byAncestor tells whether the item was recorded by a version of the runtime that kept no UID.
+// byAncestor tells whether the recorded digest was computed by other rules than ours.
 func (i *InventoryItem) byAncestor() bool {
-	return i.UID == "" && i.Fingerprint == "" && i.LastAppliedAt != nil
+	return i.Digest != "" && i.Digest != digestOnce && !strings.HasPrefix(i.Digest, digestRules)
 }
 
 // written tells whether the recorded digest was written to the cluster.

@@ -23,8 +23,12 @@ type target struct {
 	instance     bool // of a managed type
 }
 
-// digestOnce is the digest of objects that are applied once.
-const digestOnce = "__once__"
+const (
+	// digestOnce is the digest of objects that are applied once.
+	digestOnce = "__once__"
+	// digestRules precedes all other digests, and tells by which rules they were computed.
+	digestRules = "2:"
+)
 
 // newTargets reads the annotations of all objects and completes what follows from them.
 func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request ApplyRequest, policies Policies) ([]*target, error) {
@@ -80,7 +84,7 @@ func objectDigest(object *unstructured.Unstructured, policy ReconcilePolicy, com
 	if policy == ReconcilePolicyOnObjectOrComponentChange {
 		sum += "@" + componentDigest
 	}
-	return sum, nil
+	return digestRules + sum, nil
 }
 
 // stage ranks targets within a wave; each stage begins when the one before is ready.

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+const driftable = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, annotations: {PREFIX/drift-policy: POLICY, PREFIX/update-policy: UPDATE}}
+data: {value: "1", other: "1"}
+`
+
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	changed := map[string]any{"value": "2", "other": "1"}
+	declared := map[string]any{"value": "1", "other": "1"}
+	added := map[string]any{"value": "1", "other": "1", "more": "x"}
+	for name, tc := range map[string]struct {
+		reason, policy, update, patch string
+		want                          map[string]any
+		actions                       []string
+		drift                         string
+	}{
+		"CorrectChange":        {"a declared value is restored", "correct", "ssa-merge", `{"data":{"value":"2"}}`, declared, []string{"Corrected ConfigMap a"}, ""},
+		"CorrectRemoval":       {"a declared value is restored", "correct", "ssa-merge", `{"data":{"value":null}}`, declared, []string{"Corrected ConfigMap a"}, ""},
+		"CorrectAdditionMerge": {"additions are no drift when merging", "correct", "ssa-merge", `{"data":{"more":"x"}}`, added, nil, ""},
+		"CorrectAddition":      {"additions are drift when replacing", "correct", "replace", `{"data":{"more":"x"}}`, declared, []string{"Corrected ConfigMap a"}, ""},
+		"CorrectLabel":         {"additional labels are nobody's drift", "correct", "replace", `{"metadata":{"labels":{"more":"x"}}}`, declared, nil, ""},
+		"CorrectOwnerLabel":    {"the mark of ownership is restored", "correct", "replace", `{"metadata":{"labels":{"PREFIX/owner-id":null}}}`, declared, []string{"Corrected ConfigMap a"}, ""},
+		"ReportChange":         {"a change is named and left alone", "report", "replace", `{"data":{"value":"2"}}`, changed, nil, "ConfigMap a: was changed by others"},
+		"ReportNothing":        {"what has no effect is not named", "report", "replace", `{"metadata":{"labels":{"more":"x"}}}`, declared, nil, ""},
+		"IgnoreChange":         {"nobody looks", "ignore", "replace", `{"data":{"value":"2"}}`, changed, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			manifest := strings.NewReplacer("POLICY", tc.policy, "UPDATE", tc.update).Replace(driftable)
+			w.mustApply(manifest)
+			w.rest(manifest)
+			w.patch(w.configMap("a"), tc.patch)
+			version := w.configMap("a").GetResourceVersion()
+			<-w.woken
+			result := w.mustApply(manifest)
+			w.expectActions(result, tc.actions...)
+			after := w.configMap("a")
+			if diff := diffData(tc.want, after); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if got := notices(result.Drift); got != tc.drift {
+				t.Errorf("%s: expected drift %q, got %q", tc.reason, tc.drift, got)
+			}
+			if len(tc.actions) == 0 && after.GetResourceVersion() != version {
+				t.Errorf("%s: the object was written", tc.reason)
+			}
+			w.rest(manifest)
+			w.requests.Reset()
+			w.expectActions(w.mustApply(manifest))
+			if writes := w.writes(); len(writes) > 0 {
+				t.Errorf("%s: expected rest, got %v", tc.reason, writes)
+			}
+		})
+	}
+}
+
+func TestDeletedDependentIsCreatedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason, policy string
+		recreated      bool
+	}{
+		"Correct": {"it is created again", "correct", true},
+		"Report":  {"it is named and left alone", "report", false},
+		"Ignore":  {"only the content is ignored", "ignore", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			manifest := strings.NewReplacer("POLICY", tc.policy, "UPDATE", "replace").Replace(driftable)
+			w.mustApply(manifest)
+			w.rest(manifest)
+			w.remove(w.configMap("a"))
+			<-w.woken
+			result := w.mustApply(manifest)
+			if tc.recreated {
+				w.expectActions(result, "Corrected ConfigMap a")
+			} else if got := notices(result.Drift); got != "ConfigMap a: was deleted by others" {
+				t.Errorf("%s: got %q", tc.reason, got)
+			}
+			if exists := w.configMap("a") != nil; exists != tc.recreated {
+				t.Errorf("%s: exists: %v", tc.reason, exists)
+			}
+			w.expectInventory("ConfigMap a Ready Current")
+		})
+	}
+}
+
+func TestForeignRecreationIsNoticed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifest := strings.NewReplacer("POLICY", "correct", "UPDATE", "replace").Replace(driftable)
+	w.mustApply(manifest)
+	ours := w.configMap("a")
+	w.remove(ours)
+	copied := ours.DeepCopy()
+	copied.SetUID("")
+	copied.SetResourceVersion("")
+	copied.SetManagedFields(nil)
+	if err := w.client.Create(t.Context(), copied); err != nil {
+		t.Fatal(err)
+	}
+	result := w.settle(manifest, func(result reconciler.Result) (bool, string) {
+		return len(result.Actions) > 0, "the new object is to be taken over"
+	})
+	w.expectActions(result, "Corrected ConfigMap a")
+	if item := w.owner.Inventory[0]; item.UID != w.configMap("a").GetUID() {
+		t.Error("the inventory must know the new UID")
+	}
+
+	w.policies.Adoption = reconciler.AdoptionPolicyNever
+	w.mustApply(manifest)
+	w.remove(w.configMap("a"))
+	w.create(existing)
+	_, err := w.apply(manifest)
+	w.expectRefusal(err, "ConfigMap NS/a: exists already and has no owner")
+}
+
+func TestFightIsBackedOffAndNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifest := strings.NewReplacer("POLICY", "correct", "UPDATE", "replace").Replace(driftable)
+	w.mustApply(manifest)
+	var last reconciler.Result
+	for range 8 {
+		w.patchAs(w.configMap("a"), `{"data":{"value":"2"}}`, "stubborn")
+		<-w.woken
+		last = w.settle(manifest, func(result reconciler.Result) (bool, string) {
+			return len(result.Actions)+len(result.Drift) > 0, "drift is to be noticed"
+		})
+		if len(last.Drift) > 0 {
+			break
+		}
+	}
+	if want := "ConfigMap a: is changed again and again by stubborn: .data.value"; notices(last.Drift) != want {
+		t.Errorf("expected %q, got %q", want, notices(last.Drift))
+	}
+	if last.RequeueAfter == 0 {
+		t.Error("a correction that is put off needs a timer")
+	}
+	if !last.Done {
+		t.Error("a fight does not make the dependent unready")
+	}
+	w.settle(manifest, func(result reconciler.Result) (bool, string) {
+		return len(result.Actions) > 0, "the correction is to follow"
+	})
+}
+
+func TestDriftIsCorrectedBeyondAnUnreadyWave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.settle(threeWaves, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	stuck := strings.ReplaceAll(threeWaves, "metadata: {labels: {app: second}}",
+		`metadata: {labels: {app: second}, annotations: {sandbox.component-operator.io/never-ready: "true"}}`)
+	w.settle(stuck, func(result reconciler.Result) (bool, string) {
+		return len(result.Waits) == 1, "the Deployment is to get stuck"
+	})
+	w.remove(w.get("v1", "Service", "third"))
+	result := w.settle(stuck, func(result reconciler.Result) (bool, string) {
+		return len(result.Actions) > 0, "the Service is to be created again"
+	})
+	w.expectActions(result, "Corrected Service third")
+}
+
+func TestReplaceRemovesSidecarAndKeepsRestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const manifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec: {containers: [{name: main, image: example.com/none}]}
+`
+	w.settle(manifest, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	w.patch(w.get("apps/v1", "Deployment", "a"), `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}},
+		"spec":{"containers":[{"name":"main","image":"example.com/none","env":[{"name":"X","value":"1"}]},{"name":"sidecar","image":"example.com/none"}]}}}}`)
+	w.settle(manifest, func(result reconciler.Result) (bool, string) {
+		return len(result.Actions) > 0, "drift is to be corrected"
+	})
+	after := w.get("apps/v1", "Deployment", "a")
+	containers, _, _ := unstructured.NestedSlice(after.Object, "spec", "template", "spec", "containers")
+	if len(containers) != 1 || containers[0].(map[string]any)["env"] != nil {
+		t.Errorf("expected the sidecar and the variable to be gone, got %v", containers)
+	}
+	annotations, _, _ := unstructured.NestedStringMap(after.Object, "spec", "template", "metadata", "annotations")
+	if annotations["kubectl.kubernetes.io/restartedAt"] == "" {
+		t.Error("a restart that a user asked for must not be undone")
+	}
+}

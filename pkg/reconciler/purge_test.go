@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+const jobs = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, annotations: {PREFIX/purge-order: "0", JOB}}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {annotations: {POD}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: "example.com/none:TAG"}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
+`
+
+func expand(text string, replacements ...string) string {
+	return strings.NewReplacer(append(replacements, "JOB", "", "POD", "", "TAG", "1")...).Replace(text)
+}
+
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := expand(jobs, "JOB", `PREFIX/update-policy: recreate`)
+	done := func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) }
+	w.settle(manifests, done)
+	w.expectInventory("Job migrate Completed ", "ConfigMap after Ready Current")
+	if w.get("batch/v1", "Job", "migrate") != nil {
+		t.Error("the Job is to be gone")
+	}
+	w.requests.Reset()
+	w.expectActions(w.mustApply(manifests))
+	if writes := w.writes(); len(writes) > 0 {
+		t.Errorf("a purged object is not created again, got %v", writes)
+	}
+	changed := expand(jobs, "JOB", `PREFIX/update-policy: recreate`, "TAG", "2")
+	result := w.settle(changed, func(result reconciler.Result) (bool, string) { return len(result.Actions) > 0, notices(result.Waits) })
+	w.expectActions(result, "Created Job migrate")
+	w.settle(changed, done)
+	w.expectInventory("Job migrate Completed ", "ConfigMap after Ready Current")
+	w.mustDelete()
+}
+
+func TestPurgeAtLaterWave(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const manifests = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: scaffold, annotations: {PREFIX/purge-order: "5"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: last, annotations: {PREFIX/apply-order: "7"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: beyond, annotations: {PREFIX/purge-order: "9", PREFIX/delete-policy: orphan}}
+`
+	result := w.mustApply(manifests)
+	w.expectActions(result, "Created ConfigMap scaffold", "Created ConfigMap last", "Created ConfigMap beyond",
+		"Completed ConfigMap scaffold", "Completed ConfigMap beyond")
+	w.expectInventory("ConfigMap beyond Completed ", "ConfigMap last Ready Current", "ConfigMap scaffold Completed ")
+	w.mustApply("")
+	w.expectInventory()
+}
+
+func TestFailedJobIsReportedAtOnceAndRunsAgainWhenDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := expand(jobs, "POD", `sandbox.component-operator.io/fail: "true"`)
+	result := w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return len(result.Failures) > 0, "the Job is to fail: " + notices(result.Waits)
+	})
+	if !strings.HasPrefix(notices(result.Failures), "Job migrate: ") {
+		t.Errorf("expected the Job to be named, got %q", notices(result.Failures))
+	}
+	w.expectInventory("Job migrate Creating Failed", "ConfigMap after ScheduledForApplication InProgress")
+	w.remove(w.get("batch/v1", "Job", "migrate"))
+	result = w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return len(result.Actions) > 0, "the Job is to be created again"
+	})
+	w.expectActions(result, "Corrected Job migrate")
+}
+
+func TestFinishedJobThatRemovesItselfIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := strings.Replace(strings.Replace(expand(jobs), `PREFIX/purge-order: "0", `, "", 1), "backoffLimit: 0", "backoffLimit: 0\n  ttlSecondsAfterFinished: 1", 1)
+	w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return result.Done && w.owner.Inventory[0].Phase == reconciler.PhaseCompleted, "the Job is to go: " + strings.Join(w.inventory(), ", ")
+	})
+	w.expectActions(w.mustApply(manifests))
+	if w.get("batch/v1", "Job", "migrate") != nil {
+		t.Error("the Job must not run again")
+	}
+}
+
+func TestImmutableFieldNeedsRecreation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := strings.Replace(expand(jobs), `PREFIX/purge-order: "0", `, "", 1)
+	w.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	changed := strings.ReplaceAll(manifests, "none:1", "none:2")
+	_, err := w.apply(changed)
+	w.expectRefusal(err, "Job.batch NS/migrate: rejected by the API server", "immutable")
+	recreated := strings.ReplaceAll(changed, "annotations: {}}", "annotations: {PREFIX/update-policy: recreate}}")
+	before := w.get("batch/v1", "Job", "migrate").GetUID()
+	w.settle(recreated, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	if after := w.get("batch/v1", "Job", "migrate").GetUID(); after == before {
+		t.Error("expected a new Job")
+	}
+}
