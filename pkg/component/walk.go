@@ -21,6 +21,13 @@ type occurrence struct {
 	value any
 	// tag is that of the nearest struct field on the way to the reference.
 	tag reflect.StructTag
+	// target tells whether the reference leads to the cluster of the dependents.
+	target bool
+}
+
+func (o occurrence) at(suffix string) occurrence {
+	o.path += suffix
+	return o
 }
 
 func (o occurrence) fallbackKeys() []string {
@@ -107,8 +114,7 @@ func (w *walker) visit(p *plan, value reflect.Value, at occurrence, visit func(o
 		return w.visitStruct(p, value, at, visit)
 	case planList:
 		for i := range value.Len() {
-			item := occurrence{path: at.path + "[" + strconv.Itoa(i) + "]", tag: at.tag}
-			if err := w.visit(p.elem, value.Index(i), item, visit); err != nil {
+			if err := w.visit(p.elem, value.Index(i), at.at("["+strconv.Itoa(i)+"]"), visit); err != nil {
 				return err
 			}
 		}
@@ -134,8 +140,10 @@ func visitLeaf(p *plan, value reflect.Value, at occurrence, visit func(occurrenc
 }
 
 func (w *walker) visitStruct(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+	at.target = at.target || value.Type() == reflect.TypeFor[KubeConfigSpec]()
 	for _, field := range p.fields {
-		inner := occurrence{path: at.path, tag: field.tag}
+		inner := at
+		inner.tag = field.tag
 		if field.name != "" {
 			inner.path += "." + field.name
 		}
@@ -159,7 +167,7 @@ func (w *walker) visitMap(p *plan, value reflect.Value, at occurrence, visit fun
 	for _, e := range entries {
 		item := reflect.New(value.Type().Elem()).Elem()
 		item.Set(value.MapIndex(e.key))
-		if err := w.visit(p.elem, item, occurrence{path: at.path + "[" + strconv.Quote(e.text) + "]", tag: at.tag}, visit); err != nil {
+		if err := w.visit(p.elem, item, at.at("["+strconv.Quote(e.text)+"]"), visit); err != nil {
 			return err
 		}
 		value.SetMapIndex(e.key, item)

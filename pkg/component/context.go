@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// Context carries what hooks and generators may want to know. It is made by NewContext.
+type Context interface {
+	context.Context
+	// WithReconcilerName sets what ReconcilerNameFromContext returns.
+	WithReconcilerName(reconcilerName string) Context
+	// WithLocalClient sets what LocalClientFromContext returns.
+	WithLocalClient(clnt cluster.Client) Context
+	// WithClient sets what ClientFromContext returns.
+	WithClient(clnt cluster.Client) Context
+	// WithComponent sets what ComponentFromContext returns.
+	WithComponent(component Component) Context
+	// WithComponentName sets what ComponentNameFromContext returns.
+	WithComponentName(componentName string) Context
+	// WithComponentNamespace sets what ComponentNamespaceFromContext returns.
+	WithComponentNamespace(componentNamespace string) Context
+	// WithComponentDigest sets what ComponentDigestFromContext returns.
+	WithComponentDigest(componentDigest string) Context
+	// WithComponentRevision sets what ComponentRevisionFromContext returns.
+	WithComponentRevision(componentRevision int64) Context
+}
+
+// NewContext adds the methods of Context to a context.
+func NewContext(ctx context.Context) Context {
+	return valueContext{ctx}
+}
+
+type valueContext struct {
+	context.Context //nolint:containedctx // it is a context
+}
+
+type componentKey struct{}
+
+func (c valueContext) WithReconcilerName(reconcilerName string) Context {
+	return valueContext{manifests.WithReconcilerName(c, reconcilerName)}
+}
+
+func (c valueContext) WithLocalClient(clnt cluster.Client) Context {
+	return valueContext{manifests.WithLocalClient(c, clnt)}
+}
+
+func (c valueContext) WithClient(clnt cluster.Client) Context {
+	return valueContext{manifests.WithClient(c, clnt)}
+}
+
+func (c valueContext) WithComponent(component Component) Context {
+	return valueContext{context.WithValue(c, componentKey{}, component)}
+}
+
+func (c valueContext) WithComponentName(componentName string) Context {
+	return valueContext{manifests.WithComponentName(c, componentName)}
+}
+
+func (c valueContext) WithComponentNamespace(componentNamespace string) Context {
+	return valueContext{manifests.WithComponentNamespace(c, componentNamespace)}
+}
+
+func (c valueContext) WithComponentDigest(componentDigest string) Context {
+	return valueContext{manifests.WithComponentDigest(c, componentDigest)}
+}
+
+func (c valueContext) WithComponentRevision(componentRevision int64) Context {
+	return valueContext{manifests.WithComponentRevision(c, componentRevision)}
+}
+
+// ReconcilerNameFromContext returns the name of the reconciler. It is set for all hooks and for generators.
+func ReconcilerNameFromContext(ctx context.Context) (string, error) {
+	return manifests.ReconcilerNameFromContext(ctx)
+}
+
+// LocalClientFromContext returns a client for the cluster of the component; it does not use a cache. It is set for
+// generators, and for all hooks except post-read hooks.
+func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
+	return manifests.LocalClientFromContext(ctx)
+}
+
+// ClientFromContext returns a client for the cluster of the dependents, with the identity by which they are
+// written; it does not use a cache. It is set for generators, and for all hooks except post-read hooks.
+func ClientFromContext(ctx context.Context) (cluster.Client, error) {
+	return manifests.ClientFromContext(ctx)
+}
+
+// ComponentFromContext returns a copy of the component. It is set for generators. What a generator returns may be used again
+// when only the status, or metadata other than labels and annotations, has changed.
+func ComponentFromContext(ctx context.Context) (Component, error) {
+	component, ok := ctx.Value(componentKey{}).(Component)
+	if !ok {
+		return nil, errors.New("component not found in context")
+	}
+	return component, nil
+}
+
+// ComponentNameFromContext returns the name of the component. It is set for generators.
+func ComponentNameFromContext(ctx context.Context) (string, error) {
+	return manifests.ComponentNameFromContext(ctx)
+}
+
+// ComponentNamespaceFromContext returns the namespace of the component. It is set for generators.
+func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
+	return manifests.ComponentNamespaceFromContext(ctx)
+}
+
+// ComponentDigestFromContext returns a digest over what the component declares. It is set for generators.
+func ComponentDigestFromContext(ctx context.Context) (string, error) {
+	return manifests.ComponentDigestFromContext(ctx)
+}
+
+// ComponentRevisionFromContext returns the number of declared states so far. It is set for generators.
+func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
+	return manifests.ComponentRevisionFromContext(ctx)
+}

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// loseTarget decides what becomes of a component that is being deleted while its target is out of reach.
+func (w *worker) loseTarget(s *scope, reason error) outcome {
+	switch {
+	case len(s.status.Inventory) == 0:
+		// Nothing was ever deployed, so that nothing can be left behind.
+		s.log.Info("the cluster of the dependents cannot be reached, but there are no dependents", "reason", reason.Error())
+		return proceed
+	case w.isAbandoned(s):
+		w.abandon(s, reason)
+		return proceed
+	default:
+		return outcome{kind: outcomeRetriable, message: fmt.Sprintf("the cluster with %d dependents cannot be reached: %s; restore the access, or set the annotation %s to \"true\" to leave them behind",
+			len(s.status.Inventory), reason, w.abandonAnnotation()), retryAfter: new(missingReferenceDelay)}
+	}
+}
+
+func (w *worker) abandonAnnotation() string {
+	return w.name + "/" + types.AnnotationKeySuffixAbandonTarget
+}
+
+func (w *worker) isAbandoned(s *scope) bool {
+	return s.component.GetAnnotations()[w.abandonAnnotation()] == "true"
+}
+
+// abandon gives up on the dependents and says which ones stay behind.
+func (w *worker) abandon(s *scope, reason error) {
+	s.target, s.abandoned = nil, true
+	names := make([]string, len(s.status.Inventory))
+	for i, item := range s.status.Inventory {
+		names[i] = nameOf(item)
+	}
+	slices.Sort(names)
+	s.log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
+	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, "Abandoned",
+		boundMessage(fmt.Sprintf("%d dependents are left behind: %s", len(names), joinBounded(names, ", "))))
+}
+
+// unreachable handles an error of a target while deleting. If the target does not answer, it may be abandoned.
+func (w *worker) unreachable(s *scope, err error) outcome {
+	var status apierrors.APIStatus
+	var refused *reconciler.RefusedError
+	if err == nil || !w.isAbandoned(s) || errors.As(err, &status) || errors.As(err, &refused) || errors.Is(err, errAbandoned) {
+		return outcomeOf(err)
+	}
+	w.abandon(s, err)
+	return proceed
+}
+
+// checkDeletionAllowed holds the deletion back as long as there are foreign instances of managed types.
+func (w *worker) checkDeletionAllowed(ctx context.Context, s *scope) outcome {
+	if s.target == nil {
+		return proceed
+	}
+	blockers, err := s.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})
+	if err != nil {
+		return w.unreachable(s, err)
+	}
+	if len(blockers) == 0 {
+		return proceed
+	}
+	names := make([]string, len(blockers))
+	for i, blocker := range blockers {
+		names[i] = blocker.Type.GroupKind().String() + " " + types.NameKeyToString(types.NameKeyFromNamespaceAndName(blocker.Namespace, blocker.Name))
+	}
+	slices.Sort(names)
+	return outcome{kind: outcomeBlocked, message: "deletion blocked by instances of managed types, such as: " + joinBounded(names, ", ")}
+}
+
+// checkForeignFinalizers holds the deletion back as long as somebody else has to do something first. The garbage collector's
+// own finalizers are not meant: they wait for us.
+func (w *worker) checkForeignFinalizers(_ context.Context, s *scope) outcome {
+	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(s.component.GetFinalizers())), func(finalizer string) bool {
+		return finalizer == *w.options.Finalizer || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
+	})
+	if len(foreign) == 0 {
+		return proceed
+	}
+	return outcome{kind: outcomeBlocked, message: "deletion blocked by finalizers: " + strings.Join(foreign, ", ")}
+}
+
+func (w *worker) deleteDependents(ctx context.Context, s *scope) outcome {
+	if s.target == nil {
+		return proceed
+	}
+	result, err := s.target.engine.Delete(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})
+	w.took(s, &result)
+	switch {
+	case err != nil:
+		return w.unreachable(s, err)
+	case !result.Done:
+		return outcome{kind: outcomeDeleting, message: describeWaits(result, "deleted"), wake: result.RequeueAfter}
+	}
+	return proceed
+}
+
+// afterDelete runs the hooks that rely on all dependents being gone.
+func (w *worker) afterDelete(ctx context.Context, s *scope) outcome {
+	if s.abandoned {
+		return proceed
+	}
+	return runHooks(w.hookContext(ctx, s), s, "post-delete", w.hooks.postDelete)
+}
+
+func (w *worker) removeFinalizer(ctx context.Context, s *scope) outcome {
+	err := w.changeFinalizers(ctx, s, func(finalizers []string) []string {
+		return slices.DeleteFunc(finalizers, func(finalizer string) bool { return finalizer == *w.options.Finalizer })
+	})
+	if err != nil {
+		return outcomeOf(err)
+	}
+	return outcome{kind: outcomeGone}
+}

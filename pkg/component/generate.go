@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// generated is a result of the generator that may be used again.
+type generated struct {
+	key     string
+	objects []client.Object
+}
+
+// generationKey is everything that the result of a pure generator depends on.
+type generationKey struct {
+	Digest      string            `json:"digest"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	Namespace   string            `json:"namespace"`
+	Name        string            `json:"name"`
+	Revision    int64             `json:"revision"`
+	Installed   bool              `json:"installed"`
+	Target      string            `json:"target"`
+	Discovery   string            `json:"discovery"`
+}
+
+// generate returns the dependents. The result of a pure generator is used again until something changes that it depends on,
+// unless it has looked into a cluster.
+func (w *worker) generate(ctx context.Context, s *scope) ([]client.Object, error) {
+	ctx = w.generatorContext(ctx, s)
+	key := w.generationKey(ctx, s)
+	if kept := s.memory.generated; kept != nil && key != "" && kept.key == key {
+		return kept.objects, nil
+	}
+	s.memory.generated = nil
+	parameters, ok := specParameters(s.component)
+	if !ok {
+		return nil, errors.New("the component has no spec")
+	}
+	ctx, reads := manifests.TrackClusterReads(ctx)
+	objects, err := w.generator.Generate(ctx, s.settings.namespace, s.settings.name, parameters)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" && !reads.Any() {
+		s.memory.generated = &generated{key: key, objects: objects}
+	}
+	return objects, nil
+}
+
+// specParameters returns what the generator is given as parameters.
+func specParameters(component Component) (types.Unstructurable, bool) {
+	spec := component.GetSpec()
+	return spec, spec != nil
+}
+
+// generationKey is empty if the result must not be used again.
+func (w *worker) generationKey(ctx context.Context, s *scope) string {
+	if fingerprintOf(w.generator) == "" {
+		return ""
+	}
+	found, err := manifests.DiscoveryFromContext(ctx)
+	if err != nil {
+		// If the generator needs it, it will fail by itself.
+		return ""
+	}
+	key, err := digest.Of(generationKey{
+		Digest:      s.digest, // covers the fingerprint
+		Labels:      s.component.GetLabels(),
+		Annotations: s.component.GetAnnotations(),
+		Namespace:   s.settings.namespace,
+		Name:        s.settings.name,
+		Revision:    s.status.Revision,
+		Installed:   s.isInstalled(),
+		Target:      s.target.id,
+		Discovery:   found.Digest,
+	})
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
+// isInstalled tells whether all dependents were ready at least once.
+func (s *scope) isInstalled() bool {
+	return s.status.LastAppliedAt != nil || s.status.AppliedGeneration > 0
+}
+
+func (w *worker) generatorContext(ctx context.Context, s *scope) context.Context {
+	component := s.component
+	if copied, ok := component.DeepCopyObject().(Component); ok {
+		component = copied
+	}
+	result := w.hookContext(ctx, s).
+		WithComponent(component).
+		WithComponentName(s.key.Name).
+		WithComponentNamespace(s.key.Namespace).
+		WithComponentDigest(s.digest).
+		WithComponentRevision(s.status.Revision)
+	return manifests.WithInstalled(result, s.isInstalled())
+}

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"sync"
+	"time"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/component-operator/runtime/internal/digest"
+)
+
+// memory is what this process remembers about a component between passes. Losing it costs requests, and nothing else.
+// It is used by one pass at a time, except for the fields that are protected by the mutex of memories.
+type memory struct {
+	uid apitypes.UID
+
+	// written is the resource version of our last write; protected.
+	written string
+	// awaiting is set while a pass waits for the cache to show our last write; protected.
+	awaiting bool
+	// awaitingSince is when the first pass found the cache outdated; zero if it is not.
+	awaitingSince time.Time
+
+	// sent is the status as we wrote it last, received what the server made of it; set only if the two differ.
+	sent, received map[string]any
+	// complained holds the fields that the server dropped and that were reported already.
+	complained map[string]bool
+
+	// refusals counts passes in a row whose input was refused.
+	refusals int
+	// rejections counts attempts in a row to write a status that the server did not accept.
+	rejections int
+
+	// generated is the last result of the generator, if it may be used again.
+	generated *generated
+	// drifted holds the dependents whose drift was reported already.
+	drifted map[string]bool
+}
+
+// memories holds what is remembered of all components, and finds components by the label of their dependents.
+type memories struct {
+	mu     sync.Mutex
+	byKey  map[apitypes.NamespacedName]*memory
+	owners map[string]apitypes.NamespacedName
+}
+
+func newMemories() *memories {
+	return &memories{byKey: map[apitypes.NamespacedName]*memory{}, owners: map[string]apitypes.NamespacedName{}}
+}
+
+// of returns what is remembered of a component. A component of the same name that was created anew starts afresh.
+func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID, ownerID string) *memory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := r.byKey[key]
+	if found == nil || found.uid != uid {
+		found = &memory{uid: uid, complained: map[string]bool{}, drifted: map[string]bool{}}
+		r.byKey[key] = found
+	}
+	r.owners[digest.OwnerLabel(ownerID)] = key
+	return found
+}
+
+func (r *memories) forget(key apitypes.NamespacedName, ownerID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byKey, key)
+	delete(r.owners, digest.OwnerLabel(ownerID))
+}
+
+// byOwner finds the component whose dependents carry the label.
+func (r *memories) byOwner(label string) (apitypes.NamespacedName, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key, ok := r.owners[label]
+	return key, ok
+}
+
+// wrote notes the resource version of a write of ours.
+func (r *memories) wrote(found *memory, version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found.written = version
+}
+
+// isOutdated tells whether the version is older than our last write. If so, the next event about the component that is
+// not will be let through, whatever it is about; see awaits.
+func (r *memories) isOutdated(found *memory, version string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found.awaiting = found.written != "" && isOlder(version, found.written)
+	return found.awaiting
+}
+
+// awaits tells whether a pass waits for this version of the component, or a later one.
+func (r *memories) awaits(key apitypes.NamespacedName, version string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := r.byKey[key]
+	return found != nil && found.awaiting && !isOlder(version, found.written)
+}
+
+// isOlder compares as integers; versions that do not compare count as not older.
+func isOlder(version, other string) bool {
+	if version == other {
+		return false
+	}
+	result, err := resourceversion.CompareResourceVersion(version, other)
+	return err == nil && result < 0
+}

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/clock"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// NewClientFunc wraps or replaces the client that the reconciler uses for the cluster of the components.
+type NewClientFunc func(clnt cluster.Client) (cluster.Client, error)
+
+// ReconcilerOptions configure a Reconciler. The zero value works.
+type ReconcilerOptions struct {
+	// FieldOwner is the field manager of all writes to dependents. Defaults to the name of the reconciler.
+	FieldOwner *string
+	// Finalizer is put on components, and on dependents that define types. Defaults to the name of the reconciler.
+	Finalizer *string
+	// DefaultServiceAccount is impersonated on behalf of components that impersonate nobody. It is the name of a
+	// ServiceAccount in the namespace of the component. Defaults to none: the operator acts as itself.
+	DefaultServiceAccount *string
+	// AdoptionPolicy defaults to reconciler.AdoptionPolicyIfUnowned.
+	AdoptionPolicy *reconciler.AdoptionPolicy
+	// UpdatePolicy defaults to reconciler.UpdatePolicyReplace.
+	UpdatePolicy *reconciler.UpdatePolicy
+	// DeletePolicy defaults to reconciler.DeletePolicyDelete.
+	DeletePolicy *reconciler.DeletePolicy
+	// DriftPolicy defaults to reconciler.DriftPolicyCorrect.
+	DriftPolicy *reconciler.DriftPolicy
+	// MissingNamespacesPolicy defaults to reconciler.MissingNamespacesPolicyCreate.
+	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
+	// ReapplyInterval defaults to 60 minutes.
+	ReapplyInterval *time.Duration
+	// SchemeBuilder adds types to the scheme of the clients for dependents, in addition to those that the generator adds.
+	// Defaults to none.
+	SchemeBuilder types.SchemeBuilder
+	// NewClient defaults to the client as it is. Dependents are not handled by this client.
+	NewClient NewClientFunc
+	// MaxConcurrentReconciles is the number of components that are worked on at once. Defaults to 5. It has no effect on
+	// SetupWithManagerAndBuilder, whose caller sets the options of the controller.
+	MaxConcurrentReconciles int
+	// EventPerDependent writes an event on each dependent that was changed, instead of one on the component for all
+	// dependents of a wave. That can double the number of requests. Defaults to false.
+	EventPerDependent bool
+	// ReclaimedFieldManagers are prefixes of names of field managers whose changes reconciler.UpdatePolicySsaOverride
+	// undoes. Defaults to "kubectl".
+	ReclaimedFieldManagers []string
+	// StatusAnalyzer judges dependents. Defaults to that of package status.
+	StatusAnalyzer status.StatusAnalyzer
+	// Clock defaults to the real time.
+	Clock clock.PassiveClock
+}
+
+const (
+	defaultMaxConcurrentReconciles = 5
+	defaultRequeueInterval         = 10 * time.Minute
+)
+
+// complete validates the options and returns them with their defaults; values that are valid for the engine only are
+// validated there.
+func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
+	var problems []error
+	if messages := validation.IsDNS1123Subdomain(name); len(messages) > 0 {
+		problems = append(problems, fmt.Errorf("name %q: %s", name, strings.Join(messages, "; ")))
+	}
+	o.FieldOwner = orPointer(o.FieldOwner, name)
+	o.Finalizer = orPointer(o.Finalizer, name)
+	if owner := *o.FieldOwner; owner == "" || len(owner) > 128 {
+		problems = append(problems, fmt.Errorf("FieldOwner %q: must have 1 to 128 characters", owner))
+	}
+	if messages := validation.IsQualifiedName(*o.Finalizer); len(messages) > 0 {
+		problems = append(problems, fmt.Errorf("Finalizer %q: %s", *o.Finalizer, strings.Join(messages, "; ")))
+	}
+	if o.DefaultServiceAccount != nil && *o.DefaultServiceAccount != "" {
+		if messages := validation.IsDNS1123Subdomain(*o.DefaultServiceAccount); len(messages) > 0 {
+			problems = append(problems, fmt.Errorf("DefaultServiceAccount %q: %s", *o.DefaultServiceAccount, strings.Join(messages, "; ")))
+		}
+	}
+	if o.ReapplyInterval != nil && *o.ReapplyInterval <= 0 {
+		problems = append(problems, fmt.Errorf("ReapplyInterval %s: must be positive", *o.ReapplyInterval))
+	}
+	if o.MaxConcurrentReconciles < 0 {
+		problems = append(problems, fmt.Errorf("MaxConcurrentReconciles %d: must not be negative", o.MaxConcurrentReconciles))
+	}
+	if o.MaxConcurrentReconciles == 0 {
+		o.MaxConcurrentReconciles = defaultMaxConcurrentReconciles
+	}
+	if slices.Contains(o.ReclaimedFieldManagers, "") {
+		problems = append(problems, errors.New("ReclaimedFieldManagers: an empty prefix would mean all field managers"))
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	return o, errors.Join(problems...)
+}
+
+func orPointer[V any](value *V, fallback V) *V {
+	if value != nil {
+		return value
+	}
+	return &fallback
+}
+
+func valueOr[V any](value *V, fallback V) V {
+	return *orPointer(value, fallback)
+}
+
+func (o ReconcilerOptions) policies() reconciler.Policies {
+	return reconciler.Policies{
+		Adoption:          valueOr(o.AdoptionPolicy, ""),
+		Update:            valueOr(o.UpdatePolicy, ""),
+		Delete:            valueOr(o.DeletePolicy, ""),
+		Drift:             valueOr(o.DriftPolicy, ""),
+		MissingNamespaces: valueOr(o.MissingNamespacesPolicy, ""),
+		ReapplyInterval:   valueOr(o.ReapplyInterval, 0),
+	}
+}
+
+// analyzer returns nil for the default.
+func (o ReconcilerOptions) analyzer(name string) *status.Analyzer {
+	if o.StatusAnalyzer == nil {
+		return status.NewAnalyzer(name, status.Options{Clock: o.Clock})
+	}
+	return status.Adapt(name, o.StatusAnalyzer)
+}

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// maxConflicts bounds how often a write is repeated because somebody else has written at the same time.
+const maxConflicts = 8
+
+// rejectedError says that the server does not accept a status.
+type rejectedError struct {
+	err error
+}
+
+func (e *rejectedError) Error() string {
+	return "the status is not accepted (is the CustomResourceDefinition older than this operator?): " + e.err.Error()
+}
+
+func (e *rejectedError) Unwrap() error { return e.err }
+
+// statusStore persists the inventory in the status of the component.
+type statusStore struct {
+	worker *worker
+	scope  *scope
+}
+
+var _ reconciler.Store = &statusStore{}
+
+// Save persists the inventory, along with what else has changed in the status.
+func (s *statusStore) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
+	s.scope.status.Inventory = inventory
+	return s.worker.save(ctx, s.scope)
+}
+
+// save writes the status if it says something new. The write is refused by the server if anybody has written meanwhile;
+// it is repeated if that has left the status alone, and ends with errAbandoned otherwise.
+func (w *worker) save(ctx context.Context, s *scope) error {
+	current, err := statusOf(s.component)
+	if err != nil || sameStatus(s.base, current) {
+		return err
+	}
+	for range maxConflicts {
+		patched := w.newComponent()
+		err := w.patch(ctx, s, patched, map[string]any{"status": mergePatch(s.base, current)}, "status")
+		switch {
+		case err == nil:
+			return w.saved(s, current, patched)
+		case apierrors.IsConflict(err):
+			if err := w.rebase(ctx, s); err != nil {
+				return err
+			}
+		case apierrors.IsNotFound(err):
+			return errAbandoned
+		case apierrors.IsInvalid(err):
+			return &rejectedError{err: err}
+		default:
+			return fmt.Errorf("writing the status: %w", err)
+		}
+	}
+	return errAbandoned
+}
+
+// patch sends a merge patch that is guarded by the version of the pass, and returns the response in patched.
+func (w *worker) patch(ctx context.Context, s *scope, patched Component, content map[string]any, subresource string) error {
+	metadata, _ := content["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		content["metadata"] = metadata
+	}
+	metadata["resourceVersion"] = s.version
+	metadata["uid"] = string(s.memory.uid)
+	raw, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("encoding a patch: %w", err)
+	}
+	// An empty object takes the response: fields that the server has dropped would survive in any other.
+	patched.SetNamespace(s.key.Namespace)
+	patched.SetName(s.key.Name)
+	patch := client.RawPatch(apitypes.MergePatchType, raw)
+	owner := client.FieldOwner(*w.options.FieldOwner)
+	if subresource != "" {
+		return w.client.SubResource(subresource).Patch(ctx, patched, patch, owner)
+	}
+	return w.client.Patch(ctx, patched, patch, owner)
+}
+
+// saved takes the response of a status write into account.
+func (w *worker) saved(s *scope, current map[string]any, patched Component) error {
+	received, err := statusOf(patched)
+	if err != nil {
+		return err
+	}
+	s.version = patched.GetResourceVersion()
+	s.component.SetResourceVersion(s.version)
+	s.base, s.server = current, received
+	s.memory.rejections = 0
+	w.memories.wrote(s.memory, s.version)
+	lost := dropped(current, received, "status")
+	if len(lost) == 0 {
+		s.memory.sent, s.memory.received = nil, nil
+		return nil
+	}
+	s.memory.sent, s.memory.received = current, received
+	w.complain(s, lost)
+	return nil
+}
+
+// complain reports once which fields the server does not keep.
+func (w *worker) complain(s *scope, lost []string) {
+	lost = slices.DeleteFunc(lost, func(field string) bool { return s.memory.complained[field] })
+	if len(lost) == 0 {
+		return
+	}
+	for _, field := range lost {
+		s.memory.complained[field] = true
+	}
+	fields := joinBounded(lost, ", ")
+	s.log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
+	w.warn(s, "StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep "+fields+". Please update it.")
+}
+
+// rebase moves the pass to the version that the server has, provided that it has the status that is expected.
+func (w *worker) rebase(ctx context.Context, s *scope) error {
+	live := w.newComponent()
+	if err := w.live.Get(ctx, s.key, live); err != nil {
+		if apierrors.IsNotFound(err) {
+			return errAbandoned
+		}
+		return fmt.Errorf("reading the component after a conflict: %w", err)
+	}
+	status, err := statusOf(live)
+	if err != nil {
+		return err
+	}
+	if live.GetUID() != s.memory.uid || !reflect.DeepEqual(status, s.server) {
+		return errAbandoned
+	}
+	s.setFinalizers(live.GetFinalizers(), live.GetResourceVersion())
+	return nil
+}
+
+// changeFinalizers writes the finalizers that change makes of the present ones; it does nothing if they are the same.
+func (w *worker) changeFinalizers(ctx context.Context, s *scope, change func([]string) []string) error {
+	for range maxConflicts {
+		present := s.component.GetFinalizers()
+		wanted := change(slices.Clone(present))
+		if slices.Equal(present, wanted) {
+			return nil
+		}
+		patched := w.newComponent()
+		err := w.patch(ctx, s, patched, map[string]any{"metadata": map[string]any{"finalizers": wanted}}, "")
+		switch {
+		case err == nil:
+			s.setFinalizers(patched.GetFinalizers(), patched.GetResourceVersion())
+			w.memories.wrote(s.memory, s.version)
+			return nil
+		case apierrors.IsConflict(err):
+			if err := w.rebase(ctx, s); err != nil {
+				return err
+			}
+		case apierrors.IsNotFound(err):
+			return errAbandoned
+		case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "deletionTimestamp"), apierrors.IsInvalid(err):
+			// The component is being deleted meanwhile; then no finalizer may be added.
+			return errAbandoned
+		default:
+			return fmt.Errorf("writing finalizers: %w", err)
+		}
+	}
+	return errAbandoned
+}
+
+func isRejected(err error) bool {
+	var rejected *rejectedError
+	return errors.As(err, &rejected)
+}

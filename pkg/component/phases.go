@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// acknowledge looks at the component for the first time. What it notes in the status is persisted by whoever writes first:
+// the engine before it touches the cluster, or the end of the pass.
+func (w *worker) acknowledge(_ context.Context, s *scope) outcome {
+	if s.deleting && !slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer) {
+		return outcome{kind: outcomeGone}
+	}
+	s.settings = settingsOf(s.component)
+	now := metav1.NewTime(w.options.Clock.Now())
+	first := s.status.ObservedGeneration <= 0
+	s.status.ObservedGeneration = s.component.GetGeneration()
+	s.status.LastObservedAt = &now
+	if first && !s.deleting {
+		s.status.setState(verdict{state: StatePending, reason: ReadyConditionReasonNew, message: "first seen"}, now)
+	}
+	return proceed
+}
+
+func (w *worker) checkSuspended(_ context.Context, s *scope) outcome {
+	if s.settings.suspended && !s.deleting {
+		return outcome{kind: outcomeSuspended, message: "reconciliation is suspended"}
+	}
+	return proceed
+}
+
+// trackProcessing starts a new revision, and the clock of the timeout, if what is declared has changed.
+func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
+	if s.deleting {
+		return proceed
+	}
+	if s.digest != s.status.ProcessingDigest {
+		if s.status.ProcessingDigest != "" {
+			now := metav1.NewTime(w.options.Clock.Now())
+			s.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "what is declared has changed"}, now)
+		}
+		s.status.ProcessingDigest = s.digest
+		s.status.ProcessingSince = nil
+		s.memory.refusals = 0
+	}
+	if s.digest != s.status.LastProcessingDigest {
+		// Before there were revisions, the first one had been applied already.
+		if s.status.Revision == 0 && s.status.LastAppliedAt != nil {
+			s.status.Revision = 1
+		}
+		s.status.Revision++
+		s.status.LastProcessingDigest = s.digest
+	}
+	return proceed
+}
+
+// connectTarget finds out where dependents live.
+func (w *worker) connectTarget(_ context.Context, s *scope) outcome {
+	if s.deleting && s.lost == nil && len(s.missing) > 0 && len(identityOf(s.component, "").kubeConfig) == 0 && hasForeignTarget(s.component) {
+		// Whether the dependents are in this cluster or in another one cannot be told any more.
+		s.lost = errors.New(joinBounded(s.missing, "; "))
+	}
+	if s.lost != nil {
+		return w.loseTarget(s, s.lost)
+	}
+	found, err := w.targets.connect(s.key, s.ownerID, identityOf(s.component, valueOr(w.options.DefaultServiceAccount, "")))
+	switch {
+	case err != nil && s.deleting:
+		return w.loseTarget(s, err)
+	case err != nil:
+		return outcome{kind: outcomeRefused, message: "connecting to the cluster of the dependents: " + err.Error()}
+	}
+	s.target = found
+	return proceed
+}
+
+func (w *worker) ensureFinalizer(ctx context.Context, s *scope) outcome {
+	return outcomeOf(w.changeFinalizers(ctx, s, func(finalizers []string) []string {
+		if slices.Contains(finalizers, *w.options.Finalizer) {
+			return finalizers
+		}
+		return append(finalizers, *w.options.Finalizer)
+	}))
+}
+
+func (w *worker) afterRead(ctx context.Context, s *scope) outcome {
+	return runHooks(NewContext(ctx).WithReconcilerName(w.name), s, "post-read", w.hooks.postRead)
+}
+
+func (w *worker) beforeReconcile(ctx context.Context, s *scope) outcome {
+	return runHooks(w.hookContext(ctx, s), s, "pre-reconcile", w.hooks.preReconcile)
+}
+
+func (w *worker) afterReconcile(ctx context.Context, s *scope) outcome {
+	return runHooks(w.hookContext(ctx, s), s, "post-reconcile", w.hooks.postReconcile)
+}
+
+func (w *worker) beforeDelete(ctx context.Context, s *scope) outcome {
+	return runHooks(w.hookContext(ctx, s), s, "pre-delete", w.hooks.preDelete)
+}
+
+func (w *worker) hookContext(ctx context.Context, s *scope) Context {
+	result := NewContext(ctx).WithReconcilerName(w.name).WithLocalClient(w.local)
+	if s.target != nil {
+		result = result.WithClient(s.target.client)
+	}
+	return result
+}
+
+func runHooks(ctx context.Context, s *scope, kind string, hooks []hook) outcome {
+	for i, run := range hooks {
+		if err := run(ctx, s.component); err != nil {
+			return outcomeOf(fmt.Errorf("running %s hook (%d): %w", kind, i, err))
+		}
+	}
+	return proceed
+}
+
+func (w *worker) owner(s *scope) reconciler.Owner {
+	return reconciler.Owner{
+		ID:                     s.ownerID,
+		Namespace:              s.settings.namespace,
+		Inventory:              s.status.Inventory,
+		Store:                  &statusStore{worker: w, scope: s},
+		AdditionalManagedTypes: s.settings.managedTypes,
+	}
+}
+
+// applyTarget generates the dependents and brings them into the cluster.
+func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
+	objects, err := w.generate(ctx, s)
+	if err != nil {
+		return outcomeOf(fmt.Errorf("generating dependents: %w", err))
+	}
+	result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{
+		Owner:    w.owner(s),
+		Objects:  objects,
+		Digest:   s.digest,
+		Policies: s.settings.policies,
+	})
+	w.took(s, &result)
+	switch {
+	case err != nil:
+		return outcomeOf(err)
+	case len(result.Failures) > 0:
+		return outcome{kind: outcomeFailed, message: failureMessage(result), wake: result.RequeueAfter}
+	case !result.Done:
+		return outcome{kind: outcomeProgressing, message: describeWaits(result, "ready") + driftMessage(result), wake: result.RequeueAfter}
+	}
+	return proceed
+}
+
+// took takes over what the engine has done, whether it came to an end or not.
+func (w *worker) took(s *scope, result *reconciler.Result) {
+	s.result = result
+	s.status.Inventory = result.Inventory
+	w.announceResult(s)
+}
+
+func (w *worker) markReady(_ context.Context, s *scope) outcome {
+	now := metav1.NewTime(w.options.Clock.Now())
+	s.status.AppliedGeneration = s.component.GetGeneration()
+	s.status.LastAppliedAt = &now
+	return outcome{kind: outcomeReady, message: readyMessage(s), wake: s.result.RequeueAfter}
+}
+
+func readyMessage(s *scope) string {
+	count := len(s.status.Inventory)
+	message := fmt.Sprintf("%d dependents are ready", count)
+	switch count {
+	case 0:
+		message = "there are no dependents"
+	case 1:
+		message = "1 dependent is ready"
+	}
+	if s.result != nil {
+		message += driftMessage(*s.result)
+	}
+	return message
+}
+
+func failureMessage(result reconciler.Result) string {
+	message := describe(result.Failures)
+	if len(result.Failures) == 1 {
+		return "a dependent has failed: " + message
+	}
+	return fmt.Sprintf("%d dependents have failed: %s", len(result.Failures), message)
+}
+
+func driftMessage(result reconciler.Result) string {
+	if len(result.Drift) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d changed by others: %s", len(result.Drift), describe(result.Drift))
+}

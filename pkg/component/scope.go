@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// scope is what the phases of one pass share.
+type scope struct {
+	key       apitypes.NamespacedName
+	ownerID   string
+	component Component
+	// status is that of the component.
+	status *Status
+	memory *memory
+	log    logr.Logger
+
+	// version guards writes: the resource version that the pass is based on.
+	version string
+	// base is the status as it was written last, server what the server has of it.
+	base, server map[string]any
+	// before is the verdict with which the pass began.
+	before verdict
+
+	settings settings
+	deleting bool
+	// digest identifies what is declared; empty while deleting.
+	digest string
+	// missing names references that could not be loaded although the component is being deleted.
+	missing []string
+	// target is where dependents live; nil until it is connected.
+	target *target
+	// lost says why the target cannot be connected, while the component is being deleted.
+	lost error
+	// abandoned is set if the dependents are left behind.
+	abandoned bool
+	// result is what the engine returned last; nil if it was not called.
+	result *reconciler.Result
+}
+
+// restore undoes what the server drops from each status that is written to it.
+func (s *scope) restore() error {
+	base, err := statusOf(s.component)
+	if err != nil {
+		return err
+	}
+	s.base, s.server = base, base
+	if s.memory.sent == nil {
+		return nil
+	}
+	if !sameStatus(base, s.memory.received) {
+		s.memory.sent, s.memory.received = nil, nil
+		return nil
+	}
+	s.base = s.memory.sent
+	return setStatus(s.component, s.memory.sent)
+}
+
+func (s *scope) setFinalizers(finalizers []string, version string) {
+	s.component.SetFinalizers(finalizers)
+	s.component.SetResourceVersion(version)
+	s.version = version
+}
+
+// metadataOnly returns an object that identifies the component and carries nothing else.
+func (w *worker) metadataOnly(s *scope) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(w.gvk)
+	object.SetNamespace(s.key.Namespace)
+	object.SetName(s.key.Name)
+	object.SetUID(s.memory.uid)
+	return object
+}

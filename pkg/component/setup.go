@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/metadata"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/events"
+	"github.com/component-operator/runtime/internal/metrics"
+	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// SetupWithManager adds the reconciler to a manager, whose scheme must know the type of the components. It reports what is
+// wrong with the arguments of NewReconciler, and reads the identity of the cluster.
+func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
+	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.MaxConcurrentReconciles}))
+}
+
+// SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build: watches and options
+// may have been added, but neither the type of the components nor a name.
+func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl.Builder) error {
+	if r.worker != nil {
+		return fmt.Errorf("setting up the reconciler %s: it was set up already", r.name)
+	}
+	if r.err != nil {
+		return fmt.Errorf("setting up the reconciler %s: %w", r.name, r.err)
+	}
+	w, err := r.newWorker(mgr)
+	if err != nil {
+		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
+	}
+	if err := names.claim(mgr, r.name); err != nil {
+		return err
+	}
+	// Kinds of the same name exist in different groups.
+	controllerName := strings.ToLower(w.gvk.Kind) + "." + w.gvk.Group
+	err = blder.For(w.newComponent(), builder.WithPredicates(w.filter())).
+		WatchesRawSource(r.queue).
+		Named(controllerName).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
+	}
+	r.worker = w
+	return nil
+}
+
+// ReadyCheck fails until the components are known. It can be added to a manager by AddReadyzCheck. It says nothing about the
+// watches of dependents: a kind that cannot be watched must not make the operator unavailable.
+func (r *Reconciler[T]) ReadyCheck(req *http.Request) error {
+	if r.worker == nil {
+		return errNotSetUp
+	}
+	return r.worker.synced(req.Context())
+}
+
+func newOf[T Component]() Component {
+	// That T is a pointer to a struct was checked by NewReconciler.
+	component, _ := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(Component)
+	return component
+}
+
+func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
+	gvk, err := apiutil.GVKForObject(newOf[T](), mgr.GetScheme())
+	if err != nil {
+		return nil, fmt.Errorf("finding the kind of %s: %w", reflect.TypeFor[T](), err)
+	}
+	w := &worker{
+		name:         r.name,
+		options:      r.options,
+		gvk:          gvk,
+		generator:    r.generator,
+		newComponent: newOf[T],
+		client:       mgr.GetClient(),
+		cache:        mgr.GetCache(),
+		live:         mgr.GetAPIReader(),
+		walker:       &walker{extension: reflect.TypeFor[Reference[T]]()},
+		extension:    loadExtension[T](mgr.GetClient()),
+		memories:     newMemories(),
+		hooks: hooks{
+			postRead:      bind(r.hooks.postRead, mgr.GetClient()),
+			preReconcile:  bind(r.hooks.preReconcile, mgr.GetClient()),
+			postReconcile: bind(r.hooks.postReconcile, mgr.GetClient()),
+			preDelete:     bind(r.hooks.preDelete, mgr.GetClient()),
+			postDelete:    bind(r.hooks.postDelete, mgr.GetClient()),
+		},
+	}
+	for _, connect := range []func(ctrl.Manager, *wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences} {
+		if err := connect(mgr, r.queue); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// loadExtension handles implementations of Reference[T].
+func loadExtension[T Component](clnt client.Client) func(context.Context, any, Component) (string, error) {
+	return func(ctx context.Context, value any, component Component) (string, error) {
+		reference, isReference := value.(Reference[T])
+		own, isOwn := component.(T)
+		if !isReference || !isOwn {
+			return "", fmt.Errorf("%T is no reference of a %T", value, component)
+		}
+		if err := reference.Load(ctx, clnt, own); err != nil {
+			return "", err
+		}
+		return reference.Digest(), nil
+	}
+}
+
+// identifyCluster reads the UID of a namespace that each cluster has, and that nobody deletes.
+func (w *worker) identifyCluster(_ ctrl.Manager, _ *wakeups) error {
+	namespace := &corev1.Namespace{}
+	//nolint:contextcheck // SetupWithManager has no context; the request is bounded by the client's own timeout
+	if err := w.live.Get(context.Background(), client.ObjectKey{Name: "kube-system"}, namespace); err != nil {
+		return fmt.Errorf("reading the identity of the cluster: %w", err)
+	}
+	w.clusterID = string(namespace.UID)
+	return nil
+}
+
+func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
+	collectors, err := metrics.New(nil)
+	if err != nil {
+		return err
+	}
+	w.metrics = collectors.ForController(strings.ToLower(w.gvk.Kind) + "." + w.gvk.Group)
+	var builders []types.SchemeBuilder
+	if own, ok := w.generator.(types.SchemeBuilder); ok {
+		builders = append(builders, own)
+	}
+	if w.options.SchemeBuilder != nil {
+		builders = append(builders, w.options.SchemeBuilder)
+	}
+	scheme, err := clients.NewScheme(builders...)
+	if err != nil {
+		return err
+	}
+	factory, err := clients.New(clients.Options{
+		Name: w.name, Config: mgr.GetConfig(), Scheme: scheme, WrapTransport: w.metrics.Requests, Metrics: w.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	w.local = factory.Local()
+	if w.options.NewClient != nil {
+		if w.local, err = w.options.NewClient(w.local); err != nil {
+			return fmt.Errorf("making the local client: %w", err)
+		}
+	}
+	w.events = events.NewRecorder(factory.Local().EventRecorder(), events.Options{})
+	engineOptions := reconciler.Options{
+		FieldOwner:             *w.options.FieldOwner,
+		Finalizer:              *w.options.Finalizer,
+		Policies:               w.options.policies(),
+		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
+		Analyzer:               w.options.analyzer(w.name),
+		OnOperation:            func(action string) { w.metrics.Operated(metrics.Action(action)) },
+		Clock:                  w.options.Clock,
+	}
+	// What is wrong with the policies is to be known now, and not when the first component comes.
+	if _, err := reconciler.New(w.name, w.local, engineOptions); err != nil {
+		return err
+	}
+	notify := func(label string) {
+		if key, ok := w.memories.byOwner(label); ok {
+			queue.wake(key)
+		}
+	}
+	connections := newTargets(factory, w.name, engineOptions, notify, mgr.GetLogger().WithValues("reconciler", w.name))
+	w.targets = connections
+	return errors.Join(mgr.Add(factory), mgr.Add(untilEnd(connections.close)))
+}
+
+func (w *worker) watchReferences(mgr ctrl.Manager, queue *wakeups) error {
+	clnt, err := metadata.NewForConfigAndClient(metadata.ConfigFor(w.local.Config()), w.local.HttpClient())
+	if err != nil {
+		return fmt.Errorf("making a client for metadata: %w", err)
+	}
+	w.references, err = references.New(references.Options{
+		Reader: w.local, Metadata: clnt, Notify: queue.wake, Log: mgr.GetLogger().WithValues("reconciler", w.name),
+	})
+	if err != nil {
+		return err
+	}
+	return mgr.Add(untilEnd(w.references.Close))
+}
+
+// untilEnd calls the function when the manager ends.
+func untilEnd(end func()) manager.Runnable {
+	return everywhere(func(ctx context.Context) error {
+		<-ctx.Done()
+		end()
+		return nil
+	})
+}
+
+// everywhere runs on all replicas of an operator, leader or not.
+type everywhere manager.RunnableFunc
+
+// Start calls the function.
+func (f everywhere) Start(ctx context.Context) error { return f(ctx) }
+
+// NeedLeaderElection is false.
+func (f everywhere) NeedLeaderElection() bool { return false }
+
+// synced fails as long as the cache of components is not complete.
+func (w *worker) synced(ctx context.Context) error {
+	informer, err := w.cache.GetInformer(ctx, w.newComponent(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watching %s: %w", w.gvk.Kind, err)
+	}
+	if !informer.HasSynced() {
+		return fmt.Errorf("the cache of %s is not complete yet", w.gvk.Kind)
+	}
+	return nil
+}
+
+// names makes sure that the reconcilers of a manager have different names, because owner ids do not tell kinds apart.
+var names = claimedNames{claimed: map[manager.Manager]map[string]bool{}}
+
+type claimedNames struct {
+	mu      sync.Mutex
+	claimed map[manager.Manager]map[string]bool
+}
+
+func (n *claimedNames) claim(mgr manager.Manager, name string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.claimed[mgr][name] {
+		return fmt.Errorf("setting up the reconciler %s: the manager has a reconciler of that name already", name)
+	}
+	if n.claimed[mgr] == nil {
+		if err := mgr.Add(untilEnd(func() { n.release(mgr) })); err != nil {
+			return fmt.Errorf("setting up the reconciler %s: %w", name, err)
+		}
+		n.claimed[mgr] = map[string]bool{}
+	}
+	n.claimed[mgr][name] = true
+	return nil
+}
+
+func (n *claimedNames) release(mgr manager.Manager) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.claimed, mgr)
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// statusOf returns the status of a component as JSON has it, including what the component's own type adds to it.
+func statusOf(component Component) (map[string]any, error) {
+	raw, err := json.Marshal(component)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the component: %w", err)
+	}
+	var envelope statusEnvelope
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	// Numbers of the component's own may be larger than what survives as a float.
+	decoder.UseNumber()
+	if err := decoder.Decode(&envelope); err != nil {
+		return nil, fmt.Errorf("decoding the status of the component: %w", err)
+	}
+	return envelope.Status, nil
+}
+
+type statusEnvelope struct {
+	Status map[string]any `json:"status"`
+}
+
+// setStatus replaces the status of a component by one that statusOf has returned.
+func setStatus(component Component, status map[string]any) error {
+	raw, err := json.Marshal(statusEnvelope{Status: status})
+	if err != nil {
+		return fmt.Errorf("encoding the status of the component: %w", err)
+	}
+	*component.GetStatus() = Status{}
+	if err := json.Unmarshal(raw, component); err != nil {
+		return fmt.Errorf("restoring the status of the component: %w", err)
+	}
+	return nil
+}
+
+// bookkeeping are fields whose change alone is not worth a request.
+var bookkeeping = []string{"lastObservedAt", "lastAppliedAt"}
+
+// sameStatus tells whether two statuses say the same; times of observation do not count.
+func sameStatus(a, b map[string]any) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	for _, field := range bookkeeping {
+		delete(a, field)
+		delete(b, field)
+	}
+	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
+}
+
+// mergePatch returns the JSON merge patch that leads from one value to another. Lists are replaced as a whole.
+func mergePatch(from, to map[string]any) map[string]any {
+	patch := map[string]any{}
+	for key, value := range to {
+		old, exists := from[key]
+		if exists && reflect.DeepEqual(old, value) {
+			continue
+		}
+		oldMap, oldIsMap := old.(map[string]any)
+		newMap, newIsMap := value.(map[string]any)
+		if oldIsMap && newIsMap {
+			patch[key] = mergePatch(oldMap, newMap)
+			continue
+		}
+		patch[key] = value
+	}
+	for key := range from {
+		if _, exists := to[key]; !exists {
+			patch[key] = nil
+		}
+	}
+	return patch
+}
+
+// dropped returns the paths of fields that were sent and did not come back, sorted and without indices, such as
+// status.inventory[].uid.
+func dropped(sent, received any, path string) []string {
+	found := map[string]bool{}
+	collectDropped(sent, received, path, found)
+	return slices.Sorted(maps.Keys(found))
+}
+
+func collectDropped(sent, received any, path string, found map[string]bool) {
+	switch sent := sent.(type) {
+	case map[string]any:
+		other, _ := received.(map[string]any)
+		for key, value := range sent {
+			if value == nil {
+				continue
+			}
+			if back, exists := other[key]; exists {
+				collectDropped(value, back, path+"."+key, found)
+				continue
+			}
+			found[path+"."+key] = true
+		}
+	case []any:
+		other, _ := received.([]any)
+		for i, value := range sent {
+			if i < len(other) {
+				collectDropped(value, other[i], path+"[]", found)
+			}
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/go-logr/logr"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// engine is what this package uses of reconciler.Reconciler.
+type engine interface {
+	Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error)
+	Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error)
+	CheckDeletion(ctx context.Context, request reconciler.DeleteRequest) ([]reconciler.Blocker, error)
+}
+
+// target is a cluster and an identity by which dependents are written.
+type target struct {
+	// id is the same for the same cluster and identity.
+	id     string
+	client cluster.Client
+	engine engine
+}
+
+// connector finds targets.
+type connector interface {
+	// connect returns the target for an identity. It makes no request. The owner is a component, and has one target at a
+	// time; what an earlier target holds for it is released.
+	connect(owner apitypes.NamespacedName, ownerID string, id identity) (*target, error)
+	// release says that the owner needs no target any longer.
+	release(owner apitypes.NamespacedName, ownerID string)
+}
+
+// targets is the connector over real connections. Each cluster is observed once, as the operator itself or as the kubeconfig
+// says, and kept as long as a component uses it.
+type targets struct {
+	factory *clients.Factory
+	// options are those of engines, apart from the observer.
+	name    string
+	options reconciler.Options
+	notify  func(ownerLabel string)
+	log     logr.Logger
+
+	mu     sync.Mutex
+	kept   map[string]*keptTarget
+	views  map[string]*observe.Cache
+	usedBy map[apitypes.NamespacedName]string
+}
+
+type keptTarget struct {
+	target
+	view   string
+	owners map[apitypes.NamespacedName]bool
+}
+
+// localView is the key of the view of the local cluster, which all identities share.
+const localView = "local"
+
+var _ connector = &targets{}
+
+func newTargets(factory *clients.Factory, name string, options reconciler.Options, notify func(string), log logr.Logger) *targets {
+	return &targets{
+		factory: factory, name: name, options: options, notify: notify, log: log,
+		kept:   map[string]*keptTarget{},
+		views:  map[string]*observe.Cache{},
+		usedBy: map[apitypes.NamespacedName]string{},
+	}
+}
+
+func (t *targets) connect(owner apitypes.NamespacedName, ownerID string, id identity) (*target, error) {
+	connection, err := t.factory.Get(clients.Key{KubeConfig: id.kubeConfig, User: id.user, Groups: id.groups})
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := t.kept[connection.ID]
+	if found == nil {
+		if found, err = t.make(connection, len(id.kubeConfig) > 0); err != nil {
+			return nil, err
+		}
+		t.kept[connection.ID] = found
+	}
+	// The factory may have made the connection anew; the old one still works, but sends no events.
+	found.client = connection
+	if previous := t.usedBy[owner]; previous != "" && previous != connection.ID {
+		t.releaseLocked(owner, ownerID)
+	}
+	t.usedBy[owner] = connection.ID
+	found.owners[owner] = true
+	current := found.target
+	return &current, nil
+}
+
+func (t *targets) make(connection *clients.Connection, remote bool) (*keptTarget, error) {
+	view, observer := localView, t.factory.Local()
+	if remote {
+		view, observer = connection.ID, connection
+	}
+	if t.views[view] == nil {
+		observed, err := observe.New(observe.Options{
+			Reader:     reconciler.NewReader(t.name, t.options.FieldOwner, t.options.Analyzer, t.options.Clock),
+			Config:     observer.Config(),
+			HTTPClient: observer.HttpClient(),
+			Mapper:     observer.RESTMapper(),
+			Notify:     t.notify,
+			Log:        t.log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("observing the cluster: %w", err)
+		}
+		t.views[view] = observed
+	}
+	options := t.options
+	options.Observer = t.views[view]
+	made, err := reconciler.New(t.name, connection, options)
+	if err != nil {
+		return nil, err
+	}
+	return &keptTarget{
+		target: target{id: connection.ID, client: connection, engine: made},
+		view:   view,
+		owners: map[apitypes.NamespacedName]bool{},
+	}, nil
+}
+
+func (t *targets) release(owner apitypes.NamespacedName, ownerID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.releaseLocked(owner, ownerID)
+}
+
+func (t *targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
+	id := t.usedBy[owner]
+	delete(t.usedBy, owner)
+	found := t.kept[id]
+	if found == nil {
+		return
+	}
+	label := digest.OwnerLabel(ownerID)
+	view := t.views[found.view]
+	view.Guard(label, nil)
+	// Without needs there is nothing to wait for, hence nothing that could fail.
+	_ = view.Watch(context.Background(), label, nil) //nolint:contextcheck // see above
+	delete(found.owners, owner)
+	if len(found.owners) > 0 {
+		return
+	}
+	delete(t.kept, id)
+	if found.view != localView {
+		view.Close()
+		delete(t.views, found.view)
+	}
+}
+
+// close ends all observation.
+func (t *targets) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, view := range t.views {
+		view.Close()
+	}
+}
