@@ -45,13 +45,21 @@ func DiscoveryFromContext(ctx context.Context) (*Discovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return discoveries.get(ctx, clnt.DiscoveryClient())
+	return discoveries.get(ctx, clnt.DiscoveryClient(), hostOf(clnt))
 }
 
-// InvalidateDiscovery forgets what is remembered about the cluster that the given client talks to. It is to be
-// called when types were added to or removed from the cluster.
+// InvalidateDiscovery forgets what is remembered about the cluster that the given client talks to, through
+// whatever client it was read. It is to be called when types were added to or removed from the cluster.
 func InvalidateDiscovery(clnt cluster.Client) {
-	discoveries.invalidate(clnt.DiscoveryClient())
+	discoveries.invalidate(clnt.DiscoveryClient(), hostOf(clnt))
+}
+
+// hostOf returns the empty string for a client without configuration.
+func hostOf(clnt cluster.Client) string {
+	if config := clnt.Config(); config != nil {
+		return config.Host
+	}
+	return ""
 }
 
 const (

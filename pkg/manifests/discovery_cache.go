@@ -24,6 +24,9 @@ type discoveryCache struct {
 // API server.
 type discoveryEntry struct {
 	reading chan struct{}
+	// host is the address of the API server. Who shares it need not be the same cluster, nor the same user, so
+	// it serves for invalidation only.
+	host string
 
 	value      *Discovery
 	expiresAt  time.Time
@@ -35,11 +38,11 @@ func newDiscoveryCache(now func() time.Time) *discoveryCache {
 	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}}
 }
 
-func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface) (*Discovery, error) {
+func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface, host string) (*Discovery, error) {
 	if !cacheable(clnt) {
 		return readDiscovery(ctx, clnt)
 	}
-	entry := c.entry(clnt)
+	entry := c.entry(clnt, host)
 	if value, _ := c.current(entry); value != nil {
 		return value, nil
 	}
@@ -63,7 +66,7 @@ func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterf
 	return value, nil
 }
 
-func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface) *discoveryEntry {
+func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface, host string) *discoveryEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -74,7 +77,7 @@ func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface) *discoveryEntr
 				delete(c.entries, other)
 			}
 		}
-		entry = &discoveryEntry{reading: make(chan struct{}, 1)}
+		entry = &discoveryEntry{reading: make(chan struct{}, 1), host: host}
 		c.entries[clnt] = entry
 	}
 	entry.usedAt = now
@@ -104,14 +107,14 @@ func (c *discoveryCache) store(entry *discoveryEntry, value *Discovery, generati
 	entry.value, entry.expiresAt = value, c.now().Add(lifetime)
 }
 
-func (c *discoveryCache) invalidate(clnt discovery.DiscoveryInterface) {
-	if !cacheable(clnt) {
-		return
-	}
+// invalidate concerns the given client and all that have the same host.
+func (c *discoveryCache) invalidate(clnt discovery.DiscoveryInterface, host string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if entry, ok := c.entries[clnt]; ok {
-		entry.value = nil
-		entry.generation++
+	for other, entry := range c.entries {
+		if (cacheable(clnt) && other == clnt) || (host != "" && entry.host == host) {
+			entry.value = nil
+			entry.generation++
+		}
 	}
 }

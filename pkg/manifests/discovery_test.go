@@ -159,7 +159,7 @@ func TestDiscoveryCache(t *testing.T) {
 	requests := func(reason string, want int32) {
 		t.Helper()
 		before := server.requests.Load()
-		if _, err := cache.get(t.Context(), clnt); err != nil {
+		if _, err := cache.get(t.Context(), clnt, ""); err != nil {
 			t.Fatalf("%s: %v", reason, err)
 		}
 		if got := server.requests.Load() - before; got != want {
@@ -173,18 +173,18 @@ func TestDiscoveryCache(t *testing.T) {
 	requests("it is still fresh", 0)
 	clock.Add(1)
 	requests("it has expired", 3)
-	cache.invalidate(clnt)
+	cache.invalidate(clnt, "")
 	requests("it was invalidated", 3)
 
 	server.broken.Store(true)
-	cache.invalidate(clnt)
+	cache.invalidate(clnt, "")
 	requests("one API is broken", 3)
 	clock.Add(int64(brokenDiscoveryLifetime))
 	requests("a broken API is looked at sooner", 3)
 
 	server.down.Store(true)
-	cache.invalidate(clnt)
-	if _, err := cache.get(t.Context(), clnt); err == nil {
+	cache.invalidate(clnt, "")
+	if _, err := cache.get(t.Context(), clnt, ""); err == nil {
 		t.Error("a failure is not reported")
 	}
 	server.down.Store(false)
@@ -192,7 +192,7 @@ func TestDiscoveryCache(t *testing.T) {
 
 	clock.Add(int64(discoveryRetention + 1))
 	other := (&apiServer{}).client(t)
-	if _, err := cache.get(t.Context(), other); err != nil {
+	if _, err := cache.get(t.Context(), other, ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, kept := cache.entries[clnt]; kept || len(cache.entries) != 1 {
@@ -208,7 +208,7 @@ func TestDiscoveryCacheIsSharedByConcurrentCallers(t *testing.T) {
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
-			if _, err := cache.get(t.Context(), clnt); err != nil {
+			if _, err := cache.get(t.Context(), clnt, ""); err != nil {
 				t.Error(err)
 			}
 		})
@@ -223,12 +223,33 @@ func TestDiscoveryInvalidatedWhileReading(t *testing.T) {
 	t.Parallel()
 	cache := newDiscoveryCache(time.Now)
 	clnt := (&apiServer{}).client(t)
-	entry := cache.entry(clnt)
+	entry := cache.entry(clnt, "")
 	_, generation := cache.current(entry)
-	cache.invalidate(clnt)
+	cache.invalidate(clnt, "")
 	cache.store(entry, &Discovery{}, generation)
 	if value, _ := cache.current(entry); value != nil {
 		t.Error("what was read before a change counts as fresh after it")
+	}
+}
+
+func TestInvalidationConcernsAllClientsOfTheHost(t *testing.T) {
+	t.Parallel()
+	cache := newDiscoveryCache(time.Now)
+	server, other := &apiServer{}, &apiServer{}
+	one, two, elsewhere := server.client(t), server.client(t), other.client(t)
+	read := func() (int32, int32) {
+		t.Helper()
+		for clnt, host := range map[discovery.DiscoveryInterface]string{one: "a", two: "a", elsewhere: "b"} {
+			if _, err := cache.get(t.Context(), clnt, host); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return server.requests.Load(), other.requests.Load()
+	}
+	read()
+	cache.invalidate(one, "a")
+	if here, there := read(); here != 12 || there != 3 {
+		t.Errorf("got %d requests to the host and %d to another one, want 12 and 3", here, there)
 	}
 }
 
@@ -236,15 +257,15 @@ func TestDiscoveryOfCanceledContext(t *testing.T) {
 	t.Parallel()
 	cache := newDiscoveryCache(time.Now)
 	clnt := (&apiServer{}).client(t)
-	entry := cache.entry(clnt)
+	entry := cache.entry(clnt, "")
 	entry.reading <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := cache.get(ctx, clnt); !errors.Is(err, context.Canceled) {
+	if _, err := cache.get(ctx, clnt, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want that of the context", err)
 	}
 	<-entry.reading
-	if _, err := cache.get(t.Context(), clnt); err != nil {
+	if _, err := cache.get(t.Context(), clnt, ""); err != nil {
 		t.Errorf("the failure of one caller stays: %v", err)
 	}
 }

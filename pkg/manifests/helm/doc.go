@@ -15,6 +15,10 @@
 // installation. .Capabilities and lookup refer to the target cluster. Objects of the crds folders are managed
 // like all others; a chart should not contain the same definition in its templates.
 //
+// Rendered objects are used again until the component, the chart, or the API of the target cluster has changed,
+// unless lookup was called. Random values and the current time, if templates use them, change at the same moments;
+// to keep a generated password, for instance, look it up first.
+//
 // # Annotations
 //
 // Objects may carry annotations of the reconciler (<reconciler name>/apply-order and so on), except owner-id and

@@ -34,8 +34,9 @@ const fingerprintVersion = "helm/1"
 
 // NewHelmGenerator returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz).
 // The chart is read here, and never again. If fsys is nil, the path is one of the operating system; otherwise a
-// leading slash of the path is ignored. The client is ignored as well; the generator finds the client for the
-// target cluster in its context.
+// leading slash of the path is ignored. A chart that is embedded into the program needs the pattern all:, or else
+// files such as _helpers.tpl are missing. The client is ignored; the generator finds the client for the target
+// cluster in its context.
 func NewHelmGenerator(fsys fs.FS, chartPath string, _ client.Client) (*HelmGenerator, error) {
 	chart, err := helm.Load(fsys, chartPath)
 	if err != nil {

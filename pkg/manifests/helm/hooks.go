@@ -74,7 +74,26 @@ func parseHook(annotations map[string]string) (*hook, error) {
 	if !ok {
 		return nil, nil
 	}
-	result := &hook{deletePolicies: []hookDeletePolicy{hookBeforeCreation}}
+	types, err := parseHookTypes(value)
+	if err != nil {
+		return nil, err
+	}
+	result := &hook{types: types}
+	if !result.applicable() {
+		// Whatever else the annotations say, such as hook-failed on a test, has no effect.
+		return result, nil
+	}
+	if result.weight, err = parseHookWeight(annotations[hookWeightAnnotation]); err != nil {
+		return nil, err
+	}
+	if result.deletePolicies, err = parseHookDeletePolicies(annotations[hookDeletePolicyAnnotation]); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+func parseHookTypes(value string) ([]hookType, error) {
+	var types []hookType
 	for _, item := range split(value) {
 		parsed := hookType(item)
 		switch parsed {
@@ -85,38 +104,50 @@ func parseHook(annotations map[string]string) (*hook, error) {
 		default:
 			return nil, fmt.Errorf("annotation %s has value %q, and %q is not known; allowed are %s", hookAnnotation, value, item, list(allowedHooks))
 		}
-		result.types = append(result.types, parsed)
+		types = append(types, parsed)
 	}
+	return types, nil
+}
 
-	if value := strings.TrimSpace(annotations[hookWeightAnnotation]); value != "" {
-		weight, err := strconv.Atoi(value)
-		if err != nil || weight < minHookWeight || weight > maxHookWeight {
-			return nil, fmt.Errorf("annotation %s has value %q; allowed are integers from %d to %d", hookWeightAnnotation, value, minHookWeight, maxHookWeight)
-		}
-		result.weight = weight
+func parseHookWeight(value string) (int, error) {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0, nil
 	}
+	weight, err := strconv.Atoi(value)
+	if err != nil || weight < minHookWeight || weight > maxHookWeight {
+		return 0, fmt.Errorf("annotation %s has value %q; allowed are integers from %d to %d", hookWeightAnnotation, value, minHookWeight, maxHookWeight)
+	}
+	return weight, nil
+}
 
-	if value := strings.TrimSpace(annotations[hookDeletePolicyAnnotation]); value != "" {
-		result.deletePolicies = nil
-		for _, item := range split(value) {
-			parsed := hookDeletePolicy(item)
-			switch parsed {
-			case hookBeforeCreation, hookSucceeded:
-			case hookFailed:
-				return nil, fmt.Errorf("annotation %s has value %q, and %q is not supported; allowed are %s", hookDeletePolicyAnnotation, value, item, list(allowedHookDeletePolicies))
-			default:
-				return nil, fmt.Errorf("annotation %s has value %q, and %q is not known; allowed are %s", hookDeletePolicyAnnotation, value, item, list(allowedHookDeletePolicies))
-			}
-			result.deletePolicies = append(result.deletePolicies, parsed)
-		}
+func parseHookDeletePolicies(value string) ([]hookDeletePolicy, error) {
+	if strings.TrimSpace(value) == "" {
+		return []hookDeletePolicy{hookBeforeCreation}, nil
 	}
-	return result, nil
+	var policies []hookDeletePolicy
+	for _, item := range split(value) {
+		parsed, problem := hookDeletePolicy(item), ""
+		switch parsed {
+		case hookBeforeCreation, hookSucceeded:
+		case hookFailed:
+			problem = "supported"
+		default:
+			problem = "known"
+		}
+		if problem != "" {
+			return nil, fmt.Errorf("annotation %s has value %q, and %q is not %s; allowed are %s",
+				hookDeletePolicyAnnotation, value, item, problem, list(allowedHookDeletePolicies))
+		}
+		policies = append(policies, parsed)
+	}
+	return policies, nil
 }
 
 // mapHook stores what the hook means into the given annotations. It returns false if the object is not to be
 // applied, now or at all.
 func (m mapper) mapHook(hook hook, mapped map[string]string) bool {
-	if hook.has(hookCRDInstall) {
+	if !hook.applicable() {
 		return false
 	}
 	pre, post, reconcilePolicy := m.event(hook)
@@ -159,6 +190,11 @@ func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 		// An install hook stays the same forever, so that it is neither run again nor taken for redundant.
 		return preInstall, postInstall, types.ReconcilePolicyOnce
 	}
+}
+
+// applicable tells whether there is any event at which the object is applied.
+func (h hook) applicable() bool {
+	return !h.has(hookCRDInstall) && (h.has(hookPreInstall) || h.has(hookPostInstall) || h.has(hookPreUpgrade) || h.has(hookPostUpgrade))
 }
 
 func (h hook) has(hookType hookType) bool {

@@ -83,6 +83,7 @@ func TestHooks(t *testing.T) {
 		{"tests are left out", "test", nil, nil},
 		{"tests of old charts are left out", "test-success", nil, nil},
 		{"a rollback hook that is an upgrade hook, too", "pre-upgrade, pre-rollback", nil, map[state]map[string]string{upgrade: hook(onChanges, "-101")}},
+		{"what is left out needs no valid settings", "test", []string{"helm.sh/hook-delete-policy", "hook-succeeded,hook-failed", "helm.sh/hook-weight", "1000"}, nil},
 		{"definitions for Helm 2 are left out", "crd-install", nil, nil},
 		{"definitions for Helm 2 are left out, whatever else they are", "pre-install, crd-install", nil, nil},
 		{"other settings of hooks are ignored", "post-upgrade", []string{"helm.sh/hook-output-log-policy", "hook-failed"}, map[state]map[string]string{upgrade: hook(onChanges, "101")}},
@@ -175,6 +176,7 @@ func TestAnnotationsThatAreKept(t *testing.T) {
 		{"none", nil, map[string]string{}},
 		{"all others of the reconciler", []string{prefix + "apply-order", "-3", prefix + "delete-policy", "orphan-on-delete", prefix + "own", "x"}, map[string]string{"apply-order": "-3", "delete-policy": "orphan-on-delete", "own": "x"}},
 		{"resource policy", []string{"helm.sh/resource-policy", "keep"}, map[string]string{"delete-policy": "orphan"}},
+		{"resource policy as Helm also accepts it", []string{"helm.sh/resource-policy", " Keep"}, map[string]string{"delete-policy": "orphan"}},
 		{"resource policy that is stated twice", []string{"helm.sh/resource-policy", "keep", prefix + "delete-policy", "Orphan"}, map[string]string{"delete-policy": "Orphan"}},
 		{"a hook with more annotations", []string{"helm.sh/hook", "pre-install", prefix + "delete-order", "4", prefix + "apply-order", "-101", prefix + "reconcile-policy", "Once"}, map[string]string{
 			"delete-order": "4", "apply-order": "-101", "reconcile-policy": "Once", "update-policy": "recreate",

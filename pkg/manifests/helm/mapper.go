@@ -36,7 +36,7 @@ func (m mapper) apply(object helm.Object) (bool, error) {
 
 	mapped := map[string]string{}
 	if value, ok := annotations[resourcePolicyAnnotation]; ok {
-		if value != resourcePolicyKeep {
+		if strings.ToLower(strings.TrimSpace(value)) != resourcePolicyKeep {
 			return false, fmt.Errorf("annotation %s has value %q; allowed is %q", resourcePolicyAnnotation, value, resourcePolicyKeep)
 		}
 		mapped[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
