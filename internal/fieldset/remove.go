@@ -106,14 +106,16 @@ func selects(element fieldpath.PathElement, item any) bool {
 		if !ok {
 			return false
 		}
+		named := false
 		for _, key := range *element.Key {
-			// A key that the item lacks has its default, which only the schema knows; such an item is not removed.
+			// A key that the item lacks has its default, which only the schema knows.
 			actual, ok := fields[key.Name]
-			if !ok || !equal(key.Value, actual) {
+			if ok && !equal(key.Value, actual) {
 				return false
 			}
+			named = named || ok
 		}
-		return true
+		return named
 	default:
 		return false
 	}

@@ -4,7 +4,7 @@
 package reconciler_test
 
 import (
-	"context"
+	stdcontext "context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
@@ -47,6 +49,10 @@ type world struct {
 	woken     chan string
 	requests  *testenv.Requests
 	saves     int
+}
+
+func init() {
+	log.SetLogger(logr.Discard())
 }
 
 type option func(*setup)
@@ -120,7 +126,7 @@ func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 }
 
 // Save makes the world a store that counts.
-func (w *world) Save(_ context.Context, inventory []*reconciler.InventoryItem) error {
+func (w *world) Save(_ stdcontext.Context, inventory []*reconciler.InventoryItem) error {
 	w.saves++
 	w.owner.Inventory = inventory
 	return nil
@@ -369,4 +375,13 @@ func (w *world) writes() []string {
 func diffData(want map[string]any, object *unstructured.Unstructured) string {
 	data, _ := object.Object["data"].(map[string]any)
 	return cmp.Diff(want, data, cmpopts.EquateEmpty())
+}
+
+func diffObjects(want, got any) string {
+	return cmp.Diff(want, got)
+}
+
+// context returns a context for cleaning up, when that of the test has ended.
+func context(testing.TB) stdcontext.Context {
+	return stdcontext.Background()
 }
