@@ -7,8 +7,10 @@ import (
 	stdcontext "context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -135,11 +137,7 @@ func (w *world) Save(_ stdcontext.Context, inventory []*reconciler.InventoryItem
 // apply makes one pass over the manifests.
 func (w *world) apply(manifests string) (reconciler.Result, error) {
 	w.Helper()
-	var objects []client.Object
-	for _, object := range testenv.Objects(w, w.expand(manifests)) {
-		objects = append(objects, object)
-	}
-	return w.applyObjects(objects)
+	return w.applyObjects(objects(w, manifests))
 }
 
 func (w *world) applyObjects(objects []client.Object) (reconciler.Result, error) {
@@ -385,3 +383,31 @@ func diffObjects(want, got any) string {
 func context(testing.TB) stdcontext.Context {
 	return stdcontext.Background()
 }
+
+func objects(w *world, manifests string) []client.Object {
+	w.Helper()
+	var list []client.Object
+	for _, object := range testenv.Objects(w, w.expand(manifests)) {
+		list = append(list, object)
+	}
+	return list
+}
+
+// dying returns a connection that fails after the given number of successful writes, as if the process had died.
+func dying(config *rest.Config, survived int) *rest.Config {
+	config = rest.CopyConfig(config)
+	var writes atomic.Int64
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method != http.MethodGet && writes.Add(1) > int64(survived) {
+				return nil, errors.New("the process died")
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return config
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

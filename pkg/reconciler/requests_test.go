@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	stdcontext "context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+func configMaps(count, waves int) string {
+	var manifests strings.Builder
+	for i := range count {
+		fmt.Fprintf(&manifests, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, annotations: {PREFIX/apply-order: \"%d\"}}\ndata: {value: \"%d\"}\n", i, i%waves, i)
+	}
+	return manifests.String()
+}
+
+func isDiscovery(request testenv.Request) bool {
+	return request.Method == "GET" && (request.Path == "/api" || request.Path == "/apis" || request.Path == "/api/v1" || strings.Count(request.Path, "/") == 3 && strings.HasPrefix(request.Path, "/apis/"))
+}
+
+func TestRequestsOfCreation(t *testing.T) {
+	t.Parallel()
+	const count = 60
+	w := newWorld(t)
+	w.requests.Reset()
+	w.mustApply(configMaps(count, 1))
+	writes := w.requests.Count(testenv.Request.IsWrite)
+	watches := w.requests.Count(testenv.Request.IsWatch)
+	discoveries := w.requests.Count(isDiscovery)
+	all := w.requests.Count(func(testenv.Request) bool { return true })
+	if writes != count {
+		t.Errorf("expected one write for each dependent, got %d", writes)
+	}
+	if others := all - writes - watches - discoveries; others > 1 {
+		t.Errorf("expected at most a LIST besides watch and discovery, got %d:\n%s", others, w.requests)
+	}
+	if w.saves != 1 {
+		t.Errorf("expected one save before the first write, got %d", w.saves)
+	}
+	w.requests.Reset()
+	w.mustApply(configMaps(count, 1))
+	if n := w.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
+		t.Errorf("expected rest, got:\n%s", w.requests)
+	}
+	changed := strings.Replace(configMaps(count, 1), `data: {value: "7"}`, `data: {value: "changed"}`, 1)
+	w.expectActions(w.mustApply(changed), "Updated ConfigMap c7")
+	if writes := w.writes(); len(writes) != 1 {
+		t.Errorf("expected one write, got %v", writes)
+	}
+	w.requests.Reset()
+	w.mustDelete()
+	deletions := w.requests.Count(func(r testenv.Request) bool { return r.Method == "DELETE" })
+	if deletions != count {
+		t.Errorf("expected %d deletions, got %d", count, deletions)
+	}
+}
+
+func TestManyWavesInOnePass(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	result, err := w.apply(configMaps(60, 10))
+	if err != nil || !result.Done {
+		t.Fatalf("expected one pass to go through all waves, got %v, %v", notices(result.Waits), err)
+	}
+}
+
+// failing is a store whose save fails at the given count.
+type failing struct {
+	*world
+	at int
+}
+
+func (f *failing) Save(ctx stdcontext.Context, inventory []*reconciler.InventoryItem) error {
+	if f.saves++; f.saves == f.at {
+		return errors.New("no")
+	}
+	return f.world.Save(ctx, inventory)
+}
+
+func TestNothingIsWrittenThatIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.owner.Store = &failing{world: w, at: 1}
+	if _, err := w.apply(configMaps(3, 1)); err == nil {
+		t.Fatal("expected the failure of the store")
+	}
+	if writes := w.writes(); len(writes) != 0 {
+		t.Errorf("expected no writes, got %v", writes)
+	}
+}
+
+// TestDeathAfterAnyWrite lets the process die after each number of writes: the record is the one that was saved last, and a
+// new process continues from it.
+func TestDeathAfterAnyWrite(t *testing.T) {
+	t.Parallel()
+	manifests := configMaps(4, 2)
+	for survived := range 5 {
+		t.Run(fmt.Sprint(survived), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(s *setup) { s.config = dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
+			_, err := w.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: objects(w, manifests), Digest: w.digest})
+			if died := err != nil; died != (survived < 4) {
+				t.Fatalf("died: %v", err)
+			}
+			heir := newWorld(t)
+			heir.owner, heir.namespace = w.owner, w.namespace
+			heir.owner.Store = heir
+			result := heir.mustApply(manifests)
+			heir.expectInventory("ConfigMap c0 Ready Current", "ConfigMap c1 Ready Current", "ConfigMap c2 Ready Current", "ConfigMap c3 Ready Current")
+			for _, action := range result.Actions {
+				if action.Verb != reconciler.VerbCreated {
+					t.Errorf("expected nothing but creations, got %v", actions(result))
+				}
+			}
+			heir.mustDelete()
+			for i := range 4 {
+				if heir.configMap(fmt.Sprintf("c%d", i)) != nil {
+					t.Errorf("c%d was left behind", i)
+				}
+			}
+		})
+	}
+}
+
+func TestWithoutObserver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withoutObserver)
+	w.mustApply(configMaps(3, 2))
+	w.patch(w.configMap("c1"), `{"data":{"value":"x"}}`)
+	w.remove(w.configMap("c2"))
+	w.expectActions(w.mustApply(configMaps(3, 2)), "Corrected ConfigMap c1", "Corrected ConfigMap c2")
+	w.requests.Reset()
+	w.mustApply(configMaps(3, 2))
+	if writes := w.writes(); len(writes) != 0 {
+		t.Errorf("expected only reads, got %v", writes)
+	}
+	w.mustDelete()
+}
