@@ -1,0 +1,389 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+var testGroup = schema.GroupVersion{Group: "component-test.example.io", Version: "v1"}
+
+// WidgetSpec has all capabilities.
+type WidgetSpec struct {
+	PlacementSpec     `json:",inline"`
+	ClientSpec        `json:",inline"`
+	ImpersonationSpec `json:",inline"`
+	SuspensionSpec    `json:",inline"`
+	RequeueSpec       `json:",inline"`
+	RetrySpec         `json:",inline"`
+	TimeoutSpec       `json:",inline"`
+	PolicySpec        `json:",inline"`
+	DriftSpec         `json:",inline"`
+	TypeSpec          `json:",inline"`
+	ReapplySpec       `json:",inline"`
+
+	// Objects are the dependents.
+	Objects []runtime.RawExtension `json:"objects,omitempty"`
+	// Password is handed to dependents by a transformer.
+	Password *SecretKeyReference `json:"password,omitempty" fallbackKeys:"password"`
+	// Banner may be gone when the widget is deleted.
+	Banner *ConfigMapReference `json:"banner,omitempty" notFoundPolicy:"ignoreOnDeletion"`
+}
+
+// ToUnstructured converts the spec.
+func (s *WidgetSpec) ToUnstructured() map[string]any {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	result := map[string]any{}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// Widget is a component.
+type Widget struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   WidgetSpec   `json:"spec,omitempty"`
+	Status WidgetStatus `json:"status,omitempty"`
+}
+
+// WidgetStatus has a field of its own.
+type WidgetStatus struct {
+	Status `json:",inline"`
+	Extra  string `json:"extra,omitempty"`
+}
+
+func (w *Widget) GetSpec() types.Unstructurable  { return &w.Spec }
+func (w *Widget) GetStatus() *Status             { return &w.Status.Status }
+func (w *Widget) DeepCopyObject() runtime.Object { return deepCopy(w) }
+
+// OldWidget is a component whose definition is outdated.
+type OldWidget Widget
+
+func (w *OldWidget) GetSpec() types.Unstructurable  { return &w.Spec }
+func (w *OldWidget) GetStatus() *Status             { return &w.Status.Status }
+func (w *OldWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
+
+// AncientWidget is a component whose definition does not know all states.
+type AncientWidget Widget
+
+func (w *AncientWidget) GetSpec() types.Unstructurable  { return &w.Spec }
+func (w *AncientWidget) GetStatus() *Status             { return &w.Status.Status }
+func (w *AncientWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
+
+// WidgetList and so on make the types complete.
+type (
+	WidgetList        list[Widget]
+	OldWidgetList     list[OldWidget]
+	AncientWidgetList list[AncientWidget]
+
+	list[T any] struct {
+		metav1.TypeMeta `json:",inline"`
+		metav1.ListMeta `json:"metadata,omitempty"`
+		Items           []T `json:"items"`
+	}
+)
+
+func (l *WidgetList) DeepCopyObject() runtime.Object        { return deepCopy(l) }
+func (l *OldWidgetList) DeepCopyObject() runtime.Object     { return deepCopy(l) }
+func (l *AncientWidgetList) DeepCopyObject() runtime.Object { return deepCopy(l) }
+
+// deepCopy loses what JSON does not have, such as loaded references.
+func deepCopy[T any](in *T) *T {
+	raw, err := json.Marshal(in)
+	if err != nil {
+		panic(err)
+	}
+	out := new(T)
+	if err := json.Unmarshal(raw, out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func testScheme(tb testing.TB) *runtime.Scheme {
+	tb.Helper()
+	scheme := testenv.Scheme(tb)
+	scheme.AddKnownTypes(testGroup, &Widget{}, &WidgetList{}, &OldWidget{}, &OldWidgetList{}, &AncientWidget{}, &AncientWidgetList{})
+	metav1.AddToGroupVersion(scheme, testGroup)
+	return scheme
+}
+
+var installOnce sync.Once
+
+// install brings the definitions of the test's components into the cluster.
+func install(tb testing.TB) {
+	tb.Helper()
+	installOnce.Do(func() {
+		raw, err := os.ReadFile("testdata/crds.yaml")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		c := testenv.Client(tb)
+		for _, crd := range testenv.Objects(tb, string(raw)) {
+			if err := c.Create(tb.Context(), crd); err != nil && !apierrors.IsAlreadyExists(err) {
+				tb.Fatal(err)
+			}
+			testenv.Eventually(tb, func() (bool, string) {
+				if err := c.Get(tb.Context(), client.ObjectKeyFromObject(crd), crd); err != nil {
+					return false, err.Error()
+				}
+				conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
+				for _, condition := range conditions {
+					if fields, ok := condition.(map[string]any); ok && fields["type"] == "Established" && fields["status"] == "True" {
+						return true, ""
+					}
+				}
+				return false, crd.GetName() + " is not established"
+			})
+		}
+	})
+}
+
+// rig is a namespace with an operator in it.
+type rig struct {
+	tb        testing.TB
+	client    client.Client
+	namespace string
+	// name of the reconciler.
+	name string
+	// config is that of the operator's manager.
+	config   *rest.Config
+	requests *testenv.Requests
+}
+
+// newRig prepares a namespace; operators are started by start.
+func newRig(tb testing.TB) *rig {
+	tb.Helper()
+	install(tb)
+	cfg, requests := testenv.CountingConfig(tb)
+	clnt, err := client.New(testenv.Config(tb), client.Options{Scheme: testScheme(tb)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &rig{tb: tb, client: clnt, namespace: testenv.Namespace(tb), name: testenv.UniqueName(tb) + ".example.io", config: cfg, requests: requests}
+}
+
+// manager returns a manager that sees the namespace only.
+func (r *rig) manager(change func(*ctrl.Options)) ctrl.Manager {
+	r.tb.Helper()
+	options := ctrl.Options{
+		Scheme:     testScheme(r.tb),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{r.namespace: {}}},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	}
+	if change != nil {
+		change(&options)
+	}
+	mgr, err := ctrl.NewManager(r.config, options)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return mgr
+}
+
+// run starts the manager and returns a function that stops it and waits for its end.
+func (r *rig) run(mgr ctrl.Manager) (stop func()) {
+	r.tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := mgr.Start(ctx); err != nil {
+			r.tb.Errorf("running the manager: %v", err)
+		}
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	r.tb.Cleanup(stop)
+	return stop
+}
+
+// start runs an operator for widgets and returns a function that stops it.
+func (r *rig) start(reconciler *Reconciler[*Widget]) (stop func()) {
+	r.tb.Helper()
+	mgr := r.manager(nil)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		r.tb.Fatal(err)
+	}
+	return r.run(mgr)
+}
+
+// reconciler makes the objects of the spec the dependents.
+func (r *rig) reconciler(options ReconcilerOptions) *Reconciler[*Widget] {
+	return NewReconciler[*Widget](r.name, manifests.GeneratorFunc(specObjects), options)
+}
+
+// specObjects is a generator that returns the objects of the spec.
+func specObjects(ctx context.Context, _ string, _ string, parameters types.Unstructurable) ([]client.Object, error) {
+	var objects []client.Object
+	items, _ := parameters.ToUnstructured()["objects"].([]any)
+	for _, item := range items {
+		content, ok := item.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object %v", item)
+		}
+		objects = append(objects, &unstructured.Unstructured{Object: content})
+	}
+	return objects, ctx.Err()
+}
+
+// pureSpecObjects is specObjects as a pure generator which counts its calls.
+type pureSpecObjects struct {
+	mu    sync.Mutex
+	calls int
+}
+
+func (g *pureSpecObjects) Fingerprint() string { return "spec objects" }
+
+func (g *pureSpecObjects) Generate(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	g.mu.Lock()
+	g.calls++
+	g.mu.Unlock()
+	return specObjects(ctx, namespace, name, parameters)
+}
+
+func (g *pureSpecObjects) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.calls
+}
+
+// widget returns a widget with the given objects in it, as YAML.
+func (r *rig) widget(objects string) *Widget {
+	r.tb.Helper()
+	widget := &Widget{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "demo"}}
+	widget.Spec.Objects = r.objects(objects)
+	return widget
+}
+
+func (r *rig) objects(documents string) []runtime.RawExtension {
+	r.tb.Helper()
+	var result []runtime.RawExtension
+	for _, object := range testenv.Objects(r.tb, documents) {
+		raw, err := json.Marshal(object)
+		if err != nil {
+			r.tb.Fatal(err)
+		}
+		result = append(result, runtime.RawExtension{Raw: raw})
+	}
+	return result
+}
+
+func (r *rig) create(object client.Object) {
+	r.tb.Helper()
+	if err := r.client.Create(r.tb.Context(), object); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+func (r *rig) delete(object client.Object) {
+	r.tb.Helper()
+	if err := r.client.Delete(r.tb.Context(), object); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// change updates an object, again if somebody else does so at the same time.
+func change[T client.Object](r *rig, object T, mutate func(T)) {
+	r.tb.Helper()
+	testenv.Eventually(r.tb, func() (bool, string) {
+		if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+			r.tb.Fatal(err)
+		}
+		mutate(object)
+		err := r.client.Update(r.tb.Context(), object)
+		if err != nil && !apierrors.IsConflict(err) {
+			r.tb.Fatal(err)
+		}
+		return err == nil, "conflict"
+	})
+}
+
+// await waits until the component, as it was read, satisfies the condition.
+func await[T Component](r *rig, component T, what string, condition func() bool) {
+	r.tb.Helper()
+	testenv.Eventually(r.tb, func() (bool, string) {
+		if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(component), component); err != nil {
+			return false, err.Error()
+		}
+		state, reason, message := component.GetStatus().GetState()
+		return condition(), fmt.Sprintf("want %s, have %s/%s: %s", what, state, reason, message)
+	})
+}
+
+func awaitReady[T Component](r *rig, component T) {
+	r.tb.Helper()
+	await(r, component, "readiness of the present generation", func() bool {
+		return component.GetStatus().IsReady() && component.GetStatus().ObservedGeneration == component.GetGeneration()
+	})
+}
+
+func awaitState[T Component](r *rig, component T, state State, reason string) {
+	r.tb.Helper()
+	await(r, component, string(state)+"/"+reason, func() bool {
+		gotState, gotReason, _ := component.GetStatus().GetState()
+		return gotState == state && gotReason == reason
+	})
+}
+
+func (r *rig) awaitGone(object client.Object) {
+	r.tb.Helper()
+	testenv.Eventually(r.tb, func() (bool, string) {
+		err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(object), object)
+		return apierrors.IsNotFound(err), fmt.Sprintf("%T %s still exists (%v)", object, object.GetName(), object.GetFinalizers())
+	})
+}
+
+// configMap returns the data of a ConfigMap, or nil if it does not exist.
+func (r *rig) configMap(name string) map[string]string {
+	r.tb.Helper()
+	found := &corev1.ConfigMap{}
+	err := r.client.Get(r.tb.Context(), client.ObjectKey{Namespace: r.namespace, Name: name}, found)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return found.Data
+}
+
+func diff(tb testing.TB, what string, want, got any) {
+	tb.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		tb.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
