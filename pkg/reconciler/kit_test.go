@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -90,7 +91,11 @@ func newWorld(t testing.TB, options ...option) *world {
 			Config:     s.config,
 			HTTPClient: clnt.HttpClient(),
 			Mapper:     clnt.RESTMapper(),
-			Notify:     func(owner string) { w.woken <- owner },
+			Notify: func(owner string) {
+				if owner == digest.OwnerLabel(w.owner.ID) {
+					w.woken <- owner
+				}
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -251,7 +256,7 @@ func (w *world) get(apiVersion, kind, name string) *unstructured.Unstructured {
 	object.SetAPIVersion(apiVersion)
 	object.SetKind(kind)
 	key := client.ObjectKey{Namespace: w.namespace, Name: w.expand(name)}
-	if err := w.client.Get(w.Context(), key, object); err != nil {
+	if err := w.client.Get(context(w), key, object); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
