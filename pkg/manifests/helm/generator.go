@@ -96,6 +96,9 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 	if err != nil {
 		return nil, err
 	}
+	// What is installed in revision 1 was not installed before. Calling it an upgrade as soon as it is installed
+	// would run upgrade hooks without any change of the component.
+	installed = installed && revision > 1
 	discovery, err := manifests.DiscoveryFromContext(ctx)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestRelease(t *testing.T) {
 		{1, false}: `{"IsInstall":true,"IsUpgrade":false,"Name":"web","Namespace":"shop","Revision":1,"Service":"Helm"}`,
 		{2, false}: `{"IsInstall":true,"IsUpgrade":false,"Name":"web","Namespace":"shop","Revision":2,"Service":"Helm"}`,
 		{2, true}:  `{"IsInstall":false,"IsUpgrade":true,"Name":"web","Namespace":"shop","Revision":2,"Service":"Helm"}`,
-		{1, true}:  `{"IsInstall":false,"IsUpgrade":true,"Name":"web","Namespace":"shop","Revision":1,"Service":"Helm"}`,
+		{1, true}:  `{"IsInstall":true,"IsUpgrade":false,"Name":"web","Namespace":"shop","Revision":1,"Service":"Helm"}`,
 	} {
 		objects, err := generate(t, releaseChart, s)
 		if err != nil {

@@ -21,6 +21,8 @@ func TestHooks(t *testing.T) {
 	// The states that matter to hooks: the first revision, a later one of an installation that has not succeeded
 	// yet, and an upgrade.
 	first, retried, upgrade := state{1, false}, state{2, false}, state{3, true}
+	// As soon as the first revision is complete, nothing may change: nobody has changed the component.
+	completed := state{1, true}
 	hook := func(reconcilePolicy, applyOrder string) map[string]string {
 		return map[string]string{"reconcile-policy": reconcilePolicy, "apply-order": applyOrder, "update-policy": recreate}
 	}
@@ -93,7 +95,7 @@ func TestHooks(t *testing.T) {
 			t.Parallel()
 			fsys := chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", tt.hook}, tt.more...)...)})
 			got := map[state]map[string]string{}
-			for _, s := range []state{first, retried, upgrade} {
+			for _, s := range []state{first, retried, upgrade, completed} {
 				objects, err := generate(t, fsys, s)
 				if err != nil {
 					t.Fatal(err)
@@ -109,6 +111,10 @@ func TestHooks(t *testing.T) {
 			if want == nil {
 				want = map[state]map[string]string{}
 			}
+			if diff := cmp.Diff(got[first], got[completed]); diff != "" {
+				t.Errorf("the completion of the installation changes the annotations (-before +after):\n%s", diff)
+			}
+			delete(got, completed)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("unexpected annotations (-want +got):\n%s", diff)
 			}
