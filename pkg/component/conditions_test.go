@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+func TestConditionsFollowTheState(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason  string
+		verdict verdict
+		// want are the values of Ready, Reconciling and Stalled.
+		want [3]ConditionStatus
+	}{
+		{"ready", verdict{StateReady, ReadyConditionReasonReady, ""}, [3]ConditionStatus{"True", "False", "False"}},
+		{"on its way", verdict{StateProcessing, ReadyConditionReasonProcessing, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"just seen", verdict{StatePending, ReadyConditionReasonNew, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"waiting", verdict{StatePending, ReadyConditionReasonRetrying, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"waiting for too long", verdict{StatePending, ReadyConditionReasonTimeout, ""}, [3]ConditionStatus{"Unknown", "False", "True"}},
+		{"nothing goes on while suspended", verdict{StatePending, ReadyConditionReasonSuspended, ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
+		{"failed", verdict{StateError, ReadyConditionReasonError, ""}, [3]ConditionStatus{"False", "False", "True"}},
+		{"timed out", verdict{StateError, ReadyConditionReasonTimeout, ""}, [3]ConditionStatus{"False", "False", "True"}},
+		{"being deleted", verdict{StateDeleting, ReadyConditionReasonDeletionProcessing, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"waiting while being deleted", verdict{StateDeletionPending, ReadyConditionReasonDeletionRetrying, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"a state of somebody else's", verdict{"Strange", "", ""}, [3]ConditionStatus{"Unknown", "Unknown", "Unknown"}},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			status := &Status{}
+			status.SetState(test.verdict.state, test.verdict.reason, test.verdict.message)
+			got := [3]ConditionStatus{
+				status.condition(ConditionTypeReady).Status, status.condition(ConditionTypeReconciling).Status, status.condition(ConditionTypeStalled).Status,
+			}
+			diff(t, "conditions", test.want, got)
+		})
+	}
+}
+
+func TestTransitionTimes(t *testing.T) {
+	t.Parallel()
+	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)) }
+	status := &Status{Conditions: []Condition{{Type: "Other", Status: ConditionTrue}}}
+	status.setState(verdict{StateProcessing, ReadyConditionReasonProcessing, "a"}, at(1))
+	status.setState(verdict{StateProcessing, ReadyConditionReasonProcessing, "b"}, at(2))
+	diff(t, "time of a condition whose message changed only", at(1), *status.condition(ConditionTypeReady).LastTransitionTime)
+	status.setState(verdict{StateReady, ReadyConditionReasonReady, "c"}, at(3))
+	diff(t, "time of a condition that changed", at(3), *status.condition(ConditionTypeReady).LastTransitionTime)
+	diff(t, "time of a condition that did not", at(1), *status.condition(ConditionTypeStalled).LastTransitionTime)
+	diff(t, "condition of somebody else", Condition{Type: "Other", Status: ConditionTrue}, status.Conditions[0])
+	state, reason, message := status.GetState()
+	diff(t, "state", []string{"Ready", "Ready", "C"}, []string{string(state), reason, message})
+	if !status.IsReady() {
+		t.Error("want it to be ready")
+	}
+}
+
+func notice(kind, name, message string) reconciler.Notice {
+	item := &reconciler.InventoryItem{NameInfo: reconciler.NameInfo{Namespace: "demo", Name: name}}
+	item.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind})
+	return reconciler.Notice{Object: item, Message: message}
+}
+
+func TestWaitMessages(t *testing.T) {
+	t.Parallel()
+	many := make([]reconciler.Notice, 100)
+	for i := range many {
+		many[i] = notice("Deployment", fmt.Sprintf("web-%02d", i), "1/3 replicas available")
+	}
+	for _, test := range []struct {
+		reason string
+		result reconciler.Result
+		want   string
+	}{
+		{
+			reason: "what is awaited is named, sorted",
+			result: reconciler.Result{Wave: 1, WaveSize: 7, Waits: []reconciler.Notice{notice("StatefulSet", "db", "running"), notice("Deployment", "web", "1/3 replicas available")}},
+			want:   "2 of 7 dependents of wave 1 not ready: Deployment.apps demo/web: 1/3 replicas available; StatefulSet.apps demo/db: running",
+		}, {
+			reason: "there may be more waits than members of the wave",
+			result: reconciler.Result{Wave: 1, Waits: []reconciler.Notice{notice("Deployment", "web", "is being deleted")}},
+			want:   "1 dependents of wave 1 not ready: Deployment.apps demo/web: is being deleted",
+		}, {
+			reason: "nothing is known about what is awaited",
+			result: reconciler.Result{Wave: 3, WaveSize: 2},
+			want:   "wave 3 is being processed",
+		}, {
+			reason: "a long list is cut between items",
+			result: reconciler.Result{WaveSize: 100, Waits: many},
+			want:   "100 of 100 dependents of wave 0 not ready: Deployment.apps demo/web-00: 1/3 replicas available; ",
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			got := describeWaits(test.result, "ready")
+			if !strings.HasPrefix(got, test.want) || (len(test.result.Waits) < 10 && got != test.want) {
+				t.Errorf("want %q, got %q", test.want, got)
+			}
+			if len(got) > maxMessageLength {
+				t.Errorf("the message has %d bytes", len(got))
+			}
+			if len(test.result.Waits) > 10 && !strings.HasSuffix(got, "available … and 84 more") {
+				t.Errorf("want the rest to be counted, got %q", got)
+			}
+		})
+	}
+}
+
+func TestBoundMessage(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, in, want string
+	}{
+		{"a sentence begins with a capital letter", "über", "Über"},
+		{"nothing stays nothing", "", ""},
+		{"what is no text becomes text", "a\xffb", "A?b"},
+		{"a long message is cut at the border of a character", strings.Repeat("é", 600), "É" + strings.Repeat("é", 509) + "…"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			diff(t, "message", test.want, boundMessage(test.in))
+		})
+	}
+}
