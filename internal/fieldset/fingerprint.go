@@ -52,10 +52,10 @@ func Fingerprint(object metav1.Object, manager string) (string, error) {
 
 func parse(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	set := fieldpath.NewSet()
-	if entry.FieldsV1 == nil || len(entry.FieldsV1.Raw) == 0 {
+	if entry.FieldsV1 == nil || len(entry.FieldsV1.GetRawBytes()) == 0 {
 		return set, nil
 	}
-	if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)); err != nil {
+	if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
 		return nil, fmt.Errorf("parsing fields of manager %s: %w", entry.Manager, err)
 	}
 	return set, nil

@@ -19,30 +19,10 @@ import (
 // A path in the result stands for everything below it. Fields that are not ours to remove are never
 // part of the result; see exempt.
 func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) ([]fieldpath.Path, error) {
-	ours, apiVersion := fieldpath.NewSet(), ""
-	for _, entry := range entries {
-		if applied(entry, manager) {
-			apiVersion = entry.APIVersion
-		}
+	kept, reclaimed, err := partition(entries, manager, reclaim)
+	if err != nil {
+		return nil, err
 	}
-	kept, reclaimed := fieldpath.NewSet(), fieldpath.NewSet()
-	for _, entry := range entries {
-		set, err := parse(entry)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case applied(entry, manager):
-			ours = ours.Union(set)
-		case entry.Subresource == "" && entry.APIVersion == apiVersion && (entry.Manager == manager || reclaim(entry.Manager)):
-			reclaimed = reclaimed.Union(set)
-		default:
-			// Fields written in another API version may have other names; they are left alone.
-			kept = kept.Union(set)
-		}
-	}
-	kept = kept.Union(ours)
-	reclaimed = reclaimed.Difference(kept)
 	// What is exempt keeps what contains it.
 	for path := range reclaimed.All() {
 		if exempt(kind, path) {
@@ -58,6 +38,31 @@ func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager
 		surplus = append(surplus, slices.Clone(path))
 	}
 	return surplus, nil
+}
+
+// partition divides the fields of an object into those that stay, and those that belong only to managers to be reclaimed.
+func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) (kept, reclaimed *fieldpath.Set, err error) {
+	apiVersion := ""
+	for _, entry := range entries {
+		if applied(entry, manager) {
+			apiVersion = entry.APIVersion
+		}
+	}
+	kept, reclaimed = fieldpath.NewSet(), fieldpath.NewSet()
+	for _, entry := range entries {
+		set, err := parse(entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		// Fields written in another API version may have other names; they are left alone.
+		sameForm := entry.Subresource == "" && entry.APIVersion == apiVersion && !applied(entry, manager)
+		if sameForm && (entry.Manager == manager || reclaim(entry.Manager)) {
+			reclaimed = reclaimed.Union(set)
+		} else {
+			kept = kept.Union(set)
+		}
+	}
+	return kept, reclaimed.Difference(kept), nil
 }
 
 // OutsideMetadata returns the paths that are not below metadata.
@@ -103,6 +108,11 @@ func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
 	case hasField(path, "kubectl.kubernetes.io/restartedAt"):
 		return true
 	}
+	return maintained(kind, path)
+}
+
+// maintained tells whether controllers of Kubernetes itself maintain the field of objects of the kind.
+func maintained(kind schema.GroupKind, path fieldpath.Path) bool {
 	switch kind {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
 		return isField(path, 0, "spec") && isField(path, 1, "volumeName") || hasVolumeAnnotation(path)

@@ -31,12 +31,16 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 		return outcome{}, false
 	}
 	p.requeueAfter(d.again)
-	return p.settled(t, item, s), true
+	return p.settled(item, s), true
 }
 
 // paced adds how long corrections and verifications of the object have to wait.
 func (p *pass) paced(t *target, s situation) situation {
-	now, recalled := p.options.Clock.Now(), p.memory.of(p.owner.ID, t.key)
+	recalled := p.memory.peek(p.owner.ID, t.key)
+	if recalled == nil {
+		return s
+	}
+	now := p.options.Clock.Now()
 	s.correction = recalled.corrections.wait(now, correctionPacing(t.reapplyInterval))
 	s.verification = recalled.verifications.wait(now, verificationPacing(t.reapplyInterval))
 	s.fight = recalled.fight
@@ -118,7 +122,7 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 // kept settles a dependent that is as it should be.
 func (p *pass) kept(ctx context.Context, t *target, s situation) (outcome, error) {
 	item := p.byKey[t.key]
-	o := p.settled(t, item, s)
+	o := p.settled(item, s)
 	if !o.ready && s.seen.Status == status.InProgressStatus && isClaim(t.key) {
 		awaits, err := p.awaitsConsumer(ctx, t, item)
 		if err != nil {
@@ -136,7 +140,7 @@ func (p *pass) reported(t *target, s situation, d decision) outcome {
 	if !s.exists {
 		return outcome{item: item, ready: true}
 	}
-	return p.settled(t, item, s)
+	return p.settled(item, s)
 }
 
 // completed records that the object has served its purpose and is gone.

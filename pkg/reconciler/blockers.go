@@ -138,7 +138,8 @@ func (p *pass) unserved(ctx context.Context, pattern TypeVersionInfo) error {
 		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
 		stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
 		if group == pattern.Group && kind == pattern.Kind && crd.GetDeletionTimestamp() == nil && len(stored) > 0 {
-			return refused(fmt.Sprintf("CustomResourceDefinition %s: serves no version, so that it cannot be seen whether there are instances of it; let it serve one of: %s", crd.GetName(), strings.Join(stored, ", ")))
+			return refused(fmt.Sprintf("CustomResourceDefinition %s: serves no version, so that it cannot be seen whether there are instances of it; let it serve one of: %s",
+				crd.GetName(), strings.Join(stored, ", ")))
 		}
 	}
 	return nil

@@ -60,12 +60,15 @@ func seenAs(changes ...func(*observe.Observation)) observe.Observation {
 func owner(name string) func(*observe.Observation) {
 	return func(o *observe.Observation) { o.Owner = name }
 }
+
 func uid(value types.UID) func(*observe.Observation) {
 	return func(o *observe.Observation) { o.UID = value }
 }
+
 func fingerprint(f string) func(*observe.Observation) {
 	return func(o *observe.Observation) { o.Fingerprint = f }
 }
+
 func generation(g int64) func(*observe.Observation) {
 	return func(o *observe.Observation) { o.Generation = g }
 }
@@ -73,6 +76,7 @@ func deleting(o *observe.Observation) { o.Deleting, o.Message = true, "finalizer
 func present(o observe.Observation) situation {
 	return situation{owner: usLabel, exists: true, seen: o}
 }
+
 func recorded(phase Phase, changes ...func(*InventoryItem)) *InventoryItem {
 	i := &InventoryItem{Phase: phase, UID: "u1", Fingerprint: "f1", Baseline: "3", LastAppliedAt: &metav1.Time{Time: time.Unix(1, 0)}, Status: status.CurrentStatus}
 	for _, change := range changes {

@@ -24,7 +24,10 @@ const fightThreshold = 2
 // suspects returns who owned the fields of an object that is about to be corrected, if it was corrected often. It returns
 // nothing if that cannot be found out.
 func (p *pass) suspects(ctx context.Context, t *target, s situation, d decision) []metav1.ManagedFieldsEntry {
-	recalled := p.memory.of(p.owner.ID, t.key)
+	recalled := p.memory.peek(p.owner.ID, t.key)
+	if recalled == nil {
+		return nil
+	}
 	if recalled.corrections.count == 0 {
 		recalled.fight = ""
 	}

@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -34,6 +33,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
+	reconcilertypes "github.com/component-operator/runtime/pkg/types"
 )
 
 // prefix is the name of the reconciler under test.
@@ -65,7 +65,6 @@ type setup struct {
 	blind   bool
 	options reconciler.Options
 	config  *rest.Config
-	clock   clock.PassiveClock
 }
 
 func withoutObserver(s *setup) { s.blind = true }
@@ -202,10 +201,7 @@ func notices(list []reconciler.Notice) string {
 	return strings.Join(texts, "; ")
 }
 
-func text(object interface {
-	GetNamespace() string
-	GetName() string
-}) string {
+func text(object reconcilertypes.ObjectKey) string {
 	kind := ""
 	if typed, ok := object.(*reconciler.InventoryItem); ok {
 		kind = typed.Kind

@@ -44,6 +44,13 @@ func (m *memory) of(owner string, key objectKey) *recollection {
 	return objects[key]
 }
 
+// peek returns nil if nothing is remembered.
+func (m *memory) peek(owner string, key objectKey) *recollection {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owners[owner][key]
+}
+
 // keep forgets all objects of the owner for which wanted is false.
 func (m *memory) keep(owner string, wanted func(key objectKey) bool) {
 	m.mu.Lock()

@@ -37,8 +37,10 @@ func TestRefusalsLeaveEverythingAlone(t *testing.T) {
 		"PurgeNamespace":    {"others depend on it", namespace(`PREFIX/purge-order: "0"`), []string{"Namespace NS-in: a purge order is not allowed"}},
 		"NamespaceTooLate":  {"a namespace comes before its content", namespace(`PREFIX/apply-order: "1"`), []string{"ConfigMap NS-in/in: apply order 0 is not allowed; it must be at least that of Namespace NS-in (1)"}},
 		"NamespaceTooEarly": {"a namespace goes after its content", namespace(`PREFIX/delete-order: "-1"`), []string{"delete order 0 is not allowed; it must be at most that of Namespace NS-in (-1)"}},
-		"Foreign": {"a stolen object is found before anything is written", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\n",
-			[]string{"ConfigMap NS/foreign: exists already and has another owner, and its adoption policy is if-unowned"}},
+		"Foreign": {
+			"a stolen object is found before anything is written", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: foreign}\n",
+			[]string{"ConfigMap NS/foreign: exists already and has another owner, and its adoption policy is if-unowned"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

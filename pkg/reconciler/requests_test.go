@@ -7,6 +7,7 @@ import (
 	stdcontext "context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -23,7 +24,8 @@ func configMaps(count, waves int) string {
 }
 
 func isDiscovery(request testenv.Request) bool {
-	return request.Method == "GET" && (request.Path == "/api" || request.Path == "/apis" || request.Path == "/api/v1" || strings.Count(request.Path, "/") == 3 && strings.HasPrefix(request.Path, "/apis/"))
+	return request.Method == http.MethodGet &&
+		(request.Path == "/api" || request.Path == "/apis" || request.Path == "/api/v1" || strings.Count(request.Path, "/") == 3 && strings.HasPrefix(request.Path, "/apis/"))
 }
 
 func TestRequestsOfCreation(t *testing.T) {
@@ -57,7 +59,7 @@ func TestRequestsOfCreation(t *testing.T) {
 	}
 	w.requests.Reset()
 	w.mustDelete()
-	deletions := w.requests.Count(func(r testenv.Request) bool { return r.Method == "DELETE" })
+	deletions := w.requests.Count(func(r testenv.Request) bool { return r.Method == http.MethodDelete })
 	if deletions != count {
 		t.Errorf("expected %d deletions, got %d", count, deletions)
 	}

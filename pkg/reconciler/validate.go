@@ -79,10 +79,12 @@ func nesting(inner *target, outer *InventoryItem, why string) []string {
 		return []string{fmt.Sprintf("%s: cannot stay, because %s, which %s, is to be deleted", inner.key, keyOf(outer), why)}
 	}
 	if inner.applyOrder < outer.ApplyOrder {
-		problems = append(problems, fmt.Sprintf("%s: apply order %d is not allowed; it must be at least that of %s (%d), which %s", inner.key, inner.applyOrder, keyOf(outer), outer.ApplyOrder, why))
+		problems = append(problems, fmt.Sprintf("%s: apply order %d is not allowed; it must be at least that of %s (%d), which %s",
+			inner.key, inner.applyOrder, keyOf(outer), outer.ApplyOrder, why))
 	}
 	if inner.deleteOrder > outer.DeleteOrder {
-		problems = append(problems, fmt.Sprintf("%s: delete order %d is not allowed; it must be at most that of %s (%d), which %s", inner.key, inner.deleteOrder, keyOf(outer), outer.DeleteOrder, why))
+		problems = append(problems, fmt.Sprintf("%s: delete order %d is not allowed; it must be at most that of %s (%d), which %s",
+			inner.key, inner.deleteOrder, keyOf(outer), outer.DeleteOrder, why))
 	}
 	return problems
 }

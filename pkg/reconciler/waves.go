@@ -120,7 +120,7 @@ func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error)
 }
 
 // settled turns what was observed into the outcome for a dependent.
-func (p *pass) settled(t *target, item *InventoryItem, s situation) outcome {
+func (p *pass) settled(item *InventoryItem, s situation) outcome {
 	item.Status = s.seen.Status
 	if !s.seen.Deadline.IsZero() {
 		p.requeueAfter(max(s.seen.Deadline.Sub(p.options.Clock.Now()), 0) + 1)

@@ -37,6 +37,9 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 		p.note(&p.result.Notes, item, warning)
 	}
 	p.attribute(t, before, object)
+	for _, alteration := range alterations(t.object.Object, object.Object) {
+		p.note(&p.result.Notes, item, alteration)
+	}
 	changed := d.action != actionVerify || object.GetResourceVersion() != s.seen.ResourceVersion
 	cleaned, err := p.removeSurplus(ctx, t, object, changed && d.verb != VerbCorrected)
 	if err != nil {
@@ -53,14 +56,16 @@ func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, c
 	item := p.byKey[t.key]
 	seen := p.reader.Read(object)
 	p.options.Observer.Record(t.gvk(), t.key.namespace, t.key.name, seen)
-	now, recalled := p.options.Clock.Now(), p.memory.of(p.owner.ID, t.key)
-	recalled.retries = repetition{}
+	now := p.options.Clock.Now()
+	if recalled := p.memory.peek(p.owner.ID, t.key); recalled != nil {
+		recalled.retries = repetition{}
+	}
 	if d.action == actionVerify {
-		recalled.verifications.happened(now)
+		p.memory.of(p.owner.ID, t.key).verifications.happened(now)
 	}
 	if changed {
 		if d.verb == VerbCorrected {
-			recalled.corrections.happened(now)
+			p.memory.of(p.owner.ID, t.key).corrections.happened(now)
 		}
 		p.acted(d.verb, t.applyOrder, item)
 		item.Phase = PhaseUpdating
@@ -71,7 +76,7 @@ func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, c
 	item.LastAppliedAt = &metav1.Time{Time: now}
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
 	s := situation{owner: p.label, exists: true, seen: seen}
-	o := p.settled(t, item, s)
+	o := p.settled(item, s)
 	if !o.ready && isClaim(t.key) && seen.Status == status.InProgressStatus {
 		// Asked when the claim is looked at again; until then it counts as what it is.
 		p.requeueAfter(claimDelay)
