@@ -53,6 +53,9 @@ func hasCause(err error, field string) bool {
 // awaitable returns what a failed write waits for, if it failed for a reason that is expected to go away without
 // anybody changing the manifest.
 func awaitable(err error) (reason string, ok bool) {
+	if isNoMatch(err) {
+		return "its type is not served", true
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return "", false

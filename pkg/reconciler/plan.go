@@ -28,6 +28,13 @@ func planInventory(targets []*target, inventory []*InventoryItem) plan {
 	for _, t := range targets {
 		wanted[t.key] = true
 		recorded, ok := old[t.key]
+		if before := (objectKey{GroupKind: t.key.GroupKind, name: t.key.name}); !ok && t.key.namespace != "" && old[before] != nil && !old[before].touched() {
+			// It was recorded before its type was served, and its namespace known.
+			recorded, ok = old[before].DeepCopy(), true
+			recorded.Namespace = t.key.namespace
+			delete(old, before)
+			p.grown = true
+		}
 		if !ok {
 			recorded = &InventoryItem{NameInfo: NameInfo{Namespace: t.key.namespace, Name: t.key.name}}
 			p.grown = true
@@ -81,6 +88,11 @@ func planUnwanted(recorded *InventoryItem) *InventoryItem {
 	item.Digest = ""
 	item.Status = status.TerminatingStatus
 	return item
+}
+
+// touched tells whether there may be an object.
+func (i *InventoryItem) touched() bool {
+	return i.Phase != PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil
 }
 
 // byAncestor tells whether the recorded digest was computed by other rules than ours.

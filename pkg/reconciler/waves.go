@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -45,6 +47,10 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 // applyStage applies the members of one stage, tier by tier, and tells whether all are ready.
 func (p *pass) applyStage(ctx context.Context, targets, members []*target, waveSize int) (ready bool, err error) {
 	if members[0].stage() == stageInstances {
+		if unplaced := p.unplaced(members); len(unplaced) > 0 {
+			p.result.Wave, p.result.WaveSize = members[0].applyOrder, waveSize
+			return false, nil
+		}
 		if err := p.watch(ctx, targets, stageInstances); err != nil {
 			return false, err
 		}
@@ -64,6 +70,24 @@ func (p *pass) applyStage(ctx context.Context, targets, members []*target, waveS
 		p.result.Wave, p.result.WaveSize = members[0].applyOrder, waveSize
 	}
 	return ready, nil
+}
+
+// unplaced returns the objects that were prepared before it was known whether their type is namespaced, and has them
+// prepared again.
+func (p *pass) unplaced(members []*target) []*target {
+	var unplaced []*target
+	for _, t := range members {
+		if t.key.namespace != "" {
+			continue
+		}
+		mapping, err := p.client.RESTMapper().RESTMapping(t.key.GroupKind, t.gvk().Version)
+		if err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			unplaced = append(unplaced, t)
+			p.note(&p.result.Waits, p.byKey[t.key], "its type has become known only now")
+			p.requeueAfter(1)
+		}
+	}
+	return unplaced
 }
 
 // heal corrects drift of dependents that come after the point at which the waves stopped.
