@@ -44,7 +44,7 @@ type typed struct {
 
 func newTyped(t *testing.T, options ...option) *typed {
 	w := newWorld(t, options...)
-	ty := &typed{world: w, group: w.namespace + ".example.com"}
+	ty := &typed{world: w, group: "group." + w.namespace + ".example.com"}
 	t.Cleanup(func() {
 		crd := ty.definition()
 		if crd == nil {
@@ -137,7 +137,7 @@ func TestReleasedOwnersAreNotBlocked(t *testing.T) {
 	if blockers := ty.check(); len(blockers) != 0 {
 		t.Errorf("if everything stays, nothing blocks, got %v", blockers)
 	}
-	ty.owner.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "*" + strings.TrimPrefix(ty.group, ty.namespace), Kind: "Widget"}}
+	ty.owner.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "*." + strings.TrimPrefix(ty.group, "group."), Kind: "Widget"}}
 	if blockers := ty.check(); len(blockers) != 1 {
 		t.Errorf("instances of additional types always block, got %v", blockers)
 	}
