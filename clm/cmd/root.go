@@ -21,6 +21,9 @@ type streams struct {
 	out, err io.Writer
 }
 
+// exitInterrupted is what shells say of a command that SIGINT has ended.
+const exitInterrupted = 130
+
 // exitError ends clm with that code and without a message: the command that it ran has said what there is to say.
 type exitError struct {
 	code int
@@ -28,7 +31,8 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs clm with the given arguments and returns its exit code: 0, 1 after an error, or the exit code of a command that clm ran.
+// Main runs clm with the given arguments and returns its exit code: 0, 1 after an error, 130 if it was interrupted, or the exit code of a command
+// that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -44,6 +48,9 @@ func Main(args []string) int {
 		return 0
 	case errors.As(err, &exit):
 		return exit.code
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		_, _ = fmt.Fprintln(os.Stderr, "interrupted")
+		return exitInterrupted
 	default:
 		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
 		return 1

@@ -96,22 +96,39 @@ func run(args []string, remove string) int {
 		}
 	}()
 
-	_ = command.Wait()
+	code := wait(group, foreground)
 	_ = syscall.Kill(-group, syscall.SIGKILL)
 	if foreground {
-		takeTerminal()
+		setForeground(syscall.Getpgrp())
 	}
 	if broken.Load() && remove != "" {
 		_ = os.RemoveAll(remove)
 	}
-	return exitCode(command.ProcessState)
+	return code
 }
 
-func exitCode(state *os.ProcessState) int {
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return exitBySignal + int(status.Signal())
+// wait returns the exit code of the command when it has ended. When Ctrl-Z stops it, the guard hands the terminal back and stops its
+// own group too, so that the shell notices, and lets the command continue when the shell does so with the guard.
+func wait(process int, foreground bool) int {
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(process, &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			fmt.Fprintln(os.Stderr, "guard: waiting for the command:", err)
+			return exitNotRun
+		case status.Stopped() && foreground:
+			setForeground(syscall.Getpgrp())
+			_ = syscall.Kill(0, syscall.SIGSTOP)
+			setForeground(process)
+			_ = syscall.Kill(-process, syscall.SIGCONT)
+		case status.Signaled():
+			return exitBySignal + int(status.Signal())
+		case status.Exited():
+			return status.ExitStatus()
+		}
 	}
-	return state.ExitCode()
 }
 
 // inForeground tells whether the terminal on stdin, if there is one, belongs to the guard's group.
@@ -120,8 +137,8 @@ func inForeground() bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// takeTerminal makes the guard's own group the foreground group again: the shell that started all of this
-// expects the terminal back from there.
-func takeTerminal() {
-	_ = unix.IoctlSetPointerInt(int(os.Stdin.Fd()), unix.TIOCSPGRP, syscall.Getpgrp())
+// setForeground makes the group the foreground group of the terminal: the command's while it runs, and the guard's own when the shell that
+// started all of this expects the terminal back.
+func setForeground(group int) {
+	_ = unix.IoctlSetPointerInt(int(os.Stdin.Fd()), unix.TIOCSPGRP, group)
 }

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// terminal is the side of a pseudo terminal on which people sit.
+type terminal struct {
+	keyboard *os.File
+	mu       sync.Mutex
+	screen   bytes.Buffer
+}
+
+// newTerminal returns a terminal and the file that programs take for it.
+func newTerminal(t *testing.T) (*terminal, *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	device, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = device.Close() })
+	result := &terminal{keyboard: master}
+	go result.watch()
+	return result, device
+}
+
+// watch reads until the terminal is closed.
+func (s *terminal) watch() {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := s.keyboard.Read(buffer)
+		s.mu.Lock()
+		s.screen.Write(buffer[:n])
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *terminal) expect(t *testing.T, text string) {
+	t.Helper()
+	testenv.Eventually(t, func() (bool, string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return strings.Contains(s.screen.String(), text), fmt.Sprintf("%q is not on the screen:\n%s", text, &s.screen)
+	})
+}
+
+func (s *terminal) enter(t *testing.T, text string) {
+	t.Helper()
+	if _, err := s.keyboard.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An interactive shell is what people run, and what is most particular about who owns the terminal.
+func TestSandboxRunOnATerminal(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	screen, device := newTerminal(t)
+	script := `trap 'echo "<interrupted>"' INT
+echo "<ready>"; read line; echo "<$line>"; sleep 600
+kill -STOP $$; echo "<continued>"; read line; echo "<$line>"; exit 5`
+	shell := h.command(t, "sandbox", "run", "--nodes=-1", "--", "sh", "-c", script)
+	// With a shell around it, as in real life: one with job control takes the terminal when its command stops, and gives it back with fg.
+	shell.Args = append([]string{"sh", "-m", "-c", `"$@"; echo "<stopped>"; fg; echo "<end $?>"`, "sh"}, shell.Args...)
+	shell.Path = "/bin/sh"
+	shell.Stdin, shell.Stdout, shell.Stderr = device, device, device
+	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = device.Close()
+	screen.expect(t, "<ready>")
+	screen.enter(t, "first\n")
+	screen.expect(t, "<first>")
+	screen.enter(t, "\x03")
+	screen.expect(t, "<interrupted>")
+	screen.expect(t, "<stopped>")
+	screen.expect(t, "<continued>")
+	screen.enter(t, "second\n")
+	screen.expect(t, "<second>")
+	screen.expect(t, "<end 5>")
+	_ = shell.Wait()
+}
