@@ -67,11 +67,7 @@ func actionMessage(action reconciler.Action) string {
 	if more := len(names) - announcedObjects; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
-	noun := "dependents"
-	if len(names) == 1 {
-		noun = "dependent"
-	}
-	return boundMessage(fmt.Sprintf("%s %d %s of wave %d: %s", action.Verb, len(names), noun, action.Wave, list))
+	return boundMessage(fmt.Sprintf("%s %s of wave %d: %s", action.Verb, counted(len(names), "dependent"), action.Wave, list))
 }
 
 // announceEach writes events into the cluster of the dependents.

@@ -4,6 +4,7 @@
 package component
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,9 +111,14 @@ func joinBounded(items []string, separator string) string {
 	return out.String()
 }
 
-// nameOf formats an object as in "Deployment demo/web" or "Widget.example.com demo/a".
+// nameOf formats an object as in "Deployment demo/web" or "Widget.example.com demo/a". The groups of built-in kinds are
+// left out: everybody knows them.
 func nameOf(object types.ObjectKey) string {
-	return object.GetObjectKind().GroupVersionKind().GroupKind().String() + " " + types.NameKeyToString(object)
+	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
+	if !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io") {
+		kind.Group = ""
+	}
+	return kind.String() + " " + types.NameKeyToString(object)
 }
 
 func describe(notices []reconciler.Notice) string {
@@ -127,11 +133,17 @@ func describe(notices []reconciler.Notice) string {
 // describeWaits says which dependents are missing to the end of a wave; what is one of "ready", "deleted".
 func describeWaits(result reconciler.Result, what string) string {
 	if len(result.Waits) == 0 {
-		return "wave " + strconv.Itoa(result.Wave) + " is being processed"
+		return fmt.Sprintf("wave %d is being processed", result.Wave)
 	}
-	if result.WaveSize < len(result.Waits) {
-		return strconv.Itoa(len(result.Waits)) + " dependents of wave " + strconv.Itoa(result.Wave) + " not " + what + ": " + describe(result.Waits)
+	// Waits may be about more than the wave, such as a namespace or what is no longer wanted.
+	size := max(result.WaveSize, len(result.Waits))
+	return fmt.Sprintf("%d of %s of wave %d not %s: %s", len(result.Waits), counted(size, "dependent"), result.Wave, what, describe(result.Waits))
+}
+
+// counted formats a number of things.
+func counted(count int, noun string) string {
+	if count == 1 {
+		return "1 " + noun
 	}
-	return strconv.Itoa(len(result.Waits)) + " of " + strconv.Itoa(result.WaveSize) + " dependents of wave " +
-		strconv.Itoa(result.Wave) + " not " + what + ": " + describe(result.Waits)
+	return strconv.Itoa(count) + " " + noun + "s"
 }

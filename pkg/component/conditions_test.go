@@ -85,11 +85,11 @@ func TestWaitMessages(t *testing.T) {
 		{
 			reason: "what is awaited is named, sorted",
 			result: reconciler.Result{Wave: 1, WaveSize: 7, Waits: []reconciler.Notice{notice("StatefulSet", "db", "running"), notice("Deployment", "web", "1/3 replicas available")}},
-			want:   "2 of 7 dependents of wave 1 not ready: Deployment.apps demo/web: 1/3 replicas available; StatefulSet.apps demo/db: running",
+			want:   "2 of 7 dependents of wave 1 not ready: Deployment demo/web: 1/3 replicas available; StatefulSet demo/db: running",
 		}, {
 			reason: "there may be more waits than members of the wave",
 			result: reconciler.Result{Wave: 1, Waits: []reconciler.Notice{notice("Deployment", "web", "is being deleted")}},
-			want:   "1 dependents of wave 1 not ready: Deployment.apps demo/web: is being deleted",
+			want:   "1 of 1 dependent of wave 1 not ready: Deployment demo/web: is being deleted",
 		}, {
 			reason: "nothing is known about what is awaited",
 			result: reconciler.Result{Wave: 3, WaveSize: 2},
@@ -97,7 +97,7 @@ func TestWaitMessages(t *testing.T) {
 		}, {
 			reason: "a long list is cut between items",
 			result: reconciler.Result{WaveSize: 100, Waits: many},
-			want:   "100 of 100 dependents of wave 0 not ready: Deployment.apps demo/web-00: 1/3 replicas available; ",
+			want:   "100 of 100 dependents of wave 0 not ready: Deployment demo/web-00: 1/3 replicas available; ",
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestWaitMessages(t *testing.T) {
 			if len(got) > maxMessageLength {
 				t.Errorf("the message has %d bytes", len(got))
 			}
-			if len(test.result.Waits) > 10 && !strings.HasSuffix(got, "available … and 84 more") {
+			if len(test.result.Waits) > 10 && !strings.HasSuffix(got, "available … and 82 more") {
 				t.Errorf("want the rest to be counted, got %q", got)
 			}
 		})

@@ -80,7 +80,9 @@ func (w *worker) checkDeletionAllowed(ctx context.Context, s *scope) outcome {
 	}
 	names := make([]string, len(blockers))
 	for i, blocker := range blockers {
-		names[i] = blocker.Type.GroupKind().String() + " " + types.NameKeyToString(types.NameKeyFromNamespaceAndName(blocker.Namespace, blocker.Name))
+		item := &reconciler.InventoryItem{NameInfo: reconciler.NameInfo{Namespace: blocker.Namespace, Name: blocker.Name}}
+		item.SetGroupVersionKind(blocker.Type)
+		names[i] = nameOf(item)
 	}
 	slices.Sort(names)
 	return outcome{kind: outcomeBlocked, message: "deletion blocked by instances of managed types, such as: " + joinBounded(names, ", ")}

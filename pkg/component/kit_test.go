@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -379,6 +381,15 @@ func (r *rig) configMap(name string) map[string]string {
 		r.tb.Fatal(err)
 	}
 	return found.Data
+}
+
+// log shows what operators log, if asked to.
+func init() {
+	if os.Getenv("TEST_LOG") != "" {
+		ctrl.SetLogger(funcr.New(func(prefix, args string) { fmt.Fprintln(os.Stderr, prefix, args) }, funcr.Options{LogTimestamp: true}))
+	} else {
+		ctrl.SetLogger(logr.Discard())
+	}
 }
 
 func diff(tb testing.TB, what string, want, got any) {

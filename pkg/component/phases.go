@@ -174,13 +174,13 @@ func (w *worker) markReady(_ context.Context, s *scope) outcome {
 }
 
 func readyMessage(s *scope) string {
-	count := len(s.status.Inventory)
-	message := fmt.Sprintf("%d dependents are ready", count)
-	switch count {
+	message := "there are no dependents"
+	switch count := len(s.status.Inventory); count {
 	case 0:
-		message = "there are no dependents"
 	case 1:
 		message = "1 dependent is ready"
+	default:
+		message = counted(count, "dependent") + " are ready"
 	}
 	if s.result != nil {
 		message += driftMessage(*s.result)
@@ -189,11 +189,7 @@ func readyMessage(s *scope) string {
 }
 
 func failureMessage(result reconciler.Result) string {
-	message := describe(result.Failures)
-	if len(result.Failures) == 1 {
-		return "a dependent has failed: " + message
-	}
-	return fmt.Sprintf("%d dependents have failed: %s", len(result.Failures), message)
+	return counted(len(result.Failures), "dependent") + " failed: " + describe(result.Failures)
 }
 
 func driftMessage(result reconciler.Result) string {

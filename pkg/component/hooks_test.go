@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const oneConfigMap = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {color: red}}`
+
+// diary notes what hooks see.
+type diary struct {
+	mu      sync.Mutex
+	entries []string
+	// fail is returned by the hook of that name.
+	fail map[string]error
+	// boom is what the hook of that name panics with.
+	boom map[string]any
+}
+
+func (d *diary) hook(r *rig, name string) HookFunc[*Widget] {
+	return func(ctx context.Context, _ client.Client, widget *Widget) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		seen := name
+		if _, err := ClientFromContext(ctx); err == nil {
+			seen += "+client"
+		}
+		if _, err := LocalClientFromContext(ctx); err == nil {
+			seen += "+local"
+		}
+		if reconciler, err := ReconcilerNameFromContext(ctx); err != nil || reconciler != r.name {
+			seen += "-name"
+		}
+		if r.configMap("settings") != nil {
+			seen += " with dependents"
+		}
+		if !slices.Contains(d.entries, seen) {
+			d.entries = append(d.entries, seen)
+		}
+		widget.Status.Extra = "seen by " + name
+		if reason := d.boom[name]; reason != nil {
+			panic(reason)
+		}
+		return d.fail[name]
+	}
+}
+
+func (d *diary) set(name string, err error, reason any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fail, d.boom = map[string]error{name: err}, map[string]any{name: reason}
+}
+
+func (d *diary) take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	entries := d.entries
+	d.entries = nil
+	return entries
+}
+
+func (d *diary) addTo(r *rig, reconciler *Reconciler[*Widget]) *Reconciler[*Widget] {
+	return reconciler.
+		WithPostReadHook(d.hook(r, "post-read")).
+		WithPreReconcileHook(d.hook(r, "pre-reconcile 1")).WithPreReconcileHook(d.hook(r, "pre-reconcile 2")).
+		WithPostReconcileHook(d.hook(r, "post-reconcile")).
+		WithPreDeleteHook(d.hook(r, "pre-delete")).
+		WithPostDeleteHook(d.hook(r, "post-delete"))
+}
+
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	notes := &diary{}
+	reconciler := notes.addTo(r, r.reconciler(ReconcilerOptions{}))
+	notes.set("pre-reconcile 2", errors.New("not now"), nil)
+	r.start(reconciler)
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+
+	awaitState(r, widget, StateError, ReadyConditionReasonError)
+	_, _, message := widget.Status.GetState()
+	diff(t, "message", "Running pre-reconcile hook (1): not now", message)
+	diff(t, "order of hooks until one fails", []string{"post-read", "pre-reconcile 1+client+local", "pre-reconcile 2+client+local"}, notes.take())
+	diff(t, "field of the component's own", "seen by pre-reconcile 2", widget.Status.Extra)
+
+	delay := 10 * time.Millisecond
+	notes.set("pre-reconcile 2", fmt.Errorf("because: %w", types.NewRetriableError(errors.New("not yet"), &delay)), nil)
+	awaitState(r, widget, StatePending, ReadyConditionReasonRetrying)
+
+	notes.set("post-reconcile", nil, "a mistake")
+	await(r, widget, "the panic to be reported", func() bool {
+		_, _, message := widget.Status.GetState()
+		return message == "Panic: a mistake"
+	})
+	diff(t, "state", StateError, widget.Status.State)
+
+	notes.set("", nil, nil)
+	awaitReady(r, widget)
+	r.settle(widget)
+	notes.take()
+	if err := reconciler.Trigger(widget.Namespace, widget.Name); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"post-read with dependents", "pre-reconcile 1+client+local with dependents",
+		"pre-reconcile 2+client+local with dependents", "post-reconcile+client+local with dependents",
+	}
+	var got []string
+	testenv.Eventually(t, func() (bool, string) {
+		got = append(got, notes.take()...)
+		return len(got) >= len(want), fmt.Sprint(got)
+	})
+	diff(t, "hooks after the trigger", want, got)
+
+	notes.set("post-delete", types.NewRetriableError(errors.New("not yet"), &delay), nil)
+	r.delete(widget)
+	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
+	notes.set("", nil, nil)
+	r.awaitGone(widget)
+	diff(t, "hooks during the deletion", []string{
+		"post-read with dependents", "pre-delete+client+local with dependents", "post-delete+client+local",
+		// After the hook has failed:
+		"post-read", "pre-delete+client+local",
+	}, notes.take())
+}
+
+func TestLateHookIsReported(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	reconciler := r.reconciler(ReconcilerOptions{})
+	if _, err := reconciler.Reconcile(t.Context(), request("a", "b")); !errors.Is(err, errNotSetUp) {
+		t.Errorf("want %v before the setup, got %v", errNotSetUp, err)
+	}
+	r.start(reconciler)
+	reconciler.WithPreReconcileHook((&diary{}).hook(r, "late"))
+	if _, err := reconciler.Reconcile(t.Context(), request("a", "b")); !errors.Is(err, errLateHook) {
+		t.Errorf("want %v, got %v", errLateHook, err)
+	}
+}
+
+func TestTriggersBeforeTheStartAreBounded(t *testing.T) {
+	t.Parallel()
+	reconciler := NewReconciler[*Widget]("test.example.io", nil, ReconcilerOptions{})
+	for range triggerCapacity {
+		if err := reconciler.Trigger("a", "b"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := reconciler.Trigger("a", "b"); err == nil {
+		t.Error("want an error when too many triggers wait")
+	}
+}

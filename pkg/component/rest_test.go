@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+func request(namespace, name string) ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}
+}
+
+// isNoise tells whether a request is a watch, or its renewal.
+func isNoise(request testenv.Request) bool {
+	return request.IsWatch()
+}
+
+func TestAtRestThereAreNoRequests(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	generator := &pureSpecObjects{}
+	reconciler := NewReconciler[*Widget](r.name, generator, ReconcilerOptions{})
+	r.start(reconciler)
+	r.create(r.secret("credentials", map[string]string{"password": "one"}))
+	widget := r.widget(webDeployment)
+	widget.Spec.Password = &SecretKeyReference{Name: "credentials"}
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settle(widget)
+	renders := generator.count()
+
+	r.requests.Reset()
+	for range 20 {
+		result, err := reconciler.Reconcile(t.Context(), request(widget.Namespace, widget.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if least, most := 10*time.Minute*101/100, 10*time.Minute*105/100; result.RequeueAfter < least || result.RequeueAfter > most {
+			t.Errorf("want the requeue interval plus 1 to 5 percent, got %s", result.RequeueAfter)
+		}
+	}
+	if count := r.requests.Count(func(request testenv.Request) bool { return !isNoise(request) }); count > 0 {
+		t.Errorf("want no requests, got\n%s", r.requests)
+	}
+	diff(t, "renders", renders, generator.count())
+
+	// An annotation of somebody else's is no new revision, but the generator sees it.
+	revision := widget.Status.Revision
+	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, "foreign.example.io/a", "b") })
+	testenv.Eventually(t, func() (bool, string) { return generator.count() > renders, "the generator was not called" })
+	r.settle(widget)
+	diff(t, "revision after a foreign annotation", revision, widget.Status.Revision)
+	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/option", "b") })
+	await(r, widget, "a new revision after an own annotation", func() bool { return widget.Status.Revision == revision+1 })
+}
+
+// TestRequestsUntilReady counts what it takes to create dependents of one kind in one wave.
+func TestRequestsUntilReady(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	reconciler := r.reconciler(ReconcilerOptions{})
+	mgr := r.manager(nil)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	r.run(mgr)
+	var objects string
+	const count = 20
+	for i := range count {
+		objects += "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c" + string(rune('a'+i)) + "}}\n"
+	}
+	widget := r.widget(objects)
+	r.create(widget)
+	awaitReady(r, widget)
+	time.Sleep(time.Second) // events are written in the background
+
+	dependents, others, events := 0, 0, 0
+	for _, request := range r.requests.All() {
+		switch {
+		case isNoise(request), request.Resource == "", request.Resource == "namespaces" && request.Name == "kube-system":
+		case request.Resource == "events":
+			events++
+		case request.Resource == "configmaps" && request.Method == http.MethodPatch:
+			dependents++
+		case request.Resource == "widgets" && request.Method == http.MethodGet:
+			// Listing the components is the manager's business.
+		default:
+			others++
+		}
+	}
+	if dependents != count || others > 6 || events > 3 {
+		t.Errorf("want %d writes, at most 6 other requests and 3 events; got %d, %d and %d:\n%s", count, dependents, others, events, r.requests)
+	}
+}
+
+func TestGeneratorsThatReadTheClusterAreCalledAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	generator := &readingGenerator{}
+	reconciler := NewReconciler[*Widget](r.name, generator, ReconcilerOptions{})
+	r.start(reconciler)
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settle(widget)
+	before := generator.count()
+	if _, err := reconciler.Reconcile(t.Context(), request(widget.Namespace, widget.Name)); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "calls", before+1, generator.count())
+}
+
+// readingGenerator says that it is pure, and takes a client nevertheless.
+type readingGenerator struct{ pureSpecObjects }
+
+func (g *readingGenerator) Generate(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	clnt, err := ClientFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := clnt.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{}); err != nil {
+		return nil, err
+	}
+	return g.pureSpecObjects.Generate(ctx, namespace, name, parameters)
+}
+
+func TestReadyCheck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	reconciler := r.reconciler(ReconcilerOptions{})
+	probe := (&http.Request{URL: &url.URL{}}).WithContext(t.Context())
+	if reconciler.ReadyCheck(probe) == nil {
+		t.Error("want the check to fail before the setup")
+	}
+	mgr := r.manager(nil)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	if reconciler.ReadyCheck(probe) == nil {
+		t.Error("want the check to fail before the start")
+	}
+	r.run(mgr)
+	testenv.Eventually(t, func() (bool, string) {
+		err := reconciler.ReadyCheck(probe)
+		return err == nil, "the check fails"
+	})
+	// A kind that does not exist breaks one component, and nothing else.
+	broken := r.widget("{apiVersion: missing.example.io/v1, kind: Missing, metadata: {name: a}}")
+	r.create(broken)
+	awaitState(r, broken, StateError, ReadyConditionReasonError)
+	if err := reconciler.ReadyCheck(probe); err != nil {
+		t.Errorf("want the check to pass although one kind is broken, got %v", err)
+	}
+}
