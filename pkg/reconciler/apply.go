@@ -5,7 +5,6 @@ package reconciler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/observe"
@@ -97,13 +96,4 @@ func (p *pass) deleteRedundant(ctx context.Context) error {
 	}
 	p.result.Done = gone
 	return nil
-}
-
-// refusal collects problems from an error; other errors are returned.
-func refusal(problems []string, err error) ([]string, error) {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
-		return append(problems, refused.Problems...), nil
-	}
-	return problems, err
 }

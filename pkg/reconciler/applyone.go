@@ -146,7 +146,7 @@ func (p *pass) reported(t *target, s situation, d decision) outcome {
 // completed records that the object has served its purpose and is gone.
 func (p *pass) completed(item *InventoryItem, wave int) {
 	item.Phase, item.Status = PhaseCompleted, ""
-	item.UID, item.Fingerprint, item.Baseline = "", "", ""
+	item.Fingerprint, item.Baseline = "", ""
 	p.acted(VerbCompleted, wave, item)
 }
 

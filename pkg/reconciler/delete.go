@@ -6,10 +6,8 @@ package reconciler
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -105,31 +103,12 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphan
 }
 
 func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem, orphaned func(DeletePolicy) bool) ([]outcome, error) {
-	var (
-		mu        sync.Mutex
-		remaining []outcome
-		failures  []error
-		problems  []string
-	)
+	var t tally
 	each(p.options.MaxConcurrency, tier, func(item *InventoryItem) {
-		o, err := p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder})
-		mu.Lock()
-		defer mu.Unlock()
-		if problems, err = refusal(problems, err); err != nil {
-			failures = append(failures, err)
-		}
-		if o.item != nil && !o.ready {
-			remaining = append(remaining, o)
-		}
-		if o.ready {
-			p.remove(item)
-		}
+		t.add(p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder}))
 	})
-	if len(problems) > 0 {
-		failures = append(failures, refused(problems...))
-	}
-	slices.SortFunc(failures, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return remaining, errors.Join(failures...)
+	p.remove(t.ready)
+	return t.unready, t.err()
 }
 
 // deletion says how a dependent is to go.

@@ -169,12 +169,15 @@ func objectRef(item *InventoryItem) types.ObjectKey {
 	return &InventoryItem{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}
 }
 
-// remove takes an item out of the inventory.
-func (p *pass) remove(item *InventoryItem) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.byKey, keyOf(item))
-	p.items = slices.DeleteFunc(p.items, func(other *InventoryItem) bool { return other == item })
+// remove takes items out of the inventory.
+func (p *pass) remove(items []*InventoryItem) {
+	if len(items) == 0 {
+		return
+	}
+	for _, item := range items {
+		delete(p.byKey, keyOf(item))
+	}
+	p.items = slices.DeleteFunc(p.items, func(item *InventoryItem) bool { return p.byKey[keyOf(item)] == nil })
 }
 
 // look returns what is known about a dependent, asking the server only if the observer cannot tell.

@@ -5,9 +5,7 @@ package reconciler
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 )
 
 // purge deletes, at the end of a wave, those of the targets applied so far that have served their purpose, and tells
@@ -22,9 +20,7 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 	if len(due) == 0 {
 		return true, nil
 	}
-	var mu sync.Mutex
-	var failures []error
-	done = true
+	var all tally
 	each(p.options.MaxConcurrency, due, func(t *target) {
 		item := p.byKey[t.key]
 		if !item.completing() {
@@ -33,21 +29,16 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 		o, err := p.deleteOne(ctx, item, deletion{verb: VerbCompleted, wave: order})
 		if o.ready && err == nil {
 			item.Phase, item.Status = PhaseCompleted, ""
-			item.UID, item.Fingerprint, item.Baseline = "", "", ""
-			return
+			item.Fingerprint, item.Baseline = "", ""
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		done = false
-		if err != nil {
-			failures = append(failures, err)
-			return
-		}
-		p.result.Wave, p.result.WaveSize = order, len(due)
-		p.note(&p.result.Waits, item, "completed; "+o.message)
+		all.add(o, err)
 	})
-	if err := errors.Join(failures...); err != nil {
+	if err := all.err(); err != nil {
 		return false, fmt.Errorf("purging at the end of wave %d: %w", order, err)
 	}
-	return done, nil
+	for _, o := range all.unready {
+		p.result.Wave, p.result.WaveSize = order, len(due)
+		p.note(&p.result.Waits, o.item, "completed; "+o.message)
+	}
+	return len(all.unready) == 0, nil
 }

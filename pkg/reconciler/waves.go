@@ -111,36 +111,59 @@ type outcome struct {
 
 // applyTier applies targets side by side and returns those that are not ready. Its error joins the errors of all.
 func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error) {
-	var (
-		mu       sync.Mutex
-		unready  []outcome
-		problems []string
-		failures []error
-		requests []*target
-	)
-	settle := func(o outcome, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if problems, err = refusal(problems, err); err != nil {
-			failures = append(failures, err)
-		}
-		if !o.ready && o.item != nil {
-			unready = append(unready, o)
-		}
-	}
-	for _, t := range tier {
-		if o, settled := p.applyQuietly(t); settled {
-			settle(o, nil)
+	var t tally
+	var requests []*target
+	for _, target := range tier {
+		if o, settled := p.applyQuietly(target); settled {
+			t.add(o, nil)
 		} else {
-			requests = append(requests, t)
+			requests = append(requests, target)
 		}
 	}
-	each(p.options.MaxConcurrency, requests, func(t *target) { settle(p.applyOne(ctx, t)) })
-	if len(problems) > 0 {
-		failures = append(failures, refused(problems...))
+	each(p.options.MaxConcurrency, requests, func(target *target) { t.add(p.applyOne(ctx, target)) })
+	return t.unready, t.err()
+}
+
+// tally collects how dependents stand that are worked upon side by side.
+type tally struct {
+	mu       sync.Mutex
+	ready    []*InventoryItem
+	unready  []outcome
+	problems []string
+	failures []error
+}
+
+func (t *tally) add(o outcome, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var refused *RefusedError
+	switch {
+	case errors.As(err, &refused):
+		t.problems = append(t.problems, refused.Problems...)
+	case err != nil:
+		t.failures = append(t.failures, err)
+	case o.ready:
+		t.ready = append(t.ready, o.item)
+	default:
+		t.unready = append(t.unready, o)
 	}
-	slices.SortFunc(failures, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return unready, errors.Join(failures...)
+}
+
+// err joins all errors, in an order that does not depend on which came first. It is a *RefusedError only if a retry would
+// not change anything.
+func (t *tally) err() error {
+	if len(t.problems) == 0 && len(t.failures) == 0 {
+		return nil
+	}
+	refusals := refused(t.problems...)
+	if len(t.failures) == 0 {
+		return refusals
+	}
+	if len(t.problems) > 0 {
+		t.failures = append(t.failures, errors.New(refusals.Error()))
+	}
+	slices.SortFunc(t.failures, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(t.failures...)
 }
 
 // settled turns what was observed into the outcome for a dependent.
