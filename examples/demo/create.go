@@ -33,11 +33,12 @@ func (s *stage) create(ctx context.Context) error {
 
 	shown, recordingRoutes := 0, false
 	var service *v1alpha1.ParcelService
-	err := s.await(ctx, "the component to become ready", func(ctx context.Context) (bool, string, error) {
+	err := s.await(ctx, "the component to become ready", func(waiting context.Context) (bool, string, error) {
 		var err error
-		if service, err = s.component(ctx); err != nil {
+		if service, err = s.component(waiting); err != nil {
 			return false, "", err
 		}
+		// This goes on after the waiting.
 		if recordingRoutes, err = s.recordRoutes(ctx, recordingRoutes); err != nil {
 			return false, "", err
 		}

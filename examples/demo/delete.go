@@ -138,7 +138,8 @@ func (s *stage) checkDeletion(ctx context.Context, foreign *unstructured.Unstruc
 	return s.checkNothingLeft(ctx)
 }
 
-// checkNothingLeft looks for labeled objects of all types that the API server has, and for what the workloads had created.
+// checkNothingLeft looks for dependents of all types that the API server has. What others have made of dependents may take a
+// moment longer.
 func (s *stage) checkNothingLeft(ctx context.Context) error {
 	kinds, err := watchableKinds(s.discovery)
 	if err != nil {
@@ -149,8 +150,10 @@ func (s *stage) checkNothingLeft(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(left) > 0 {
-			return fmt.Errorf("%s is left behind", nameOf(&left[0]))
+		for _, object := range left {
+			if s.record.isDependent(&object) {
+				return fmt.Errorf("%s is left behind", nameOf(&object))
+			}
 		}
 	}
 	s.screen.Proof("Nothing is left of it, in none of %d types.", len(kinds))

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
+	toolswatch "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -39,11 +40,10 @@ func (e event) is(kind, name string) bool {
 	return e.object.GetKind() == kind && e.object.GetName() == name
 }
 
-// A record holds everything that happens to objects with a certain label, whatever their type. It may be used
-// concurrently.
+// A record holds everything that happens to dependents, whatever their type. It may be used concurrently.
 type record struct {
 	client client.WithWatch
-	label  string
+	label  string // marks dependents; there is an annotation of the same key
 
 	mu     sync.Mutex
 	events []event
@@ -68,39 +68,55 @@ func (r *record) watchAll(ctx context.Context, server discovery.DiscoveryInterfa
 func (r *record) watch(ctx context.Context, kind schema.GroupVersionKind) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
-	watcher, err := r.client.Watch(ctx, list, client.HasLabels{r.label})
+	if err := r.client.List(ctx, list, client.HasLabels{r.label}); err != nil {
+		return fmt.Errorf("listing %s: %w", kind, err)
+	}
+	for i := range list.Items {
+		if err := r.add(watch.Event{Type: watch.Added, Object: &list.Items[i]}); err != nil {
+			return err
+		}
+	}
+	// The API server ends a watch for many reasons, such as a change of the type. This one goes on where it ended.
+	watcher, err := toolswatch.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), watcher{record: r, kind: kind})
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", kind, err)
 	}
-	go r.follow(ctx, kind, watcher)
+	go r.follow(kind, watcher.ResultChan())
 	return nil
 }
 
-func (r *record) follow(ctx context.Context, kind schema.GroupVersionKind, watcher watch.Interface) {
-	defer watcher.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case change, ok := <-watcher.ResultChan():
-			if !ok {
-				return // the type was deleted, or the sandbox has ended
-			}
-			if err := r.add(change); err != nil && ctx.Err() == nil {
-				r.fail(fmt.Errorf("watching %s: %w", kind, err))
-				return
-			}
+// A watcher watches labeled objects of one type.
+type watcher struct {
+	record *record
+	kind   schema.GroupVersionKind
+}
+
+// WatchWithContext starts to watch. The options say from which revision.
+func (w watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(w.kind)
+	return w.record.client.Watch(ctx, list, &client.ListOptions{Raw: &options}, client.HasLabels{w.record.label})
+}
+
+// follow records events until there are no more.
+func (r *record) follow(kind schema.GroupVersionKind, changes <-chan watch.Event) {
+	for change := range changes {
+		if err := r.add(change); err != nil {
+			r.fail(fmt.Errorf("watching %s: %w", kind, err))
 		}
 	}
 }
 
 func (r *record) add(change watch.Event) error {
 	if change.Type == watch.Error {
-		return fmt.Errorf("%v", change.Object)
+		return apierrors.FromObject(change.Object)
 	}
 	object, ok := change.Object.(*unstructured.Unstructured)
 	if !ok {
 		return fmt.Errorf("unexpected object of type %T", change.Object)
+	}
+	if !r.isDependent(object) {
+		return nil
 	}
 	revision, err := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
 	if err != nil {
@@ -110,6 +126,13 @@ func (r *record) add(change watch.Event) error {
 	defer r.mu.Unlock()
 	r.events = append(r.events, event{at: time.Now(), revision: revision, deleted: change.Type == watch.Deleted, object: object})
 	return nil
+}
+
+// isDependent tells whether an object with our label is a dependent. Endpoints and the like are not: their controllers copy
+// the labels of a Service, but not its annotations.
+func (r *record) isDependent(object *unstructured.Unstructured) bool {
+	_, ok := object.GetAnnotations()[r.label]
+	return ok
 }
 
 func (r *record) fail(err error) {
