@@ -56,7 +56,7 @@ func TestPlanWanted(t *testing.T) {
 		{"being purged", InventoryItem{Digest: "2:new", Phase: PhaseCompleting, Status: status.TerminatingStatus}, PhaseCompleting, status.TerminatingStatus},
 		{"purged, and changed: it runs again", InventoryItem{Digest: "2:old", Phase: PhaseCompleted, LastAppliedAt: written}, PhaseScheduledForApplication, status.InProgressStatus},
 		{"purged by the ancestor: its digest says nothing", InventoryItem{Digest: "old", Phase: PhaseCompleted, LastAppliedAt: written}, PhaseCompleted, ""},
-		{"purged, and now to be applied once", InventoryItem{Digest: digestOnce, Phase: PhaseCompleted, LastAppliedAt: written}, PhaseScheduledForApplication, status.InProgressStatus},
+		{"purged after it was applied once, and now applied on change", InventoryItem{Digest: digestOnce, Phase: PhaseCompleted, LastAppliedAt: written}, PhaseScheduledForApplication, status.InProgressStatus},
 		{"ready by the ancestor: one write in place", InventoryItem{Digest: "old", Phase: PhaseReady, Status: status.CurrentStatus, LastAppliedAt: written}, PhaseScheduledForApplication, status.InProgressStatus},
 		{"wanted again before it was deleted", InventoryItem{Phase: PhaseScheduledForDeletion, UID: "u", Status: status.TerminatingStatus}, PhaseScheduledForApplication, status.InProgressStatus},
 		{"wanted again while being deleted", InventoryItem{Phase: PhaseDeleting, UID: "u", Status: status.TerminatingStatus}, PhaseScheduledForApplication, status.InProgressStatus},
@@ -120,7 +120,9 @@ func TestPlanUnwanted(t *testing.T) {
 
 func TestPlanInventory(t *testing.T) {
 	t.Parallel()
-	ready := func(i *InventoryItem) { i.Phase, i.Digest, i.Status, i.UID = PhaseReady, "2:new", status.CurrentStatus, "u" }
+	ready := func(i *InventoryItem) {
+		i.Phase, i.Digest, i.Status, i.UID = PhaseReady, "2:new", status.CurrentStatus, "u"
+	}
 	current := func(t *target) { t.digest = "2:new" }
 	cm := func(name string) *target { return wish(named("v1", "ConfigMap", "ns", name), current) }
 	for _, tc := range []struct {
