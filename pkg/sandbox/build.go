@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // kwokPackage is built as it is: its module needs none of the replacements that that of Kubernetes needs.
@@ -26,6 +27,9 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 	compiler, err := exec.LookPath("go")
 	if err != nil {
 		return errors.New("the go command is needed to build it and was not found: install Go " + goRelease() + " and put it on the PATH")
+	}
+	if err := removeAbandoned(dir); err != nil {
+		return err
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+".build-")
 	if err != nil {
@@ -49,6 +53,8 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 		command := exec.CommandContext(ctx, compiler, args...)
 		command.Dir = build.dir
 		command.Env = buildEnvironment(os.Environ())
+		// An interrupted go command leaves compilers behind, which may hold its output open.
+		command.WaitDelay = time.Second
 		meter.program(build.output)
 		if err := meter.follow(command); err != nil {
 			return err
@@ -63,6 +69,34 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 		return err
 	}
 	return os.Rename(result, dir)
+}
+
+// keepUnused is how long programs are kept that no sandbox was started with: other versions of this module may still use them.
+const keepUnused = 30 * 24 * time.Hour
+
+// removeAbandoned removes what killed builds of dir have left behind, and what nobody has used for long. It is called under the lock of dir.
+func removeAbandoned(dir string) error {
+	abandoned, err := filepath.Glob(dir + ".build-*")
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(filepath.Dir(dir), entry.Name())
+		info, err := entry.Info()
+		if err == nil && isExecutable(filepath.Join(path, programGuard)) && time.Since(info.ModTime()) > keepUnused {
+			abandoned = append(abandoned, path)
+		}
+	}
+	for _, path := range abandoned {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeSources lays the embedded sources out as the two modules that they are: the control plane with the guard, and kwok.

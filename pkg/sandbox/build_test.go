@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -103,6 +104,31 @@ func TestFailedBuildLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	expectOnly(t, cache, key+".lock")
+}
+
+func TestBuildRemovesWhatNobodyNeeds(t *testing.T) {
+	_, cache := fakeGo(t, succeed)
+	key, err := sourcesKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, unused, killed := filepath.Join(cache, "used"), filepath.Join(cache, "unused"), filepath.Join(cache, key+".build-1")
+	for _, dir := range []string{used, unused, killed} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, programGuard), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	longAgo := time.Now().Add(-2 * keepUnused)
+	if err := os.Chtimes(unused, longAgo, longAgo); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Assets(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	expectOnly(t, cache, key, key+".lock", "used")
 }
 
 func TestInterruptedBuild(t *testing.T) {
