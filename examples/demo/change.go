@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -116,11 +115,11 @@ func version(object *unstructured.Unstructured) string {
 	return fmt.Sprint(object.GetUID(), " revision ", object.GetResourceVersion())
 }
 
-// dependentWrites returns a short form of the requests that write dependents.
+// dependentWrites returns a short form of the requests that have written dependents.
 func dependentWrites(sent []request) []string {
 	var writes []string
 	for _, r := range sent {
-		if r.writesDependent() && r.method != http.MethodHead {
+		if r.wroteDependent() {
 			writes = append(writes, r.method+" "+path.Base(path.Dir(r.path))+"/"+path.Base(r.path))
 		}
 	}

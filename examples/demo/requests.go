@@ -12,16 +12,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A request is one that the operator has sent.
+// A request is one that the operator has sent, with the status code of the response; 0 if there was none.
 type request struct {
 	method, path string
+	status       int
 }
 
-// writesDependent tells whether the request changes, or tries to change, a dependent: everything that is neither read, nor
-// an event, nor the component itself.
-func (r request) writesDependent() bool {
+// wroteDependent tells whether the request has written a dependent: everything that is neither read, nor refused because somebody
+// else was faster, nor an event, nor the component itself.
+func (r request) wroteDependent() bool {
 	switch {
-	case r.method == http.MethodGet:
+	case r.method == http.MethodGet, r.status >= http.StatusBadRequest:
 		return false
 	case strings.Contains(r.path, "/events"):
 		return false
@@ -41,8 +42,13 @@ func countedBy(r *requests, config *rest.Config) *rest.Config {
 	counted := rest.CopyConfig(config)
 	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) {
-			r.add(request{method: req.Method, path: req.URL.Path})
-			return next.RoundTrip(req)
+			response, err := next.RoundTrip(req)
+			sent := request{method: req.Method, path: req.URL.Path}
+			if err == nil {
+				sent.status = response.StatusCode
+			}
+			r.add(sent)
+			return response, err
 		})
 	})
 	return counted
@@ -54,7 +60,7 @@ func (r *requests) add(req request) {
 	r.list = append(r.list, req)
 }
 
-// since returns the requests after the first n.
+// since returns the requests after the first n, in the order of their responses.
 func (r *requests) since(n int) []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,15 +13,16 @@ import (
 func TestDependentWrites(t *testing.T) {
 	t.Parallel()
 	sent := []request{
-		{"GET", "/api/v1/namespaces/parcels/configmaps/main-settings"},
-		{"PATCH", "/api/v1/namespaces/parcels/configmaps/main-settings"},
-		{"PATCH", "/apis/example.io/v1alpha1/namespaces/parcels/parcelservices/main/status"},
-		{"POST", "/apis/events.k8s.io/v1/namespaces/parcels/events"},
-		{"PATCH", "/apis/parcel.example.io/v1/namespaces/parcels/deliveryroutes/main-express"},
+		{"GET", "/api/v1/namespaces/parcels/configmaps/main-settings", 200},
+		{"PATCH", "/api/v1/namespaces/parcels/configmaps/main-settings", 409},
+		{"PATCH", "/api/v1/namespaces/parcels/configmaps/main-settings", 200},
+		{"PATCH", "/apis/example.io/v1alpha1/namespaces/parcels/parcelservices/main/status", 200},
+		{"POST", "/apis/events.k8s.io/v1/namespaces/parcels/events", 201},
+		{"PATCH", "/apis/parcel.example.io/v1/namespaces/parcels/deliveryroutes/main-express", 201},
 	}
 	want := []string{"PATCH configmaps/main-settings", "PATCH deliveryroutes/main-express"}
 	if diff := cmp.Diff(want, dependentWrites(sent)); diff != "" {
-		t.Errorf("reads, events and the component itself are no writes of dependents: (-want +got)\n%s", diff)
+		t.Errorf("reads, conflicts, events and the component itself are no writes of dependents: (-want +got)\n%s", diff)
 	}
 }
 
