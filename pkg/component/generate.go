@@ -90,9 +90,10 @@ func (w *worker) generationKey(ctx context.Context, s *scope) string {
 	return key
 }
 
-// isInstalled tells whether all dependents were ready at least once.
+// isInstalled tells whether all dependents were ready at least once in an earlier revision, which does not change throughout
+// a revision.
 func (s *scope) isInstalled() bool {
-	return s.status.LastAppliedAt != nil || s.status.AppliedGeneration > 0
+	return s.status.InstalledRevision > 0 && s.status.InstalledRevision < s.status.Revision
 }
 
 func (w *worker) generatorContext(ctx context.Context, s *scope) context.Context {

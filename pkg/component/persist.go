@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -175,14 +174,20 @@ func (w *worker) changeFinalizers(ctx context.Context, s *scope, change func([]s
 			}
 		case apierrors.IsNotFound(err):
 			return errAbandoned
-		case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "deletionTimestamp"), apierrors.IsInvalid(err):
-			// The component is being deleted meanwhile; then no finalizer may be added.
+		case !s.deleting && w.isBeingDeleted(ctx, s):
+			// Then no finalizer may be added any more.
 			return errAbandoned
 		default:
 			return fmt.Errorf("writing finalizers: %w", err)
 		}
 	}
 	return errAbandoned
+}
+
+func (w *worker) isBeingDeleted(ctx context.Context, s *scope) bool {
+	live := w.newComponent()
+	err := w.live.Get(ctx, s.key, live)
+	return err == nil && live.GetDeletionTimestamp() != nil
 }
 
 func isRejected(err error) bool {

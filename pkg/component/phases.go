@@ -52,11 +52,15 @@ func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
 		s.status.ProcessingSince = nil
 		s.memory.refusals = 0
 	}
-	if s.digest != s.status.LastProcessingDigest {
+	if s.status.LastAppliedAt != nil {
 		// Before there were revisions, the first one had been applied already.
-		if s.status.Revision == 0 && s.status.LastAppliedAt != nil {
-			s.status.Revision = 1
+		s.status.Revision = max(s.status.Revision, 1)
+		if s.status.InstalledRevision == 0 {
+			// Nobody has recorded in which revision that was. It is more likely an earlier one, if there is any.
+			s.status.InstalledRevision = max(s.status.Revision-1, 1)
 		}
+	}
+	if s.digest != s.status.LastProcessingDigest {
 		s.status.Revision++
 		s.status.LastProcessingDigest = s.digest
 	}
@@ -170,6 +174,9 @@ func (w *worker) markReady(_ context.Context, s *scope) outcome {
 	now := metav1.NewTime(w.options.Clock.Now())
 	s.status.AppliedGeneration = s.component.GetGeneration()
 	s.status.LastAppliedAt = &now
+	if s.status.InstalledRevision == 0 {
+		s.status.InstalledRevision = s.status.Revision
+	}
 	return outcome{kind: outcomeReady, message: readyMessage(s), wake: s.result.RequeueAfter}
 }
 

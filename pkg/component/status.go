@@ -44,6 +44,8 @@ type Status struct {
 	LastProcessingDigest string `json:"lastProcessingDigest,omitempty"`
 	// Revision counts the declared states that were processed.
 	Revision int64 `json:"revision,omitempty"`
+	// InstalledRevision is the first revision in which all dependents were ready; zero if there was none so far.
+	InstalledRevision int64 `json:"installedRevision,omitempty"`
 	// Conditions are Ready, Reconciling and Stalled.
 	// +listType=atomic
 	Conditions []Condition `json:"conditions,omitempty"`

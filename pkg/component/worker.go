@@ -51,6 +51,7 @@ type worker struct {
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   connector
 	memories  *memories
+	passes    passes
 	// misused is set if hooks were added too late.
 	misused atomic.Bool
 }
@@ -67,6 +68,7 @@ type phase func(ctx context.Context, s *scope) outcome
 
 // reconcile makes one pass.
 func (w *worker) reconcile(ctx context.Context, key apitypes.NamespacedName) (ctrl.Result, error) {
+	defer w.passes.begin(key)()
 	component, result, err := w.fetch(ctx, key)
 	if component == nil {
 		return result, err
@@ -244,6 +246,7 @@ func (s *scope) history() history {
 	return h
 }
 
+// note puts a decision into the status.
 func (s *scope) note(d decision, now metav1.Time) {
 	switch {
 	case d.since.IsZero():

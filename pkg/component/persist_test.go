@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/metrics"
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// bareWorker is a worker without a manager, which is enough to write statuses.
+func (r *rig) bareWorker(component func() Component, kind string) *worker {
+	r.tb.Helper()
+	options, err := ReconcilerOptions{}.complete(r.name)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	collectors, err := metrics.New(nil)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return &worker{
+		name: r.name, options: options, gvk: testGroup.WithKind(kind), clusterID: "test", newComponent: component,
+		client: r.client, live: r.client, events: record.NewFakeRecorder(100), memories: newMemories(),
+		metrics: collectors.ForController(r.name), walker: &walker{},
+	}
+}
+
+func newWidget() Component { return &Widget{} }
+
+func (r *rig) scope(w *worker, component Component) *scope {
+	r.tb.Helper()
+	current := w.newComponent()
+	if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(component), current); err != nil {
+		r.tb.Fatal(err)
+	}
+	s, err := w.newScope(r.tb.Context(), current)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return s
+}
+
+func TestStatusIsWrittenOnlyWhenItChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	w := r.bareWorker(newWidget, "Widget")
+	widget := r.widget("")
+	r.create(widget)
+	s := r.scope(w, widget)
+	s.status.SetState(StateProcessing, "A", "a")
+	if err := w.save(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	version := s.version
+	s.status.LastObservedAt = s.status.Conditions[0].LastTransitionTime
+	s.status.LastAppliedAt = s.status.LastObservedAt
+	if err := w.save(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "version after times have changed", version, s.version)
+	again := r.scope(w, widget)
+	again.status.SetState(StateProcessing, "A", "a")
+	if err := w.save(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "version after the same was said again", version, again.version)
+}
+
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		// interfere is what somebody else does during the pass.
+		interfere func(ctx context.Context, c client.Client, widget *Widget) error
+		want      error
+	}{
+		{
+			reason: "changes of spec and metadata do not matter",
+			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
+				widget.Labels = map[string]string{"a": "b"}
+				widget.Spec.Suspend = true
+				return c.Update(ctx, widget)
+			},
+		}, {
+			reason: "another writer of the status ends the pass",
+			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
+				widget.Status.State = StateError
+				return c.Status().Update(ctx, widget)
+			},
+			want: errAbandoned,
+		}, {
+			reason: "so does the end of the component",
+			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
+				return c.Delete(ctx, widget)
+			},
+			want: errAbandoned,
+		}, {
+			reason: "another component of the same name is not meant",
+			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
+				if err := c.Delete(ctx, widget); err != nil {
+					return err
+				}
+				widget.ResourceVersion, widget.UID = "", ""
+				return c.Create(ctx, widget)
+			},
+			want: errAbandoned,
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			w := r.bareWorker(newWidget, "Widget")
+			widget := r.widget("")
+			r.create(widget)
+			s := r.scope(w, widget)
+			if err := test.interfere(t.Context(), r.client, widget.DeepCopyObject().(*Widget)); err != nil {
+				t.Fatal(err)
+			}
+			s.status.SetState(StateProcessing, "A", "a")
+			if err := w.save(t.Context(), s); !errors.Is(err, test.want) {
+				t.Fatalf("want %v, got %v", test.want, err)
+			}
+			if test.want != nil {
+				return
+			}
+			stored := r.scope(w, widget).status
+			diff(t, "state", StateProcessing, stored.State)
+		})
+	}
+}
+
+func TestFinalizersOfOthersSurvive(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	w := r.bareWorker(newWidget, "Widget")
+	widget := r.widget("")
+	r.create(widget)
+	s := r.scope(w, widget)
+	change(r, widget, func(w *Widget) { w.Finalizers = []string{"other.example.io/finalizer"} })
+	if o := w.ensureFinalizer(t.Context(), s); o.kind != outcomeContinue {
+		t.Fatal(o.message)
+	}
+	diff(t, "finalizers", []string{"other.example.io/finalizer", r.name}, r.scope(w, widget).component.GetFinalizers())
+	if o := w.removeFinalizer(t.Context(), s); o.kind != outcomeGone {
+		t.Fatal(o.message)
+	}
+	diff(t, "finalizers", []string{"other.example.io/finalizer"}, r.scope(w, widget).component.GetFinalizers())
+	change(r, widget, func(w *Widget) { w.Finalizers = nil })
+}
+
+// TestOutdatedDefinition plays the life of a component whose definition drops fields that are new.
+func TestOutdatedDefinition(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	reconciler := NewReconciler[*OldWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{})
+	mgr := r.manager(nil)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	stop := r.run(mgr)
+	widget := (*OldWidget)(r.widget(webDeployment))
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settleOld(widget)
+	if widget.Status.Inventory[0].UID != "" || widget.Status.Conditions[0].ObservedGeneration != 0 {
+		t.Fatal("the definition was expected to drop fields")
+	}
+	r.awaitEvent("StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep ")
+	r.requests.Reset()
+	for range 10 {
+		if _, err := reconciler.Reconcile(t.Context(), request(widget.Namespace, widget.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if count := r.requests.Count(func(request testenv.Request) bool { return !isNoise(request) }); count > 0 {
+		t.Errorf("want no requests at rest, got\n%s", r.requests)
+	}
+
+	// The next process has lost its memory; it must be able to go on, and come to rest.
+	stop()
+	versions := r.versions()
+	reconciler = NewReconciler[*OldWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{})
+	mgr = r.manager(nil)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	r.run(mgr)
+	r.settleOld(widget)
+	awaitReady(r, widget)
+	diff(t, "UIDs of dependents", versions, r.versions())
+	change(r, widget, func(w *OldWidget) { w.Spec.Objects = r.objects(oneConfigMap) })
+	awaitReady(r, widget)
+	r.delete(widget)
+	r.awaitGone(widget)
+	if r.configMap("settings") != nil {
+		t.Error("a dependent is left behind")
+	}
+}
+
+func (r *rig) settleOld(widget *OldWidget) {
+	time.Sleep(500 * time.Millisecond)
+	r.settle(widget)
+}
+
+// versions returns the UIDs of ConfigMaps.
+func (r *rig) versions() map[string]apitypes.UID {
+	r.tb.Helper()
+	list := &corev1.ConfigMapList{}
+	if err := r.client.List(r.tb.Context(), list, client.InNamespace(r.namespace)); err != nil {
+		r.tb.Fatal(err)
+	}
+	uids := map[string]apitypes.UID{}
+	for _, item := range list.Items {
+		uids[item.Name] = item.UID
+	}
+	return uids
+}
+
+// TestDefinitionThatRefusesStates sees a state that the definition does not know: people must find out why nothing
+// moves, and the operator must not run hot.
+func TestDefinitionThatRefusesStates(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	reconciler := NewReconciler[*AncientWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{})
+	mgr := r.manager(nil)
+	if err := reconciler.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	r.run(mgr)
+	widget := (*AncientWidget)(r.widget(oneConfigMap))
+	widget.Spec.Suspend = true
+	r.create(widget)
+	r.awaitEvent("StatusRejected", "The status is not accepted (is the CustomResourceDefinition older than this operator?): ")
+	r.requests.Reset()
+	time.Sleep(time.Second)
+	if writes := r.requests.Count(testenv.Request.IsWrite); writes > 2 {
+		t.Errorf("want the operator to be calm, got\n%s", r.requests)
+	}
+	result, err := reconciler.Reconcile(t.Context(), request(widget.Namespace, widget.Name))
+	if err != nil || result.RequeueAfter < firstBackoff {
+		t.Errorf("want a later retry, got %v, %v", result, err)
+	}
+}
+
+func TestStaleCache(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	w := r.bareWorker(newWidget, "Widget")
+	stale := &staleReader{Client: r.client}
+	w.client = stale
+	widget := r.widget("")
+	r.create(widget)
+	stale.object = widget.DeepCopyObject().(*Widget)
+	s := r.scope(w, widget)
+	s.status.SetState(StateProcessing, "A", "a")
+	if err := w.save(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	key := client.ObjectKeyFromObject(widget)
+	component, result, err := w.fetch(t.Context(), key)
+	if component != nil || err != nil || result != (ctrl.Result{RequeueAfter: cachePatience}) {
+		t.Errorf("want the pass to wait for the cache, got %v, %v, %v", component, result, err)
+	}
+	if !w.memories.awaits(key, s.version) || w.memories.awaits(key, widget.ResourceVersion) {
+		t.Error("want exactly the events of the last write, and later ones, to be let through")
+	}
+	s.memory.awaitingSince = time.Now().Add(-time.Minute)
+	component, _, err = w.fetch(t.Context(), key)
+	if err != nil || component == nil || component.GetResourceVersion() != s.version {
+		t.Errorf("want the component to be read from the server in the end, got %v, %v", component, err)
+	}
+	stale.object = component.(*Widget)
+	component, _, err = w.fetch(t.Context(), key)
+	if err != nil || component == nil || w.memories.awaits(key, s.version) {
+		t.Errorf("want the cache to be used again, got %v, %v", component, err)
+	}
+}
+
+// staleReader returns the same object again and again.
+type staleReader struct {
+	client.Client
+	object *Widget
+}
+
+func (r *staleReader) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	if widget, ok := object.(*Widget); ok {
+		*widget = *r.object.DeepCopyObject().(*Widget)
+	}
+	return nil
+}
+
+func TestRefusedInput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	own := r.reconciler(ReconcilerOptions{})
+	r.start(own)
+	widget := r.widget(strings.ReplaceAll(`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, annotations: {NAME/update-policy: nonsense}}}`, "NAME", r.name))
+	r.create(widget)
+	awaitState(r, widget, StateError, ReadyConditionReasonError)
+	_, _, message := widget.Status.GetState()
+	if !strings.Contains(message, "nonsense") || !strings.Contains(message, "ssa-merge") {
+		t.Errorf("want the message to name the value and what is allowed, got %q", message)
+	}
+	result, err := own.Reconcile(t.Context(), request(widget.Namespace, widget.Name))
+	if err != nil || result.RequeueAfter < firstBackoff {
+		t.Errorf("want refused input to be no error of the controller, and to be retried later, got %v, %v", result, err)
+	}
+	change(r, widget, func(w *Widget) {
+		w.Spec.UpdatePolicy = reconciler.UpdatePolicy("Wrong")
+		w.Spec.Objects = r.objects(oneConfigMap)
+	})
+	await(r, widget, "the policy to be named", func() bool {
+		_, _, message := widget.Status.GetState()
+		return strings.Contains(message, "Wrong")
+	})
+	change(r, widget, func(w *Widget) { w.Spec.UpdatePolicy = "" })
+	awaitReady(r, widget)
+}
