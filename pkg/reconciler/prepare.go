@@ -91,6 +91,10 @@ func (r *Reconciler) normalise(u *unstructured.Unstructured) string {
 	if u.GetName() == "" {
 		return fmt.Sprintf("%s: metadata.name is required", text)
 	}
+	dropNulls(u.Object, "data", "stringData")
+	if metadata, ok := u.Object["metadata"].(map[string]any); ok {
+		dropNulls(metadata, "labels", "annotations")
+	}
 	for _, field := range []string{"labels", "annotations"} {
 		if _, _, err := unstructured.NestedStringMap(u.Object, "metadata", field); err != nil {
 			return fmt.Sprintf("%s: metadata.%s: all values must be strings: %s", text, field, err)
@@ -114,6 +118,15 @@ func (r *Reconciler) normalise(u *unstructured.Unstructured) string {
 		}
 	}
 	return ""
+}
+
+// dropNulls removes fields that are null, as templates render a key without content. The server does not mind them.
+func dropNulls(content map[string]any, fields ...string) {
+	for _, field := range fields {
+		if value, ok := content[field]; ok && value == nil {
+			delete(content, field)
+		}
+	}
 }
 
 // encodeStringData moves stringData into data, as the server does on other writes than apply.
