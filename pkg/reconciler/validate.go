@@ -45,9 +45,7 @@ func typesAroundInstances(targets []*target, items []*InventoryItem, types typeS
 	byKey := index(items)
 	var problems []string
 	for _, t := range targets {
-		if !t.instance {
-			continue
-		}
+		// Also those definitions count that are recorded, and are not among the objects any more.
 		for _, key := range types.definitions(t.gvk()) {
 			problems = append(problems, nesting(t, byKey[key], "defines its type")...)
 		}
@@ -75,6 +73,9 @@ func namespacesAroundContent(targets []*target, items []*InventoryItem, _ typeSe
 // nesting checks that the outer object exists as long as the inner one.
 func nesting(inner *target, outer *InventoryItem, why string) []string {
 	var problems []string
+	if outer.Phase == PhaseScheduledForDeletion && outer.DeletePolicy.orphanedOnApply() {
+		return nil // it stays, and is only released
+	}
 	if outer.unwanted() {
 		return []string{fmt.Sprintf("%s: cannot stay, because %s, which %s, is to be deleted", inner.key, keyOf(outer), why)}
 	}
