@@ -38,8 +38,7 @@ func (s *stage) delete(ctx context.Context) error {
 		if apierrors.IsNotFound(err) {
 			return true, "", nil
 		}
-		state, _, message := service.Status.GetState()
-		return false, fmt.Sprintf("%s: %s", state, message), err
+		return false, saying(service), err
 	})
 	if err != nil {
 		return err
@@ -83,10 +82,9 @@ func (s *stage) refuse(ctx context.Context, foreign *unstructured.Unstructured) 
 		if service, err = s.component(ctx); err != nil {
 			return false, "", err
 		}
-		var state component.State
 		var reason string
-		state, reason, message = service.Status.GetState()
-		return reason == component.ReadyConditionReasonDeletionBlocked, fmt.Sprintf("%s: %s", state, message), nil
+		_, reason, message = service.Status.GetState()
+		return reason == component.ReadyConditionReasonDeletionBlocked, saying(service), nil
 	})
 	if err != nil {
 		return err
@@ -132,7 +130,7 @@ func (s *stage) checkDeletion(ctx context.Context, foreign *unstructured.Unstruc
 		return err
 	}
 	for _, w := range waves {
-		s.screen.Line("wave %3d  %2d objects   gone within %s", w.order, w.objects, round(w.ended.at.Sub(w.began.at)))
+		s.screen.Line("%s   gone within %s", w, round(w.ended.at.Sub(w.began.at)))
 	}
 	s.screen.Proof("Each of the %d waves began after all of the one before was gone.", len(waves))
 	return s.checkNothingLeft(ctx)

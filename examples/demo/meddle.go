@@ -103,7 +103,7 @@ func (s *stage) awaitEvent(ctx context.Context, revision int64, what string, mat
 				return true, "", err
 			}
 		}
-		return false, fmt.Sprintf("none of %d events was it", len(events)), err
+		return false, "it did not happen yet", err
 	})
 	return found, err
 }
@@ -115,9 +115,8 @@ func (s *stage) awaitReady(ctx context.Context) error {
 		if err != nil {
 			return false, "", err
 		}
-		state, _, message := service.Status.GetState()
 		if !isDone(service) {
-			return false, fmt.Sprintf("%s: %s", state, message), nil
+			return false, saying(service), nil
 		}
 		dependents, err := s.dependents(ctx, service)
 		if err != nil {

@@ -27,6 +27,15 @@ type wave struct {
 	unfinished int // objects whose end was not seen yet
 }
 
+// String names the wave and counts its objects, in columns.
+func (w wave) String() string {
+	noun := "objects"
+	if w.objects == 1 {
+		noun = "object "
+	}
+	return fmt.Sprintf("wave %3d  %2d %s", w.order, w.objects, noun)
+}
+
 // appliedWaves sorts the first appearances of objects by their apply orders. The function tells whether an object is ready.
 // The events have to be sorted.
 func appliedWaves(events []event, ready func(*unstructured.Unstructured) bool) []wave {
