@@ -29,7 +29,7 @@ func isOutdated(err error) bool {
 
 // isImmutable tells whether the server refused a change that can only be made by creating the object anew.
 func isImmutable(err error) bool {
-	if err == nil || !apierrors.IsInvalid(err) {
+	if err == nil || !apierrors.IsInvalid(err) || isOutdated(err) {
 		return false
 	}
 	text := err.Error()
