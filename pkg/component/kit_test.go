@@ -380,6 +380,9 @@ func (r *rig) configMap(name string) map[string]string {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
+	if found.Data == nil {
+		return map[string]string{}
+	}
 	return found.Data
 }
 

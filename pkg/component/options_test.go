@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+func TestBadOptions(t *testing.T) {
+	t.Parallel()
+	const name = "test.example.io"
+	for _, test := range []struct {
+		reason  string
+		name    string
+		options ReconcilerOptions
+		want    string
+	}{
+		{"the name prefixes annotations", "Not A Name", ReconcilerOptions{}, `name "Not A Name"`},
+		{"a field owner has characters", name, ReconcilerOptions{FieldOwner: new("")}, `FieldOwner ""`},
+		{"and not too many", name, ReconcilerOptions{FieldOwner: new(strings.Repeat("a", 129))}, "must have 1 to 128 characters"},
+		{"a finalizer is a qualified name", name, ReconcilerOptions{Finalizer: new("a/b/c")}, `Finalizer "a/b/c"`},
+		{"a service account has a name", name, ReconcilerOptions{DefaultServiceAccount: new("A B")}, `DefaultServiceAccount "A B"`},
+		{"an interval is positive", name, ReconcilerOptions{ReapplyInterval: new(-time.Second)}, "ReapplyInterval -1s"},
+		{"a number is not negative", name, ReconcilerOptions{MaxConcurrentReconciles: -1}, "MaxConcurrentReconciles -1"},
+		{"an empty prefix reclaims everything", name, ReconcilerOptions{ReclaimedFieldManagers: []string{"kubectl", ""}}, "ReclaimedFieldManagers"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			err := NewReconciler[*Widget](test.name, &manifests.DummyGenerator{}, test.options).SetupWithManager(nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("want an error with %q, got %v", test.want, err)
+			}
+		})
+	}
+	if err := NewReconciler[*Widget](name, nil, ReconcilerOptions{}).SetupWithManager(nil); err == nil {
+		t.Error("want an error without a generator")
+	}
+	if err := NewReconciler[Component](name, &manifests.DummyGenerator{}, ReconcilerOptions{}).SetupWithManager(nil); err == nil {
+		t.Error("want an error for components that are no pointers to structs")
+	}
+}
+
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	mgr := r.manager(nil)
+	own := r.reconciler(ReconcilerOptions{})
+	if err := r.reconciler(ReconcilerOptions{UpdatePolicy: new(reconciler.UpdatePolicy("Wrong"))}).SetupWithManager(mgr); err == nil || !strings.Contains(err.Error(), "Wrong") {
+		t.Errorf("want a wrong policy to be refused, got %v", err)
+	}
+	if err := own.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.SetupWithManager(mgr); err == nil {
+		t.Error("want a second setup to be refused")
+	}
+	other := NewReconciler[*OldWidget](r.name, &manifests.DummyGenerator{}, ReconcilerOptions{})
+	if err := other.SetupWithManager(mgr); err == nil || !strings.Contains(err.Error(), "has a reconciler of that name already") {
+		t.Errorf("want a second reconciler of the same name to be refused, got %v", err)
+	}
+	if err := other.SetupWithManager(r.manager(nil)); err != nil {
+		t.Errorf("want another manager to accept it, got %v", err)
+	}
+}
+
+// ownPlacement is a component that has a capability itself, in addition to its spec.
+type ownPlacement struct {
+	Widget
+}
+
+func (p *ownPlacement) GetDeploymentNamespace() string { return "of the component" }
+func (p *ownPlacement) GetDeploymentName() string      { return "" }
+
+// valueSpec is a component whose GetSpec returns something that has no capabilities.
+type valueSpec struct {
+	Widget
+}
+
+func (v *valueSpec) GetSpec() types.Unstructurable { return types.UnstructurableMap{} }
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	widget := func(change func(*WidgetSpec)) Widget {
+		w := Widget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"}}
+		change(&w.Spec)
+		return w
+	}
+	interval := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+	defaults := timing{10 * time.Minute, 10 * time.Minute, 10 * time.Minute}
+	nothing := widget(func(*WidgetSpec) {})
+	placed := widget(func(s *WidgetSpec) { s.Namespace, s.Name = "of the spec", "of the spec" })
+	for _, test := range []struct {
+		reason    string
+		component Component
+		want      settings
+	}{
+		{"defaults", &nothing, settings{namespace: "demo", name: "web", timing: defaults}},
+		{"the spec has a capability", &placed, settings{namespace: "of the spec", name: "of the spec", timing: defaults}},
+		{"the component wins, also if it has nothing to say", &ownPlacement{placed}, settings{namespace: "of the component", name: "web", timing: defaults}},
+		{"the field Spec counts, whatever GetSpec returns", &valueSpec{placed}, settings{namespace: "of the spec", name: "of the spec", timing: defaults}},
+		{
+			"intervals follow one another",
+			func() Component {
+				w := widget(func(s *WidgetSpec) { s.RequeueInterval, s.Timeout = interval(time.Minute), interval(-time.Hour) })
+				return &w
+			}(),
+			settings{namespace: "demo", name: "web", timing: timing{time.Minute, time.Minute, time.Minute}},
+		}, {
+			"all that is said counts",
+			func() Component {
+				w := widget(func(s *WidgetSpec) {
+					s.RequeueInterval, s.RetryInterval, s.Timeout, s.ReapplyInterval = interval(1), interval(2), interval(3), interval(4)
+					s.AdoptionPolicy, s.UpdatePolicy, s.DeletePolicy = reconciler.AdoptionPolicyNever, reconciler.UpdatePolicySsaMerge, reconciler.DeletePolicyOrphan
+					s.MissingNamespacesPolicy, s.DriftPolicy, s.Suspend = reconciler.MissingNamespacesPolicyDoNotCreate, reconciler.DriftPolicyReport, true
+					s.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "a", Kind: "b"}}
+				})
+				return &w
+			}(),
+			settings{
+				namespace: "demo", name: "web", timing: timing{1, 2, 3}, suspended: true, managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
+				policies: reconciler.Policies{
+					Adoption: reconciler.AdoptionPolicyNever, Update: reconciler.UpdatePolicySsaMerge, Delete: reconciler.DeletePolicyOrphan,
+					MissingNamespaces: reconciler.MissingNamespacesPolicyDoNotCreate, Drift: reconciler.DriftPolicyReport, ReapplyInterval: 4,
+				},
+			},
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			got := settingsOf(test.component)
+			if got.timing != test.want.timing {
+				t.Errorf("timing: want %+v, got %+v", test.want.timing, got.timing)
+			}
+			diff(t, "policies", test.want.policies, got.policies)
+			diff(t, "types", test.want.managedTypes, got.managedTypes)
+			diff(t, "placement", []any{test.want.namespace, test.want.name, test.want.suspended}, []any{got.namespace, got.name, got.suspended})
+		})
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason         string
+		change         func(*WidgetSpec)
+		defaultAccount string
+		want           identity
+	}{
+		{"the operator itself", func(*WidgetSpec) {}, "", identity{}},
+		{"the default service account", func(*WidgetSpec) {}, "deployer", identity{user: "system:serviceaccount:demo:deployer"}},
+		{"the service account of the spec", func(s *WidgetSpec) { s.ServiceAccountName = "own" }, "deployer", identity{user: "system:serviceaccount:demo:own"}},
+		{
+			"a kubeconfig brings its user",
+			func(s *WidgetSpec) {
+				s.ServiceAccountName = "own"
+				s.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte("config")}}
+			},
+			"deployer", identity{kubeConfig: []byte("config")},
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := &Widget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo"}}
+			test.change(&w.Spec)
+			got := identityOf(w, test.defaultAccount)
+			diff(t, "identity", []any{test.want.kubeConfig, test.want.user}, []any{got.kubeConfig, got.user})
+		})
+	}
+}
+
+func timeOf(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }

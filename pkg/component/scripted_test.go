@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/record"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// script is an engine, and its connector, that returns what a test wants.
+type script struct {
+	result   reconciler.Result
+	err      error
+	blockers []reconciler.Blocker
+	checkErr error
+	// connectErr makes the target unreachable.
+	connectErr error
+	client     cluster.Client
+	// saves are statuses that the engine has saved before it returns.
+	saves    int
+	released bool
+}
+
+func (s *script) Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
+	for range s.saves {
+		if err := request.Store.Save(ctx, s.result.Inventory); err != nil {
+			return reconciler.Result{Inventory: request.Inventory}, err
+		}
+	}
+	return s.result, s.err
+}
+
+func (s *script) Delete(context.Context, reconciler.DeleteRequest) (reconciler.Result, error) {
+	return s.result, s.err
+}
+
+func (s *script) CheckDeletion(context.Context, reconciler.DeleteRequest) ([]reconciler.Blocker, error) {
+	return s.blockers, s.checkErr
+}
+
+func (s *script) connect(apitypes.NamespacedName, string, identity) (*target, error) {
+	if s.connectErr != nil {
+		return nil, s.connectErr
+	}
+	return &target{id: "scripted", client: s.client, engine: s}, nil
+}
+
+func (s *script) release(apitypes.NamespacedName, string) { s.released = true }
+
+// stage is a worker whose engine and clock are scripted. Components are real.
+type stage struct {
+	*rig
+	script *script
+	worker *worker
+	clock  *clocktesting.FakeClock
+	events *record.FakeRecorder
+	widget *Widget
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	r := newRig(t)
+	w := r.bareWorker(newWidget, "Widget")
+	fake := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	events := record.NewFakeRecorder(100)
+	config := testenv.Config(t)
+	local := cluster.NewClient(r.client, discovery.NewDiscoveryClientForConfigOrDie(config), events, config, nil)
+	watcher, err := references.New(references.Options{
+		Reader: r.client, Metadata: metadata.NewForConfigOrDie(config), Notify: func(apitypes.NamespacedName) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(watcher.Close)
+	s := &stage{rig: r, script: &script{client: local}, worker: w, clock: fake, events: events, widget: r.widget("")}
+	w.options.Clock, w.events, w.targets, w.local, w.references = fake, events, s.script, local, watcher
+	w.generator = manifests.GeneratorFunc(specObjects)
+	r.create(s.widget)
+	return s
+}
+
+// pass makes one pass and returns state, reason and message after it, with its result.
+func (s *stage) pass() (verdict, time.Duration, error) {
+	s.tb.Helper()
+	key := request(s.widget.Namespace, s.widget.Name).NamespacedName
+	result, err := s.worker.reconcile(s.tb.Context(), key)
+	if getErr := s.client.Get(s.tb.Context(), key, s.widget); getErr != nil && !apierrors.IsNotFound(getErr) {
+		s.tb.Fatal(getErr)
+	}
+	state, reason, message := s.widget.Status.GetState()
+	return verdict{state, reason, message}, result.RequeueAfter, err
+}
+
+func (s *stage) drain() []string {
+	var all []string
+	for {
+		select {
+		case event := <-s.events.Events:
+			all = append(all, event)
+		default:
+			return all
+		}
+	}
+}
+
+func deployed(names ...string) []*reconciler.InventoryItem {
+	var items []*reconciler.InventoryItem
+	for _, name := range names {
+		item := &reconciler.InventoryItem{NameInfo: reconciler.NameInfo{Namespace: "demo", Name: name}, Phase: reconciler.PhaseReady, Status: status.CurrentStatus}
+		item.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
+		items = append(items, item)
+	}
+	return items
+}
+
+// TestTimeoutOfAPermanentFailure sees the clock of the timeout through errors, progress, and readiness.
+func TestTimeoutOfAPermanentFailure(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.script.err = errors.New("boom")
+	check := func(reason string, want verdict, wantErr bool) {
+		t.Helper()
+		got, _, err := s.pass()
+		if got != want || (err != nil) != wantErr {
+			t.Errorf("%s: want %+v, got %+v, error %v", reason, want, got, err)
+		}
+	}
+	check("an error", verdict{StateError, ReadyConditionReasonError, "Boom"}, true)
+	s.clock.Step(9 * time.Minute)
+	s.script.err = nil
+	s.script.result = reconciler.Result{Wave: 1, WaveSize: 2, Waits: []reconciler.Notice{notice("Deployment", "web", "soon")}}
+	waiting := "of 2 dependents of wave 1 not ready: Deployment demo/web: soon"
+	check("progress does not restart the clock", verdict{StateProcessing, ReadyConditionReasonProcessing, "1 " + waiting}, false)
+	s.clock.Step(time.Minute)
+	check("too late", verdict{StateError, ReadyConditionReasonTimeout, "Not ready within 10m0s: 1 " + waiting}, false)
+	s.script.err = errors.New("boom")
+	check("too late, too", verdict{StateError, ReadyConditionReasonTimeout, "Not ready within 10m0s: boom"}, true)
+	s.script.err, s.script.result = nil, reconciler.Result{Done: true, Inventory: deployed("web")}
+	check("ready after all", verdict{StateReady, ReadyConditionReasonReady, "1 dependent is ready"}, false)
+	if s.widget.Status.ProcessingSince != nil {
+		t.Error("want the clock to stop")
+	}
+	s.clock.Step(time.Hour)
+	s.script.result = reconciler.Result{Inventory: deployed("web"), Wave: 1, WaveSize: 2, Waits: []reconciler.Notice{notice("Deployment", "web", "soon")}}
+	check("a later flicker has its own time", verdict{StateProcessing, ReadyConditionReasonProcessing, "1 " + waiting}, false)
+	s.clock.Step(10 * time.Minute)
+	check("which passes", verdict{StateError, ReadyConditionReasonTimeout, "Not ready within 10m0s: 1 " + waiting}, false)
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
+	check("a new declaration starts anew", verdict{StateProcessing, ReadyConditionReasonProcessing, "1 " + waiting}, false)
+}
+
+func TestFailedDependentsAreAnErrorAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.script.result = reconciler.Result{Failures: []reconciler.Notice{notice("Job", "migrate", "failed (BackoffLimitExceeded)")}}
+	got, requeue, err := s.pass()
+	want := verdict{StateError, ReadyConditionReasonError, "1 dependent failed: Job demo/migrate: failed (BackoffLimitExceeded)"}
+	if got != want || err != nil || requeue < 10*time.Minute {
+		t.Errorf("want %+v without a hurry, got %+v after %s, error %v", want, got, requeue, err)
+	}
+	s.script.result = reconciler.Result{Done: true}
+	if got, _, _ := s.pass(); got.state != StateReady {
+		t.Errorf("want it to recover, got %+v", got)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	objects := make([]types.ObjectKey, 7)
+	for i, item := range deployed("a", "b", "c", "d", "e", "f", "g") {
+		objects[i] = item
+	}
+	s.script.result = reconciler.Result{
+		WaveSize: 7, Waits: []reconciler.Notice{notice("Deployment", "a", "0/1")}, Inventory: deployed("a"),
+		Actions: []reconciler.Action{{Verb: reconciler.VerbCreated, Objects: objects}},
+		Notes:   []reconciler.Notice{notice("Deployment", "a", "unknown field")},
+	}
+	_, _, _ = s.pass()
+	diff(t, "events of the first pass", []string{
+		"Normal Created Created 7 dependents of wave 0: Deployment demo/a, Deployment demo/b, Deployment demo/c, Deployment demo/d, Deployment demo/e and 2 more",
+		"Warning Noticed Deployment demo/a: unknown field",
+		"Normal Processing 1 of 7 dependents of wave 0 not ready: Deployment demo/a: 0/1",
+	}, s.drain())
+
+	s.script.result = reconciler.Result{WaveSize: 7, Waits: []reconciler.Notice{notice("Deployment", "a", "1/2")}, Inventory: deployed("a")}
+	_, _, _ = s.pass()
+	diff(t, "events of mere progress", []string(nil), s.drain())
+
+	drift := []reconciler.Notice{notice("Deployment", "a", "somebody changes spec.replicas")}
+	s.script.result = reconciler.Result{Done: true, Drift: drift, Inventory: deployed("a")}
+	_, _, _ = s.pass()
+	diff(t, "events of drift and readiness", []string{
+		"Warning Drift Changed by others: Deployment demo/a: somebody changes spec.replicas",
+		"Normal Ready 1 dependent is ready; 1 changed by others: Deployment demo/a: somebody changes spec.replicas",
+	}, s.drain())
+	_, _, _ = s.pass()
+	diff(t, "events at rest", []string(nil), s.drain())
+
+	s.script.result.Actions = []reconciler.Action{{Verb: reconciler.VerbUpdated, Wave: 3, Objects: objects[:1]}}
+	s.worker.options.EventPerDependent = true
+	_, _, _ = s.pass()
+	diff(t, "events about each dependent", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in wave 3"}, s.drain())
+
+	change(s.rig, s.widget, func(w *Widget) {
+		w.Annotations = map[string]string{s.name + "/" + types.AnnotationKeySuffixDisableEvents: "true"}
+	})
+	revision := s.widget.Status.Revision
+	_, _, _ = s.pass()
+	diff(t, "events when they are disabled", []string(nil), s.drain())
+	diff(t, "revision", revision, s.widget.Status.Revision)
+}
+
+func TestDeletionByScript(t *testing.T) {
+	t.Parallel()
+	gone := reconciler.Result{Done: true}
+	for _, test := range []struct {
+		reason  string
+		prepare func(s *script)
+		abandon bool
+		want    verdict
+		wantErr bool
+		gone    bool
+	}{
+		{
+			reason:  "all is gone",
+			prepare: func(s *script) { s.result = gone },
+			gone:    true,
+		}, {
+			reason:  "the check fails",
+			prepare: func(s *script) { s.checkErr = errors.New("boom") },
+			want:    verdict{StateError, ReadyConditionReasonError, "Boom"}, wantErr: true,
+		}, {
+			reason: "dependents are awaited",
+			prepare: func(s *script) {
+				s.result = reconciler.Result{Inventory: deployed("web"), WaveSize: 3, Waits: []reconciler.Notice{notice("Deployment", "web", "being deleted")}}
+			},
+			want: verdict{StateDeleting, ReadyConditionReasonDeletionProcessing, "1 of 3 dependents of wave 0 not deleted: Deployment demo/web: being deleted"},
+		}, {
+			reason:  "the target does not answer",
+			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
+			want:    verdict{StateError, ReadyConditionReasonError, "Connection refused"}, wantErr: true,
+		}, {
+			reason:  "the target does not answer, and is abandoned",
+			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
+			abandon: true,
+			gone:    true,
+		}, {
+			reason: "a target that answers is not abandoned",
+			prepare: func(s *script) {
+				s.err, s.result.Inventory = apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "web", errors.New("no")), deployed("web")
+			},
+			abandon: true,
+			want:    verdict{StateError, ReadyConditionReasonError, `Deployments "web" is forbidden: no`}, wantErr: true,
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
+			_, _, _ = s.pass()
+			s.delete(s.widget)
+			if test.abandon {
+				change(s.rig, s.widget, func(w *Widget) {
+					w.Annotations = map[string]string{s.name + "/" + types.AnnotationKeySuffixAbandonTarget: "true"}
+				})
+			}
+			test.prepare(s.script)
+			got, _, err := s.pass()
+			if (err != nil) != test.wantErr {
+				t.Errorf("got error %v", err)
+			}
+			if test.gone {
+				s.awaitGone(s.widget)
+				if !s.script.released {
+					t.Error("want the target to be released")
+				}
+				return
+			}
+			diff(t, "verdict", test.want.message, got.message)
+			diff(t, "state", test.want.state, got.state)
+		})
+	}
+}
+
+func TestLegacyStatus(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.script.result = reconciler.Result{Done: true}
+	now := s.clock.Now()
+	s.widget.Status.LastAppliedAt = timeOf(now)
+	s.widget.Status.ProcessingDigest = "of the ancestor"
+	s.widget.Status.ObservedGeneration = 1
+	if err := s.client.Status().Update(t.Context(), s.widget); err != nil {
+		t.Fatal(err)
+	}
+	_, _, _ = s.pass()
+	diff(t, "revision", int64(2), s.widget.Status.Revision)
+	diff(t, "installed revision", int64(1), s.widget.Status.InstalledRevision)
+}
+
+func TestAnAbandonedPassSaysNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.script.saves = 1
+	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
+	s.worker.hooks.preReconcile = []hook{func(ctx context.Context, component Component) error {
+		other := &Widget{}
+		if err := s.client.Get(ctx, request(s.namespace, "demo").NamespacedName, other); err != nil {
+			return err
+		}
+		other.Status.SetState(StateError, "Other", "another leader was here")
+		return s.client.Status().Update(ctx, other)
+	}}
+	got, requeue, err := s.pass()
+	if err != nil || requeue != abandonedDelay || got.message != "Another leader was here" {
+		t.Errorf("want the other's status to survive, got %+v, %s, %v", got, requeue, err)
+	}
+	if events := slices.DeleteFunc(s.drain(), func(event string) bool { return strings.Contains(event, "Created") }); len(events) > 0 {
+		t.Errorf("want no events, got %v", events)
+	}
+}
