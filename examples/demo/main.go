@@ -51,7 +51,7 @@ func run(ctx context.Context, screen *screen) (err error) {
 	started := time.Now()
 	box, err := sandbox.Start(ctx, sandbox.Options{Log: os.Stderr})
 	if err != nil {
-		return fmt.Errorf("starting the sandbox: %w", err)
+		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
