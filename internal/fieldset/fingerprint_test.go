@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldset_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/fieldset"
+)
+
+const deployment = `
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: NAME
+  labels: {mine: "1"}
+  annotations: {mine: "1"}
+  finalizers: [example.com/mine]
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata: {labels: {app: x}}
+    spec:
+      containers:
+      - {name: main, image: one, env: [{name: A, value: "1"}], command: [a, b]}
+`
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	rename := func(s *subject) {
+		object := s.get()
+		object.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+		if err := s.client.Update(s.Context(), object); err != nil {
+			s.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		reason  string
+		change  func(*subject)
+		changes bool
+	}{
+		{"nothing", func(*subject) {}, false},
+		{"a repeated apply", func(s *subject) { s.apply() }, false},
+		{"a forced apply of the same value: co-ownership", func(s *subject) { s.them(`metadata: {labels: {mine: "1"}}`) }, false},
+		{"a foreign label", func(s *subject) { s.merge(`{"metadata":{"labels":{"theirs":"1"}}}`) }, false},
+		{"a foreign annotation", func(s *subject) { s.merge(`{"metadata":{"annotations":{"theirs":"1"}}}`) }, false},
+		{"a foreign finalizer", func(s *subject) {
+			s.patch(types.JSONPatchType, `[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/theirs"}]`)
+		}, false},
+		{"the status", func(s *subject) { s.status(`{"status":{"observedGeneration":9}}`) }, false},
+		{"a restart of the rollout", func(s *subject) {
+			s.merge(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`)
+		}, false},
+		{"a foreign list item (the generation tells)", func(s *subject) {
+			s.patch(types.StrategicMergePatchType, `{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"x"}]}}}}`)
+		}, false},
+		{"a foreign field that was not declared (the generation tells)", func(s *subject) { s.merge(`{"spec":{"paused":true}}`) }, false},
+		{"a label of ours", func(s *subject) { s.merge(`{"metadata":{"labels":{"mine":"2"}}}`) }, true},
+		{"a label of ours, removed", func(s *subject) { s.merge(`{"metadata":{"labels":{"mine":null}}}`) }, true},
+		{"an annotation of ours", func(s *subject) { s.merge(`{"metadata":{"annotations":{"mine":"2"}}}`) }, true},
+		{"an annotation of ours through the status", func(s *subject) {
+			s.status(`{"metadata":{"annotations":{"mine":"2"}},"status":{"observedGeneration":9}}`)
+		}, true},
+		{"a finalizer of ours, removed", func(s *subject) { s.merge(`{"metadata":{"finalizers":null}}`) }, true},
+		{"a scale", func(s *subject) { s.scale(2) }, true},
+		{"an edit", func(s *subject) { s.merge(`{"spec":{"replicas":3}}`) }, true},
+		{"there and back", func(s *subject) { s.merge(`{"spec":{"replicas":3}}`); s.merge(`{"spec":{"replicas":0}}`) }, true},
+		{"an item of a keyed list", func(s *subject) {
+			s.patch(types.JSONPatchType, `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"two"}]`)
+		}, true},
+		{"an item of a keyed list, removed", func(s *subject) {
+			s.patch(types.JSONPatchType, `[{"op":"remove","path":"/spec/template/spec/containers/0/env/0"}]`)
+		}, true},
+		{"an atomic list", func(s *subject) {
+			s.patch(types.JSONPatchType, `[{"op":"add","path":"/spec/template/spec/containers/0/command/-","value":"c"}]`)
+		}, true},
+		{"a forced apply of another value", func(s *subject) { s.them("spec: {replicas: 3}") }, true},
+		{"managed fields, reset", rename, true},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			s := newSubject(t, deployment)
+			before := s.fingerprint(s.apply())
+			if len(before) != 16 {
+				t.Fatalf("expected 16 digits, got %q", before)
+			}
+			if read := s.fingerprint(s.get()); read != before {
+				t.Fatalf("response and read must agree, got %s and %s", before, read)
+			}
+			tc.change(s)
+			after := s.fingerprint(s.get())
+			if (after != before) != tc.changes {
+				t.Errorf("before %s, after %s, managed fields %v", before, after, s.get().GetManagedFields())
+			}
+		})
+	}
+}
+
+func (s *subject) scale(replicas int64) {
+	s.Helper()
+	scale := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": map[string]any{"replicas": replicas}}}
+	if err := s.client.SubResource("scale").Update(s.Context(), s.live.DeepCopy(), client.WithSubResourceBody(scale), client.FieldOwner("scaler")); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func TestFingerprintOfNewIncarnation(t *testing.T) {
+	t.Parallel()
+	s := newSubject(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME}, data: {a: b}}")
+	before := s.fingerprint(s.apply())
+	if err := s.client.Delete(t.Context(), s.live); err != nil {
+		t.Fatal(err)
+	}
+	if after := s.fingerprint(s.apply()); after == before {
+		t.Error("a new incarnation must have another fingerprint")
+	}
+	if got, err := fieldset.Fingerprint(s.live, "nobody"); err != nil || got != "" {
+		t.Errorf("who owns nothing has no fingerprint, got %q, %v", got, err)
+	}
+}
+
+// TestFingerprintIsIndependent of what does not say who owns what.
+func TestFingerprintIsIndependent(t *testing.T) {
+	t.Parallel()
+	entry := func(manager, operation, subresource, fields string, seconds int64) metav1.ManagedFieldsEntry {
+		time := metav1.Unix(seconds, 0)
+		return metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Subresource: subresource, APIVersion: "v1",
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields), Time: &time,
+		}
+	}
+	const data, more = `{"f:data":{"f:a":{},"f:b":{}}}`, `{"f:data":{"f:c":{}}}`
+	object := func(uid types.UID, entries ...metav1.ManagedFieldsEntry) string {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetUID(uid)
+		u.SetManagedFields(entries)
+		fingerprint, err := fieldset.Fingerprint(u, us)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fingerprint
+	}
+	base := object("u", entry(us, "Apply", "", data, 1), entry(us, "Update", "", more, 1))
+	for _, tc := range []struct {
+		reason string
+		got    string
+		same   bool
+	}{
+		{"time", object("u", entry(us, "Apply", "", data, 9), entry(us, "Update", "", more, 9)), true},
+		{"order of entries", object("u", entry(us, "Update", "", more, 1), entry(us, "Apply", "", data, 1)), true},
+		{"order of fields", object("u", entry(us, "Apply", "", `{"f:data":{"f:b":{},"f:a":{}}}`, 1), entry(us, "Update", "", more, 1)), true},
+		{"others", object("u", entry("them", "Apply", "", data, 1), entry(us, "Apply", "", data, 1), entry(us, "Update", "", more, 1)), true},
+		{"our own writes of the status", object("u", entry(us, "Apply", "", data, 1), entry(us, "Update", "", more, 1), entry(us, "Update", "status", more, 1)), true},
+		{"UID", object("v", entry(us, "Apply", "", data, 1), entry(us, "Update", "", more, 1)), false},
+		{"operation", object("u", entry(us, "Update", "", data, 1), entry(us, "Apply", "", more, 1)), false},
+		{"an entry less", object("u", entry(us, "Apply", "", data, 1)), false},
+		{"a field less", object("u", entry(us, "Apply", "", `{"f:data":{"f:a":{}}}`, 1), entry(us, "Update", "", more, 1)), false},
+	} {
+		if (tc.got == base) != tc.same {
+			t.Errorf("%s: %s, base %s", tc.reason, tc.got, base)
+		}
+	}
+	broken := &unstructured.Unstructured{Object: map[string]any{}}
+	broken.SetManagedFields([]metav1.ManagedFieldsEntry{entry(us, "Apply", "", `{"x":1}`, 1)})
+	if _, err := fieldset.Fingerprint(broken, us); err == nil {
+		t.Error("fields that cannot be parsed are an error")
+	}
+}
