@@ -67,7 +67,7 @@ func actionMessage(action reconciler.Action) string {
 	if more := len(names) - announcedObjects; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
-	return boundMessage(fmt.Sprintf("%s %s of wave %d: %s", action.Verb, counted(len(names), "dependent"), action.Wave, list))
+	return boundMessage(fmt.Sprintf("%s %s of wave %d: %s", action.Verb, dependents(len(names)), action.Wave, list))
 }
 
 // announceEach writes events into the cluster of the dependents.

@@ -137,13 +137,13 @@ func describeWaits(result reconciler.Result, what string) string {
 	}
 	// Waits may be about more than the wave, such as a namespace or what is no longer wanted.
 	size := max(result.WaveSize, len(result.Waits))
-	return fmt.Sprintf("%d of %s of wave %d not %s: %s", len(result.Waits), counted(size, "dependent"), result.Wave, what, describe(result.Waits))
+	return fmt.Sprintf("%d of %s of wave %d not %s: %s", len(result.Waits), dependents(size), result.Wave, what, describe(result.Waits))
 }
 
-// counted formats a number of things.
-func counted(count int, noun string) string {
+// dependents formats a number of dependents.
+func dependents(count int) string {
 	if count == 1 {
-		return "1 " + noun
+		return "1 dependent"
 	}
-	return strconv.Itoa(count) + " " + noun + "s"
+	return strconv.Itoa(count) + " dependents"
 }

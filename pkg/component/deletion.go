@@ -29,8 +29,9 @@ func (w *worker) loseTarget(s *scope, reason error) outcome {
 		w.abandon(s, reason)
 		return proceed
 	default:
-		return outcome{kind: outcomeRetriable, message: fmt.Sprintf("the cluster with %d dependents cannot be reached: %s; restore the access, or set the annotation %s to \"true\" to leave them behind",
-			len(s.status.Inventory), reason, w.abandonAnnotation()), retryAfter: new(missingReferenceDelay)}
+		message := fmt.Sprintf("the cluster with %s cannot be reached: %s; restore the access, or set the annotation %s to \"true\" to leave what is there behind",
+			dependents(len(s.status.Inventory)), reason, w.abandonAnnotation())
+		return outcome{kind: outcomeRetriable, message: message, retryAfter: new(missingReferenceDelay)}
 	}
 }
 
@@ -52,7 +53,7 @@ func (w *worker) abandon(s *scope, reason error) {
 	slices.Sort(names)
 	s.log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
 	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, "Abandoned",
-		boundMessage(fmt.Sprintf("%d dependents are left behind: %s", len(names), joinBounded(names, ", "))))
+		boundMessage(fmt.Sprintf("left behind: %s: %s", dependents(len(names)), joinBounded(names, ", "))))
 }
 
 // unreachable handles an error of a target while deleting. If the target does not answer, it may be abandoned.

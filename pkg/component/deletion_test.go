@@ -119,7 +119,7 @@ func TestRemoteTarget(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
 	_, _, message := widget.Status.GetState()
-	for _, part := range []string{"the cluster with 1 dependents", "Secret " + r.namespace + "/target", `set the annotation ` + r.name + `/abandon-target to "true"`} {
+	for _, part := range []string{"the cluster with 1 dependent ", "Secret " + r.namespace + "/target", `set the annotation ` + r.name + `/abandon-target to "true"`} {
 		if !strings.Contains(strings.ToLower(message), strings.ToLower(part)) {
 			t.Errorf("want the message to contain %q, got %q", part, message)
 		}
@@ -177,7 +177,7 @@ func TestAbandonedTarget(t *testing.T) {
 			change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
 			r.awaitGone(widget)
 			diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
-			r.awaitEvent("Abandoned", "1 dependents are left behind: ConfigMap "+r.namespace+"/settings")
+			r.awaitEvent("Abandoned", "Left behind: 1 dependent: ConfigMap "+r.namespace+"/settings")
 		})
 	}
 }

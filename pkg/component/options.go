@@ -78,27 +78,27 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	o.FieldOwner = orPointer(o.FieldOwner, name)
 	o.Finalizer = orPointer(o.Finalizer, name)
 	if owner := *o.FieldOwner; owner == "" || len(owner) > 128 {
-		problems = append(problems, fmt.Errorf("FieldOwner %q: must have 1 to 128 characters", owner))
+		problems = append(problems, fmt.Errorf("option FieldOwner %q: must have 1 to 128 characters", owner))
 	}
 	if messages := validation.IsQualifiedName(*o.Finalizer); len(messages) > 0 {
-		problems = append(problems, fmt.Errorf("Finalizer %q: %s", *o.Finalizer, strings.Join(messages, "; ")))
+		problems = append(problems, fmt.Errorf("option Finalizer %q: %s", *o.Finalizer, strings.Join(messages, "; ")))
 	}
 	if o.DefaultServiceAccount != nil && *o.DefaultServiceAccount != "" {
 		if messages := validation.IsDNS1123Subdomain(*o.DefaultServiceAccount); len(messages) > 0 {
-			problems = append(problems, fmt.Errorf("DefaultServiceAccount %q: %s", *o.DefaultServiceAccount, strings.Join(messages, "; ")))
+			problems = append(problems, fmt.Errorf("option DefaultServiceAccount %q: %s", *o.DefaultServiceAccount, strings.Join(messages, "; ")))
 		}
 	}
 	if o.ReapplyInterval != nil && *o.ReapplyInterval <= 0 {
-		problems = append(problems, fmt.Errorf("ReapplyInterval %s: must be positive", *o.ReapplyInterval))
+		problems = append(problems, fmt.Errorf("option ReapplyInterval %s: must be positive", *o.ReapplyInterval))
 	}
 	if o.MaxConcurrentReconciles < 0 {
-		problems = append(problems, fmt.Errorf("MaxConcurrentReconciles %d: must not be negative", o.MaxConcurrentReconciles))
+		problems = append(problems, fmt.Errorf("option MaxConcurrentReconciles %d: must not be negative", o.MaxConcurrentReconciles))
 	}
 	if o.MaxConcurrentReconciles == 0 {
 		o.MaxConcurrentReconciles = defaultMaxConcurrentReconciles
 	}
 	if slices.Contains(o.ReclaimedFieldManagers, "") {
-		problems = append(problems, errors.New("ReclaimedFieldManagers: an empty prefix would mean all field managers"))
+		problems = append(problems, errors.New("option ReclaimedFieldManagers: an empty prefix would mean all field managers"))
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -114,7 +114,8 @@ func TestSettings(t *testing.T) {
 				return &w
 			}(),
 			settings{namespace: "demo", name: "web", timing: timing{time.Minute, time.Minute, time.Minute}},
-		}, {
+		},
+		{
 			"all that is said counts",
 			func() Component {
 				w := widget(func(s *WidgetSpec) {
@@ -164,7 +165,8 @@ func TestIdentity(t *testing.T) {
 				s.ServiceAccountName = "own"
 				s.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte("config")}}
 			},
-			"deployer", identity{kubeConfig: []byte("config")},
+			"deployer",
+			identity{kubeConfig: []byte("config")},
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

@@ -187,7 +187,7 @@ func readyMessage(s *scope) string {
 	case 1:
 		message = "1 dependent is ready"
 	default:
-		message = counted(count, "dependent") + " are ready"
+		message = dependents(count) + " are ready"
 	}
 	if s.result != nil {
 		message += driftMessage(*s.result)
@@ -196,7 +196,7 @@ func readyMessage(s *scope) string {
 }
 
 func failureMessage(result reconciler.Result) string {
-	return counted(len(result.Failures), "dependent") + " failed: " + describe(result.Failures)
+	return dependents(len(result.Failures)) + " failed: " + describe(result.Failures)
 }
 
 func driftMessage(result reconciler.Result) string {

@@ -57,11 +57,11 @@ type KubernetesProperties struct {
 
 // ServiceProperties are properties of a Service.
 type ServiceProperties struct {
-	Type                     corev1.ServiceType                      `json:"type,omitempty"`
-	LoadBalancerSourceRanges []string                                `json:"loadBalancerSourceRanges,omitempty"`
-	ExternalTrafficPolicy    corev1.ServiceExternalTrafficPolicyType `json:"externalTrafficPolicy,omitempty"`
-	Labels                   map[string]string                       `json:"labels,omitempty"`
-	Annotations              map[string]string                       `json:"annotations,omitempty"`
+	Type                     corev1.ServiceType                  `json:"type,omitempty"`
+	LoadBalancerSourceRanges []string                            `json:"loadBalancerSourceRanges,omitempty"`
+	ExternalTrafficPolicy    corev1.ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty"`
+	Labels                   map[string]string                   `json:"labels,omitempty"`
+	Annotations              map[string]string                   `json:"annotations,omitempty"`
 }
 
 // +kubebuilder:object:generate=true

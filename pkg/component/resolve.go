@@ -31,7 +31,7 @@ func (w *worker) resolveReferences(ctx context.Context, s *scope) outcome {
 	spec := specOf(s.component)
 	var keys []references.Key
 	var problems []string
-	err := w.walker.walk(spec, "spec", func(found occurrence) error {
+	err := w.walker.walk(spec, func(found occurrence) error {
 		reference, ok := found.value.(objectReference)
 		if !ok || !w.isWanted(s, found) {
 			return nil
@@ -55,7 +55,7 @@ func (w *worker) resolveReferences(ctx context.Context, s *scope) outcome {
 	}
 	w.references.Use(s.key, keys)
 	loaded := loading{worker: w, scope: s, digests: map[string]string{}}
-	if err := w.walker.walk(spec, "spec", func(found occurrence) error { return loaded.load(ctx, found) }); err != nil {
+	if err := w.walker.walk(spec, func(found occurrence) error { return loaded.load(ctx, found) }); err != nil {
 		return outcomeOf(err)
 	}
 	return loaded.finish(spec)

@@ -82,14 +82,14 @@ type planField struct {
 	plan  *plan
 }
 
-// walk calls visit for each reference in the value that root, a pointer, points to. Values of maps are visited as
+// walk calls visit for each reference in the value that spec, a pointer, points to. Values of maps are visited as
 // copies, which are put back afterwards. Elements of maps are visited in the order of their keys.
-func (w *walker) walk(root any, path string, visit func(occurrence) error) error {
-	value := reflect.ValueOf(root)
+func (w *walker) walk(spec any, visit func(occurrence) error) error {
+	value := reflect.ValueOf(spec)
 	if !value.IsValid() {
 		return nil
 	}
-	return w.visit(w.planOf(value.Type()), value, occurrence{path: path}, visit)
+	return w.visit(w.planOf(value.Type()), value, occurrence{path: "spec"}, visit)
 }
 
 func (w *walker) visit(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
@@ -199,7 +199,7 @@ func (w *walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan
 		p.kind, p.byValue = planLeaf, byValue
 		return p
 	}
-	//nolint:exhaustive // all other kinds are scalars, or hold nothing that JSON could fill
+	// All other kinds are scalars, or hold nothing that JSON could fill.
 	switch t.Kind() {
 	case reflect.Pointer:
 		p.kind, p.elem = planPointer, w.compile(t.Elem(), compiling)

@@ -64,7 +64,7 @@ type found struct {
 func walked(t *testing.T, w *walker, root any) []found {
 	t.Helper()
 	var all []found
-	err := w.walk(root, "spec", func(o occurrence) error {
+	err := w.walk(root, func(o occurrence) error {
 		all = append(all, found{o.path, reflect.TypeOf(o.value).String(), fmt.Sprint(o.fallbackKeys()), o.target, o.ignoredOnDeletion()})
 		return nil
 	})
@@ -156,7 +156,7 @@ func TestWalk(t *testing.T) {
 func TestWalkPutsBackWhatIsInMaps(t *testing.T) {
 	t.Parallel()
 	spec := &walkedSpec{Map: map[string]SecretKeyReference{"a": {Name: "x"}}}
-	err := (&walker{}).walk(spec, "spec", func(o occurrence) error {
+	err := (&walker{}).walk(spec, func(o occurrence) error {
 		if reference, ok := o.value.(*SecretKeyReference); ok && o.path == `spec.map["a"]` {
 			reference.value = []byte("loaded")
 		}

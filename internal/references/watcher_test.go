@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package references_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// rig is a watcher over a namespace, and the owners that it has notified.
+type rig struct {
+	*references.Watcher
+	t         *testing.T
+	client    client.Client
+	namespace string
+	requests  *testenv.Requests
+
+	mu       sync.Mutex
+	notified map[string]int
+}
+
+func newRig(t *testing.T, change func(*rest.Config)) *rig {
+	t.Helper()
+	config, requests := testenv.CountingConfig(t)
+	r := &rig{t: t, client: testenv.Client(t), namespace: testenv.Namespace(t), requests: requests, notified: map[string]int{}}
+	if change != nil {
+		change(config)
+	}
+	reader, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Watcher, err = references.New(references.Options{
+		Reader: reader, Metadata: metadata.NewForConfigOrDie(config), ForbiddenRetry: 200 * time.Millisecond,
+		Notify: func(owner apitypes.NamespacedName) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.notified[owner.Name]++
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+func owner(name string) apitypes.NamespacedName { return apitypes.NamespacedName{Name: name} }
+
+func (r *rig) key(kind references.Kind, name string) references.Key {
+	return references.Key{Kind: kind, Namespace: r.namespace, Name: name}
+}
+
+func (r *rig) secret(name, value string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}, Data: map[string][]byte{"value": []byte(value)}}
+}
+
+func (r *rig) do(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) read(key references.Key) string {
+	r.t.Helper()
+	content, err := r.Read(r.t.Context(), key)
+	if apierrors.IsNotFound(err) {
+		return "absent"
+	}
+	r.do(err)
+	return string(content.Data["value"])
+}
+
+// awaitNotice waits until the owner was notified, and forgets all notices.
+func (r *rig) awaitNotice(name string) {
+	r.t.Helper()
+	testenv.Eventually(r.t, func() (bool, string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		defer clear(r.notified)
+		return r.notified[name] > 0, fmt.Sprintf("%s was not notified", name)
+	})
+}
+
+// awaitCalm waits until reading the key needs no request.
+func (r *rig) awaitCalm(key references.Key) {
+	r.t.Helper()
+	testenv.Eventually(r.t, func() (bool, string) {
+		r.requests.Reset()
+		r.read(key)
+		return len(r.requests.All()) == 0, r.requests.String()
+	})
+	time.Sleep(100 * time.Millisecond)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.notified)
+}
+
+func TestOwnersAreNotifiedOfWhatTheyUse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	used, other := r.key(references.Secret, "used"), r.key(references.Secret, "other")
+	r.Use(owner("a"), []references.Key{used})
+	r.Use(owner("b"), []references.Key{other})
+	if got := r.read(used); got != "absent" {
+		t.Fatal(got)
+	}
+
+	r.do(r.client.Create(t.Context(), r.secret("used", "1")))
+	r.awaitNotice("a")
+	if got := r.read(used); got != "1" {
+		t.Errorf("got %q after the creation", got)
+	}
+	r.awaitCalm(used)
+
+	r.do(r.client.Update(t.Context(), r.secret("used", "2")))
+	r.awaitNotice("a")
+	if got := r.read(used); got != "2" {
+		t.Errorf("got %q after the change", got)
+	}
+	r.awaitCalm(used)
+
+	r.do(r.client.Create(t.Context(), r.secret("unused", "1")))
+	r.do(r.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "used"}}))
+	r.do(r.client.Create(t.Context(), r.secret("other", "1")))
+	r.awaitNotice("b")
+	r.mu.Lock()
+	if r.notified["a"] > 0 {
+		t.Error("a was notified of what it does not use")
+	}
+	r.mu.Unlock()
+
+	r.do(r.client.Delete(t.Context(), r.secret("used", "")))
+	r.awaitNotice("a")
+	if got := r.read(used); got != "absent" {
+		t.Errorf("got %q after the deletion", got)
+	}
+}
+
+func TestWatchesEndWithTheLastOwner(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	key := r.key(references.ConfigMap, "used")
+	r.do(r.client.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "used"}, Data: map[string]string{"value": "1"}}))
+	r.Use(owner("a"), []references.Key{key})
+	r.Use(owner("b"), []references.Key{key})
+	r.awaitCalm(key)
+	r.Use(owner("a"), nil)
+	r.awaitCalm(key)
+	r.Use(owner("b"), nil)
+	r.requests.Reset()
+	if got := r.read(key); got != "1" {
+		t.Errorf("got %q without a watch", got)
+	}
+	if count := r.requests.Count(func(request testenv.Request) bool { return request.Name == "used" }); count != 1 {
+		t.Errorf("want one read once nothing is watched, got\n%s", r.requests)
+	}
+	// One watch for two owners.
+	r.requests.Reset()
+	r.Use(owner("a"), []references.Key{key})
+	r.Use(owner("b"), []references.Key{key, r.key(references.ConfigMap, "other")})
+	r.awaitCalm(key)
+}
+
+func TestOnlyMetadataIsWatched(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	key := r.key(references.Secret, "used")
+	r.do(r.client.Create(t.Context(), r.secret("used", "1")))
+	r.do(r.client.Create(t.Context(), r.secret("unused", "1")))
+	r.Use(owner("a"), []references.Key{key})
+	testenv.Eventually(t, func() (bool, string) {
+		return r.requests.Count(testenv.Request.IsWatch) > 0, "there is no watch"
+	})
+	for _, request := range r.requests.All() {
+		if request.Namespace != r.namespace {
+			t.Errorf("want requests in the namespace only, got %s %s", request.Method, request.Path)
+		}
+	}
+}
+
+func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
+	t.Parallel()
+	user := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "reader-" + testenv.UniqueName(t)}
+	r := newRig(t, func(config *rest.Config) { config.Impersonate.UserName = user.Name })
+	namespace := r.namespace
+	role := &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}},
+	}
+	r.do(r.client.Create(t.Context(), role))
+	r.do(r.client.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
+		Subjects:   []rbacv1.Subject{user},
+	}))
+	r.do(r.client.Create(t.Context(), r.secret("used", "1")))
+	key := r.key(references.Secret, "used")
+	r.Use(owner("a"), []references.Key{key})
+	want := []string{"Secrets in namespace " + namespace}
+	testenv.Eventually(t, func() (bool, string) {
+		return slices.Equal(r.Unwatched(), want), fmt.Sprint(r.Unwatched())
+	})
+	testenv.Eventually(t, func() (bool, string) {
+		_, err := r.Read(t.Context(), key)
+		return err == nil, fmt.Sprint(err)
+	})
+	r.do(r.client.Update(t.Context(), r.secret("used", "2")))
+	if got := r.read(key); got != "2" {
+		t.Errorf("got %q, which is outdated", got)
+	}
+
+	// Once it is allowed, it is watched.
+	role.Rules[0].Verbs = []string{"get", "list", "watch"}
+	r.do(r.client.Update(t.Context(), role))
+	r.awaitCalm(key)
+	if unwatched := r.Unwatched(); len(unwatched) > 0 {
+		t.Errorf("want everything to be watched, got %v", unwatched)
+	}
+}
+
+func TestOptionsAreRequired(t *testing.T) {
+	t.Parallel()
+	if _, err := references.New(references.Options{}); err == nil {
+		t.Error("want an error without clients")
+	}
+}
