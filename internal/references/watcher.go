@@ -218,18 +218,19 @@ func (w *Watcher) get(ctx context.Context, key Key) (*Content, error) {
 	}
 }
 
-// Unwatched lists what is read each time instead of being watched, with the reason; sorted.
-func (w *Watcher) Unwatched() []string {
+// Unwatched lists the kinds of objects that an owner uses and that are read each time instead of being watched, in the
+// plural, sorted.
+func (w *Watcher) Unwatched(owner apitypes.NamespacedName) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var texts []string
-	for s, f := range w.feeds {
-		if f.forbidden {
-			texts = append(texts, string(s.kind)+"s in namespace "+s.namespace)
+	var kinds []string
+	for _, key := range w.used[owner] {
+		if f := w.feeds[key.scope()]; f != nil && f.forbidden {
+			kinds = append(kinds, string(key.Kind)+"s")
 		}
 	}
-	slices.Sort(texts)
-	return texts
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }
 
 // seen takes over what a watch has reported about one object; the version is empty if the object is gone.

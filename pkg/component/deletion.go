@@ -53,7 +53,7 @@ func (w *worker) abandon(s *scope, reason error) {
 	slices.Sort(names)
 	s.log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
 	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, "Abandoned",
-		boundMessage(fmt.Sprintf("left behind: %s: %s", dependents(len(names)), joinBounded(names, ", "))))
+		boundMessage(fmt.Sprintf("%s left behind: %s", dependents(len(names)), joinBounded(names, ", "))))
 }
 
 // unreachable handles an error of a target while deleting. If the target does not answer, it may be abandoned.

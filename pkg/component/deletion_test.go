@@ -177,7 +177,7 @@ func TestAbandonedTarget(t *testing.T) {
 			change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
 			r.awaitGone(widget)
 			diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
-			r.awaitEvent("Abandoned", "Left behind: 1 dependent: ConfigMap "+r.namespace+"/settings")
+			r.awaitEvent("Abandoned", "1 dependent left behind: ConfigMap "+r.namespace+"/settings")
 		})
 	}
 }

@@ -11,7 +11,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // acknowledge looks at the component for the first time. What it notes in the status is persisted by whoever writes first:
@@ -168,6 +170,20 @@ func (w *worker) took(s *scope, result *reconciler.Result) {
 	s.result = result
 	s.status.Inventory = result.Inventory
 	w.announceResult(s)
+	if definesTypes(*result) {
+		// What generators know about the types of the cluster is outdated.
+		manifests.InvalidateDiscovery(s.target.client)
+	}
+}
+
+// definesTypes tells whether types came or went.
+func definesTypes(result reconciler.Result) bool {
+	return slices.ContainsFunc(result.Actions, func(action reconciler.Action) bool {
+		return slices.ContainsFunc(action.Objects, func(object types.ObjectKey) bool {
+			group := object.GetObjectKind().GroupVersionKind().Group
+			return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io"
+		})
+	})
 }
 
 func (w *worker) markReady(_ context.Context, s *scope) outcome {
@@ -177,10 +193,10 @@ func (w *worker) markReady(_ context.Context, s *scope) outcome {
 	if s.status.InstalledRevision == 0 {
 		s.status.InstalledRevision = s.status.Revision
 	}
-	return outcome{kind: outcomeReady, message: readyMessage(s), wake: s.result.RequeueAfter}
+	return outcome{kind: outcomeReady, message: w.readyMessage(s), wake: s.result.RequeueAfter}
 }
 
-func readyMessage(s *scope) string {
+func (w *worker) readyMessage(s *scope) string {
 	message := "there are no dependents"
 	switch count := len(s.status.Inventory); count {
 	case 0:
@@ -192,7 +208,19 @@ func readyMessage(s *scope) string {
 	if s.result != nil {
 		message += driftMessage(*s.result)
 	}
+	if unwatched := w.unwatched(s); len(unwatched) > 0 {
+		message += "; looked at only now and then, because they cannot be watched: " + joinBounded(unwatched, ", ")
+	}
 	return message
+}
+
+// unwatched names what the component depends on and cannot be watched, usually for lack of permission.
+func (w *worker) unwatched(s *scope) []string {
+	kinds := map[string]bool{}
+	for _, item := range s.status.Inventory {
+		kinds[item.GroupVersionKind().GroupKind().String()] = true
+	}
+	return append(s.target.unwatched(kinds), w.references.Unwatched(s.key)...)
 }
 
 func failureMessage(result reconciler.Result) string {

@@ -341,3 +341,14 @@ func TestAnAbandonedPassSaysNothing(t *testing.T) {
 		t.Errorf("want no events, got %v", events)
 	}
 }
+
+func TestWhatCannotBeWatchedIsNamed(t *testing.T) {
+	t.Parallel()
+	found := (&target{modes: func() []string {
+		return []string{
+			"ConfigMap: watched in the whole cluster", "Deployment.apps: watched in namespaces a, b",
+			"Job.batch: read one by one (forbidden)", "Secret: read one by one (forbidden: x)",
+		}
+	}}).unwatched(map[string]bool{"ConfigMap": true, "Deployment.apps": true, "Secret": true})
+	diff(t, "kinds", []string{"Secret"}, found)
+}

@@ -6,6 +6,7 @@ package component
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -31,6 +32,23 @@ type target struct {
 	id     string
 	client cluster.Client
 	engine engine
+	// modes tells how each kind of dependents is observed; see observe.Cache.Modes. May be nil.
+	modes func() []string
+}
+
+// unwatched returns those of the kinds that are not watched, sorted.
+func (t *target) unwatched(kinds map[string]bool) []string {
+	if t == nil || t.modes == nil {
+		return nil
+	}
+	var found []string
+	for _, mode := range t.modes() {
+		kind, how, _ := strings.Cut(mode, ": ")
+		if kinds[kind] && strings.HasPrefix(how, "read one by one") {
+			found = append(found, kind)
+		}
+	}
+	return found
 }
 
 // connector finds targets.
@@ -129,7 +147,7 @@ func (t *targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		return nil, err
 	}
 	return &keptTarget{
-		target: target{id: connection.ID, client: connection, engine: made},
+		target: target{id: connection.ID, client: connection, engine: made, modes: t.views[view].Modes},
 		view:   view,
 		owners: map[apitypes.NamespacedName]bool{},
 	}, nil

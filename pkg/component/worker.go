@@ -105,7 +105,7 @@ func (w *worker) run(ctx context.Context, s *scope) (o outcome) {
 			return o
 		}
 	}
-	return outcome{kind: outcomeReady, message: readyMessage(s)}
+	return outcome{kind: outcomeError, message: "the reconciliation has no end"}
 }
 
 const (
