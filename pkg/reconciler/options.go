@@ -195,7 +195,7 @@ func check[P ~string](problems *[]string, field string, value P, parse func(stri
 // reclaims tells whether additions of a field manager are to be removed under the update policy.
 func (r *Reconciler) reclaims(policy UpdatePolicy, manager string) bool {
 	switch policy {
-	case UpdatePolicyReplace, UpdatePolicyRecreate:
+	case UpdatePolicyReplace:
 		return true
 	case UpdatePolicySsaOverride:
 		for _, prefix := range r.options.ReclaimedFieldManagers {
@@ -204,7 +204,7 @@ func (r *Reconciler) reclaims(policy UpdatePolicy, manager string) bool {
 			}
 		}
 		return false
-	case UpdatePolicySsaMerge:
+	case UpdatePolicySsaMerge, UpdatePolicyRecreate:
 		return false
 	default:
 		return false
