@@ -24,6 +24,7 @@ type kind struct {
 	namespaces []string
 	feeds      map[string]*feed
 	changed    chan struct{} // closed and replaced when feeds settle or appear
+	logged     string        // the mode that was logged last
 }
 
 func newKind(cache *Cache, gvk schema.GroupVersionKind) *kind {
@@ -75,7 +76,12 @@ func (k *kind) settle(f *feed) {
 	close(k.changed)
 	k.changed = make(chan struct{})
 	k.mu.Unlock()
-	if mode := k.mode(); f.namespace != "" || f.forbidden() {
+	mode := k.mode()
+	k.mu.Lock()
+	news := mode != k.logged
+	k.logged = mode
+	k.mu.Unlock()
+	if news && (f.namespace != "" || f.forbidden()) {
 		k.cache.options.Log.Info("dependents cannot be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group, "mode", mode)
 	}
 }

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// restricted makes a world whose cache observes as a user without any rights.
+func restricted(t *testing.T) (*world, string) {
+	user := testenv.UniqueName(t)
+	return newWorld(t, func(config *rest.Config) {
+		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	}), user
+}
+
+// grant lets the user watch ConfigMaps in a namespace.
+func (w *world) grant(user, namespace string) {
+	w.Helper()
+	meta := metav1.ObjectMeta{Name: user, Namespace: namespace}
+	for _, object := range []client.Object{
+		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
+		},
+	} {
+		if err := w.client.Create(w.Context(), object); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func TestNamespacesWhereTheClusterIsForbidden(t *testing.T) {
+	t.Parallel()
+	w, user := restricted(t)
+	other := testenv.Namespace(t)
+	w.grant(user, w.namespace)
+	testenv.Eventually(t, func() (bool, string) {
+		w.watch("o", need(configMaps, w.namespace, other))
+		_, view := w.get("a")
+		return view == observe.Absent, "the granted namespace is not watched"
+	})
+	if modes := w.cache.Modes(); len(modes) != 1 || modes[0] != "ConfigMap: watched in namespaces "+w.namespace {
+		t.Errorf("modes: %v", modes)
+	}
+	if _, view := w.cache.Get(configMaps, other, "a"); view != observe.Unseen {
+		t.Errorf("the other namespace is forbidden, so that only the server knows; got %v", view)
+	}
+	before := w.count("o")
+	w.write("o", "a", "1")
+	w.awaitNews("o", before)
+	if _, view := w.get("a"); view != observe.Present {
+		t.Errorf("got %v", view)
+	}
+	// A namespace that comes later is watched as well.
+	w.grant(user, other)
+	testenv.Eventually(t, func() (bool, string) {
+		_, view := w.cache.Get(configMaps, other, "a")
+		return view == observe.Absent, "the namespace that was granted later is not watched"
+	})
+	want := []string{w.namespace, other}
+	slices.Sort(want)
+	if modes := w.cache.Modes(); modes[0] != "ConfigMap: watched in namespaces "+strings.Join(want, ", ") {
+		t.Errorf("modes: %v", modes)
+	}
+}
+
+func TestOneByOneWhereEverythingIsForbidden(t *testing.T) {
+	t.Parallel()
+	w, _ := restricted(t)
+	w.watch("o", need(configMaps, w.namespace))
+	w.write("o", "a", "1")
+	if _, view := w.get("a"); view != observe.Unseen {
+		t.Errorf("got %v", view)
+	}
+	if modes := w.cache.Modes(); len(modes) != 1 || !strings.HasPrefix(modes[0], "ConfigMap: read one by one (") || !strings.Contains(modes[0], "forbidden") {
+		t.Errorf("modes: %v", modes)
+	}
+	// The watch is attempted again and again; that it is forbidden is said once.
+	testenv.Eventually(t, func() (bool, string) {
+		_, lists := w.watches("configmaps")
+		return lists >= 4, "no further attempts"
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.logs) > 2 { // once more for the namespace, if its state is known later
+		t.Errorf("the mode must be logged when it changes, got %d lines: %v", len(w.logs), w.logs)
+	}
+}
+
+func TestTheWholeClusterOnceItIsGranted(t *testing.T) {
+	t.Parallel()
+	w, user := restricted(t)
+	w.watch("o", need(configMaps, w.namespace))
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
+	}
+	for _, object := range []client.Object{role, binding} {
+		if err := w.client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(t.Context()), object) })
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		modes := strings.Join(w.cache.Modes(), "")
+		return modes == "ConfigMap: watched in the whole cluster", modes
+	})
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "foreign", Namespace: w.namespace}}
+	if err := w.client.Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	w.cache.Guard("o", []schema.GroupVersionResource{resource})
+	w.awaitNews("o", 0) // instances may have gone since it looked
+	before := w.count("o")
+	w.remove(foreign)
+	w.awaitNews("o", before)
+	foreign = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "adopted", Namespace: w.namespace}}
+	if err := w.client.Create(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	before = w.count("o")
+	w.patch(foreign, `{"metadata":{"labels":{"`+w.label+`":"o"}}}`)
+	w.awaitNews("o", before)
+	watches, _ := w.watches("configmaps")
+	w.cache.Guard("o", []schema.GroupVersionResource{resource})
+	w.cache.Guard("o", []schema.GroupVersionResource{resource, resource})
+	if again, _ := w.watches("configmaps"); again != watches {
+		t.Errorf("a guard that is repeated must not watch anew:\n%s", w.requests)
+	}
+	w.cache.Guard("o", nil)
+	w.cache.Guard("unknown", nil)
+}
+
+// TestCloseEndsEverything is not parallel, because it counts goroutines.
+func TestCloseEndsEverything(t *testing.T) {
+	w := newWorld(t)
+	before := runtime.NumGoroutine()
+	w.watch("o", need(configMaps, w.namespace), need(schema.GroupVersionKind{Version: "v1", Kind: "Secret"}), need(schema.GroupVersionKind{Group: "none.example.com", Version: "v1", Kind: "None"}))
+	w.cache.Guard("o", []schema.GroupVersionResource{{Version: "v1", Resource: "configmaps"}, {Group: "none.example.com", Version: "v1", Resource: "nones"}})
+	w.awaitNews("o", 0)
+	w.cache.Close()
+	notified := w.count("o")
+	testenv.Eventually(t, func() (bool, string) {
+		buffer := make([]byte, 1<<20)
+		stacks := string(buffer[:runtime.Stack(buffer, true)])
+		left := strings.Count(stacks, "internal/observe.(*")
+		return left == 0, stacks
+	})
+	w.write("o", "a", "1")
+	if got := w.count("o"); got != notified {
+		t.Errorf("nobody is notified after the end, got %d", got-notified)
+	}
+	t.Logf("goroutines: %d before, %d after", before, runtime.NumGoroutine())
+}
