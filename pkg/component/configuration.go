@@ -91,6 +91,12 @@ type PolicyConfiguration interface {
 	GetMissingNamespacesPolicy() reconciler.MissingNamespacesPolicy
 }
 
+// ReconcileConfiguration sets the reconcile policy of dependents whose annotations do not.
+type ReconcileConfiguration interface {
+	// GetReconcilePolicy returns the default of the reconcile-policy annotation; empty means that of the reconciler.
+	GetReconcilePolicy() reconciler.ReconcilePolicy
+}
+
 // DriftConfiguration sets the drift policy of dependents whose annotations do not.
 type DriftConfiguration interface {
 	// GetDriftPolicy returns the default of the drift-policy annotation; empty means that of the reconciler.

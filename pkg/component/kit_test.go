@@ -44,6 +44,7 @@ type WidgetSpec struct {
 	RetrySpec         `json:",inline"`
 	TimeoutSpec       `json:",inline"`
 	PolicySpec        `json:",inline"`
+	ReconcileSpec     `json:",inline"`
 	DriftSpec         `json:",inline"`
 	TypeSpec          `json:",inline"`
 	ReapplySpec       `json:",inline"`

@@ -4,11 +4,17 @@
 package component
 
 import (
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
 const webDeployment = `
@@ -71,4 +77,51 @@ func TestLifeOfAComponent(t *testing.T) {
 	if r.configMap("settings") != nil {
 		t.Error("a dependent is left behind")
 	}
+}
+
+// TestFailedJobAndRecovery sees a dependent fail, and recover by itself, without any timer.
+func TestFailedJobAndRecovery(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(strings.ReplaceAll(`
+apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, annotations: {FAIL: "true"}}
+spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: migrate, image: migrate}]}}}
+`, "FAIL", sandbox.AnnotationFail))
+	r.create(widget)
+	awaitState(r, widget, StateError, ReadyConditionReasonError)
+	_, _, message := widget.Status.GetState()
+	if want := "1 dependent failed: Job " + r.namespace + "/migrate: failed"; !strings.HasPrefix(message, want) {
+		t.Errorf("want a message that begins with %q, got %q", want, message)
+	}
+	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
+	awaitReady(r, widget)
+}
+
+// TestDrift sees a foreign change corrected, and another one reported, as the component wants it.
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+	awaitReady(r, widget)
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "settings"}}
+	change(r, settings, func(c *corev1.ConfigMap) { c.Data["color"] = "purple" })
+	testenv.Eventually(t, func() (bool, string) {
+		return r.configMap("settings")["color"] == "red", "the change was not corrected"
+	})
+	r.awaitEvent("Corrected", "Corrected 1 dependent of wave 0: ConfigMap "+r.namespace+"/settings")
+
+	change(r, widget, func(w *Widget) { w.Spec.DriftPolicy = reconciler.DriftPolicyReport })
+	awaitReady(r, widget)
+	change(r, settings, func(c *corev1.ConfigMap) { c.Data["color"] = "purple" })
+	await(r, widget, "the drift to be reported", func() bool {
+		_, _, message := widget.Status.GetState()
+		return widget.Status.IsReady() && strings.Contains(message, "1 changed by others: ConfigMap "+r.namespace+"/settings")
+	})
+	r.settle(widget)
+	diff(t, "reported drift", map[string]string{"color": "purple"}, r.configMap("settings"))
 }

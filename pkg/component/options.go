@@ -33,6 +33,8 @@ type ReconcilerOptions struct {
 	DefaultServiceAccount *string
 	// AdoptionPolicy defaults to reconciler.AdoptionPolicyIfUnowned.
 	AdoptionPolicy *reconciler.AdoptionPolicy
+	// ReconcilePolicy defaults to reconciler.ReconcilePolicyOnObjectChange.
+	ReconcilePolicy *reconciler.ReconcilePolicy
 	// UpdatePolicy defaults to reconciler.UpdatePolicyReplace.
 	UpdatePolicy *reconciler.UpdatePolicy
 	// DeletePolicy defaults to reconciler.DeletePolicyDelete.
@@ -120,6 +122,7 @@ func valueOr[V any](value *V, fallback V) V {
 func (o ReconcilerOptions) policies() reconciler.Policies {
 	return reconciler.Policies{
 		Adoption:          valueOr(o.AdoptionPolicy, ""),
+		Reconcile:         valueOr(o.ReconcilePolicy, ""),
 		Update:            valueOr(o.UpdatePolicy, ""),
 		Delete:            valueOr(o.DeletePolicy, ""),
 		Drift:             valueOr(o.DriftPolicy, ""),

@@ -122,6 +122,7 @@ func TestSettings(t *testing.T) {
 					s.RequeueInterval, s.RetryInterval, s.Timeout, s.ReapplyInterval = interval(1), interval(2), interval(3), interval(4)
 					s.AdoptionPolicy, s.UpdatePolicy, s.DeletePolicy = reconciler.AdoptionPolicyNever, reconciler.UpdatePolicySsaMerge, reconciler.DeletePolicyOrphan
 					s.MissingNamespacesPolicy, s.DriftPolicy, s.Suspend = reconciler.MissingNamespacesPolicyDoNotCreate, reconciler.DriftPolicyReport, true
+					s.ReconcilePolicy = reconciler.ReconcilePolicyOnObjectOrComponentChange
 					s.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "a", Kind: "b"}}
 				})
 				return &w
@@ -129,7 +130,8 @@ func TestSettings(t *testing.T) {
 			settings{
 				namespace: "demo", name: "web", timing: timing{1, 2, 3}, suspended: true, managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
 				policies: reconciler.Policies{
-					Adoption: reconciler.AdoptionPolicyNever, Update: reconciler.UpdatePolicySsaMerge, Delete: reconciler.DeletePolicyOrphan,
+					Reconcile: reconciler.ReconcilePolicyOnObjectOrComponentChange,
+					Adoption:  reconciler.AdoptionPolicyNever, Update: reconciler.UpdatePolicySsaMerge, Delete: reconciler.DeletePolicyOrphan,
 					MissingNamespaces: reconciler.MissingNamespacesPolicyDoNotCreate, Drift: reconciler.DriftPolicyReport, ReapplyInterval: 4,
 				},
 			},

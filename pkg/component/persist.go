@@ -64,7 +64,7 @@ func (w *worker) save(ctx context.Context, s *scope) error {
 				return err
 			}
 		case apierrors.IsNotFound(err):
-			return errAbandoned
+			return w.whyNotFound(ctx, s)
 		case apierrors.IsInvalid(err):
 			return &rejectedError{err: err}
 		default:
@@ -72,6 +72,19 @@ func (w *worker) save(ctx context.Context, s *scope) error {
 		}
 	}
 	return errAbandoned
+}
+
+// whyNotFound tells a component that is gone from one whose status cannot be written at all.
+func (w *worker) whyNotFound(ctx context.Context, s *scope) error {
+	err := w.live.Get(ctx, s.key, w.newComponent())
+	switch {
+	case apierrors.IsNotFound(err):
+		return errAbandoned
+	case err != nil:
+		return fmt.Errorf("reading the component, whose status was not found: %w", err)
+	default:
+		return &rejectedError{err: errors.New("there is no subresource named status")}
+	}
 }
 
 // patch sends a merge patch that is guarded by the version of the pass, and returns the response in patched.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -255,6 +256,31 @@ func TestDefinitionThatRefusesStates(t *testing.T) {
 	if err != nil || result.RequeueAfter < firstBackoff {
 		t.Errorf("want a later retry, got %v, %v", result, err)
 	}
+}
+
+func TestDefinitionWithoutStatus(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	w := r.bareWorker(newWidget, "Widget")
+	w.client = withoutStatus{r.client}
+	widget := r.widget("")
+	r.create(widget)
+	s := r.scope(w, widget)
+	s.status.SetState(StateProcessing, "A", "a")
+	if err := w.save(t.Context(), s); !isRejected(err) || !strings.Contains(err.Error(), "no subresource named status") {
+		t.Errorf("want the definition to be blamed, got %v", err)
+	}
+}
+
+// withoutStatus behaves as if the definition did not have the subresource.
+type withoutStatus struct{ client.Client }
+
+func (withoutStatus) SubResource(string) client.SubResourceClient { return notFound{} }
+
+type notFound struct{ client.SubResourceClient }
+
+func (notFound) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	return apierrors.NewNotFound(testGroup.WithResource("widgets").GroupResource(), "demo")
 }
 
 func TestStaleCache(t *testing.T) {

@@ -6,6 +6,7 @@ package component
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/internal/testenv"
@@ -302,6 +304,38 @@ func TestDeletionByScript(t *testing.T) {
 			diff(t, "state", test.want.state, got.state)
 		})
 	}
+}
+
+func TestMetricsOfAComponent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	series := func() (found []string) {
+		families, err := ctrlmetrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				labels := map[string]string{}
+				for _, label := range metric.GetLabel() {
+					labels[label.GetName()] = label.GetValue()
+				}
+				if labels["controller"] == s.name && labels["namespace"] == s.namespace {
+					name := strings.TrimPrefix(family.GetName(), "component_operator_runtime_")
+					found = append(found, fmt.Sprintf("%s %s %v", name, labels["state"], metric.GetGauge().GetValue()))
+				}
+			}
+		}
+		return found
+	}
+	s.script.result = reconciler.Result{Done: true, Inventory: deployed("a", "b")}
+	s.script.result.Inventory[0].Status = status.InProgressStatus
+	_, _, _ = s.pass()
+	diff(t, "series", []string{"component_state Ready 1", "dependents_total  2", "unready_dependents_total  1"}, series())
+	s.delete(s.widget)
+	s.script.result = reconciler.Result{Done: true}
+	_, _, _ = s.pass()
+	diff(t, "series after the deletion", []string(nil), series())
 }
 
 func TestLegacyStatus(t *testing.T) {

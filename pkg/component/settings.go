@@ -64,6 +64,9 @@ func policiesOf(component Component) reconciler.Policies {
 		p.Delete = c.GetDeletePolicy()
 		p.MissingNamespaces = c.GetMissingNamespacesPolicy()
 	}
+	if c, ok := capability[ReconcileConfiguration](component); ok {
+		p.Reconcile = c.GetReconcilePolicy()
+	}
 	if c, ok := capability[DriftConfiguration](component); ok {
 		p.Drift = c.GetDriftPolicy()
 	}

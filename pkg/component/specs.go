@@ -204,6 +204,20 @@ func (s *PolicySpec) GetMissingNamespacesPolicy() reconciler.MissingNamespacesPo
 
 // +kubebuilder:object:generate=true
 
+// ReconcileSpec implements ReconcileConfiguration.
+type ReconcileSpec struct {
+	// ReconcilePolicy tells which changes cause dependents to be applied again.
+	// +kubebuilder:validation:Enum=OnObjectChange;OnObjectOrComponentChange;Once
+	ReconcilePolicy reconciler.ReconcilePolicy `json:"reconcilePolicy,omitempty"`
+}
+
+var _ ReconcileConfiguration = &ReconcileSpec{}
+
+// GetReconcilePolicy implements ReconcileConfiguration.
+func (s *ReconcileSpec) GetReconcilePolicy() reconciler.ReconcilePolicy { return s.ReconcilePolicy }
+
+// +kubebuilder:object:generate=true
+
 // DriftSpec implements DriftConfiguration.
 type DriftSpec struct {
 	// DriftPolicy tells how changes are reacted upon that others make to dependents.
