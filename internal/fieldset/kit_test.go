@@ -187,5 +187,3 @@ func (s *subject) applyEntry(object *unstructured.Unstructured) string {
 }
 
 func fieldOwner(name string) client.FieldOwner { return client.FieldOwner(name) }
-
-func withoutCancel(t testing.TB) context.Context { return context.WithoutCancel(t.Context()) }

@@ -4,6 +4,7 @@
 package fieldset_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -141,7 +142,7 @@ spec:
 		if err := c.Create(t.Context(), crd); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = c.Delete(withoutCancel(t), crd) })
+		t.Cleanup(func() { _ = c.Delete(context.WithoutCancel(t.Context()), crd) })
 		testenv.Eventually(t, func() (bool, string) {
 			list := &unstructured.UnstructuredList{}
 			list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind + "List"})

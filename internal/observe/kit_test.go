@@ -160,17 +160,6 @@ func (w *world) get(name string) (observe.Observation, observe.View) {
 	return w.cache.Get(configMaps, w.namespace, name)
 }
 
-func (w *world) awaitView(name string, want observe.View) observe.Observation {
-	w.Helper()
-	var seen observe.Observation
-	testenv.Eventually(w, func() (bool, string) {
-		var view observe.View
-		seen, view = w.get(name)
-		return view == want, name + " is not seen as it should be"
-	})
-	return seen
-}
-
 // watches counts the watches, and lists that are no watches, of a resource.
 func (w *world) watches(resource string) (watches, lists int) {
 	for _, request := range w.requests.All() {

@@ -152,7 +152,14 @@ func TestObservation(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"1", "2", true}, {"2", "1", false}, {"2", "2", false}, {"9", "10", true}, {"10", "9", false}, {"", "1", false}, {"x", "1", false}, {"1", "x", false},
+		{"1", "2", true},
+		{"2", "1", false},
+		{"2", "2", false},
+		{"9", "10", true},
+		{"10", "9", false},
+		{"", "1", false},
+		{"x", "1", false},
+		{"1", "x", false},
 		{"18446744073709551615", "18446744073709551616", true},
 	} {
 		if got := (Observation{ResourceVersion: tc.a}).OlderThan(tc.b); got != tc.want {
