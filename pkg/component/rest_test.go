@@ -67,6 +67,29 @@ func TestAtRestThereAreNoRequests(t *testing.T) {
 	await(r, widget, "a new revision after an own annotation", func() bool { return widget.Status.Revision == revision+1 })
 }
 
+// TestAMinuteAtRest waits for timers that should not be there.
+func TestAMinuteAtRest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(webDeployment)
+	widget.Spec.Banner = &ConfigMapReference{Name: "banner"}
+	r.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "banner"}})
+	r.create(widget)
+	suspended := r.widget(oneConfigMap)
+	suspended.Name = "suspended"
+	suspended.Spec.Suspend = true
+	r.create(suspended)
+	awaitReady(r, widget)
+	awaitState(r, suspended, StatePending, ReadyConditionReasonSuspended)
+	r.settle(widget)
+	r.requests.Reset()
+	time.Sleep(time.Minute)
+	if count := r.requests.Count(func(request testenv.Request) bool { return !isNoise(request) }); count > 0 {
+		t.Errorf("want no requests, got\n%s", r.requests)
+	}
+}
+
 // TestRequestsUntilReady counts what it takes to create dependents of one kind in one wave.
 func TestRequestsUntilReady(t *testing.T) {
 	t.Parallel()
