@@ -13,11 +13,11 @@ import (
 // Contested compares the field ownership of an object before and after manager applied it. It returns the fields which
 // manager took from others, and the names of those others, sorted.
 func Contested(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, []string, error) {
-	had, err := owned(before, manager)
+	had, err := Owned(before, manager)
 	if err != nil {
 		return nil, nil, err
 	}
-	has, err := owned(after, manager)
+	has, err := Owned(after, manager)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,8 +45,8 @@ func Contested(before, after []metav1.ManagedFieldsEntry, manager string) ([]fie
 	return fields, slices.Compact(managers), nil
 }
 
-// owned returns the fields that the manager applied to the main resource.
-func owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
+// Owned returns the fields that the manager applied to the main resource.
+func Owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
 	all := fieldpath.NewSet()
 	for _, entry := range entries {
 		if !applied(entry, manager) {

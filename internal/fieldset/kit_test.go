@@ -136,8 +136,12 @@ func (s *subject) clean() []string {
 		for _, path := range surplus {
 			texts = append(texts, path.String())
 		}
+		owned, err := fieldset.Owned(live.GetManagedFields(), us)
+		if err != nil {
+			s.Fatal(err)
+		}
 		cleaned := live.DeepCopy()
-		fieldset.Remove(cleaned.Object, surplus)
+		fieldset.Remove(cleaned.Object, surplus, owned)
 		err = s.client.Update(s.Context(), cleaned, client.FieldOwner(us))
 		if apierrors.IsConflict(err) {
 			continue // a controller wrote the status

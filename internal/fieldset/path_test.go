@@ -62,7 +62,7 @@ func FuzzParsePath(f *testing.F) {
 		_ = path.String()
 		object := content.DeepCopy()
 		existed := fieldset.Exists(object.Object, path)
-		fieldset.Remove(object.Object, []fieldpath.Path{path})
+		fieldset.Remove(object.Object, []fieldpath.Path{path}, nil)
 		if len(path) == 0 {
 			return
 		}
@@ -106,7 +106,7 @@ func TestRemove(t *testing.T) {
 					t.Errorf("%s: exists: %v", path, exists)
 				}
 			}
-			fieldset.Remove(inner, tc.paths)
+			fieldset.Remove(inner, tc.paths, nil)
 			if diff := cmp.Diff(wrap(tc.want)["o"], any(inner)); diff != "" {
 				t.Errorf("left over (-want +got):\n%s", diff)
 			}

@@ -12,11 +12,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Remove takes the fields at the given paths out of content, which is changed. Maps that become empty go as well;
-// paths that do not exist are passed over.
-func Remove(content map[string]any, paths []fieldpath.Path) {
+// Remove takes the fields at the given paths out of content, which is changed. Maps and lists that become empty go as well,
+// unless they are themselves members of keep, which may be nil; paths that do not exist are passed over.
+func Remove(content map[string]any, paths []fieldpath.Path, keep *fieldpath.Set) {
+	if keep == nil {
+		keep = fieldpath.NewSet()
+	}
 	for _, path := range paths {
-		remove(content, path)
+		remove(content, path, 0, keep)
 	}
 }
 
@@ -46,12 +49,13 @@ func Exists(content any, path fieldpath.Path) bool {
 	return true
 }
 
-// remove returns what is left of node, and whether it became empty.
-func remove(node any, path fieldpath.Path) (any, bool) {
-	if len(path) == 0 {
+// remove takes what is at path out of node, which is what path[:depth] denotes. It returns what is left of node, and
+// whether that is nothing that has to stay.
+func remove(node any, path fieldpath.Path, depth int, keep *fieldpath.Set) (left any, gone bool) {
+	if depth == len(path) {
 		return nil, true
 	}
-	element, rest := path[0], path[1:]
+	element := path[depth]
 	switch node := node.(type) {
 	case map[string]any:
 		if element.FieldName == nil {
@@ -61,25 +65,24 @@ func remove(node any, path fieldpath.Path) (any, bool) {
 		if !ok {
 			return node, false
 		}
-		left, empty := remove(child, rest)
-		if !empty {
-			node[*element.FieldName] = left
-			return node, false
+		if child, gone = remove(child, path, depth+1, keep); gone {
+			delete(node, *element.FieldName)
+		} else {
+			node[*element.FieldName] = child
 		}
-		delete(node, *element.FieldName)
-		return node, len(node) == 0
+		return node, len(node) == 0 && !keep.Has(path[:depth])
 	case []any:
 		index := find(node, element)
 		if index < 0 {
 			return node, false
 		}
-		left, empty := remove(node[index], rest)
-		if !empty {
-			node[index] = left
+		child, gone := remove(node[index], path, depth+1, keep)
+		if !gone {
+			node[index] = child
 			return node, false
 		}
 		node = slices.Delete(slices.Clone(node), index, index+1)
-		return node, len(node) == 0
+		return node, len(node) == 0 && !keep.Has(path[:depth])
 	default:
 		return node, false
 	}

@@ -32,7 +32,7 @@ func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager
 	var surplus []fieldpath.Path
 	for path := range reclaimed.All() {
 		covered := slices.ContainsFunc(surplus, func(prefix fieldpath.Path) bool { return hasPrefix(path, prefix) })
-		if covered || kept.Has(path) || containsBelow(kept, path) || coveredBy(kept, path) {
+		if covered || kept.Has(path) || containsBelow(kept, path) {
 			continue
 		}
 		surplus = append(surplus, slices.Clone(path))
@@ -72,16 +72,6 @@ func OutsideMetadata(paths []fieldpath.Path) []fieldpath.Path {
 
 func applied(entry metav1.ManagedFieldsEntry, manager string) bool {
 	return entry.Manager == manager && entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationApply
-}
-
-// coveredBy tells whether the set owns an atomic value that contains path.
-func coveredBy(set *fieldpath.Set, path fieldpath.Path) bool {
-	for i := 1; i < len(path); i++ {
-		if set.Has(path[:i]) && !containsBelow(set, path[:i]) {
-			return true
-		}
-	}
-	return false
 }
 
 // containsBelow tells whether the set has a member below path.

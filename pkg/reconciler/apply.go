@@ -22,10 +22,11 @@ import (
 // rejected by the server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
 	unchanged := Result{Inventory: request.Inventory}
-	policies, err := request.Policies.or(r.options.Policies).validated()
+	policies, err := request.Policies.validated()
 	if err != nil {
 		return unchanged, err
 	}
+	policies = policies.or(r.options.Policies)
 	objects, err := r.prepareObjects(request.Objects, request.Namespace)
 	if err != nil {
 		return unchanged, err

@@ -32,7 +32,9 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	for _, additional := range r.additionalTypes(request.Owner) {
 		patterns = append(patterns, TypeVersionInfo{Group: additional.Group, Version: wildcard, Kind: additional.Kind})
 	}
-	released := !slices.ContainsFunc(request.Inventory, func(item *InventoryItem) bool { return !item.DeletePolicy.orphanedOnDelete() })
+	released := !slices.ContainsFunc(request.Inventory, func(item *InventoryItem) bool {
+		return item.Phase != PhaseCompleted && !item.DeletePolicy.orphanedOnDelete()
+	})
 	if !released {
 		for _, item := range request.Inventory {
 			if item.Phase != PhaseCompleted {

@@ -92,12 +92,20 @@ func decideAbsent(t *target, item *InventoryItem, s situation) decision {
 
 // decideForeign is about an object that does not carry our label.
 func decideForeign(t *target, item *InventoryItem, s situation) decision {
-	if s.seen.Owner == "" && item.UID != "" && s.seen.UID == item.UID && item.written() {
+	if s.seen.Owner == "" && item.UID != "" && s.seen.UID == item.UID {
 		// It is the object that we wrote; only its label is gone. That is drift like any other.
+		if !item.written() {
+			return decideChanged(t, item)
+		}
 		if d, leave := leaveAlone(t, s, "lost the label that marks it as owned"); leave {
 			return d
 		}
 		return decision{action: actionApply, verb: VerbCorrected}
+	}
+	if item.written() {
+		if d, leave := leaveAlone(t, s, "was created anew, or taken over, by others"); leave {
+			return d
+		}
 	}
 	adopt := decision{action: actionApply, verb: VerbAdopted}
 	if t.update == UpdatePolicyRecreate {

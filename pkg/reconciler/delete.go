@@ -31,7 +31,6 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	p.result.Done = gone && err == nil
 	if p.result.Done {
 		r.memory.keep(request.ID, func(objectKey) bool { return false })
-		r.options.Observer.Guard(p.label, nil)
 		if err := r.options.Observer.Watch(ctx, p.label, nil); err != nil {
 			return p.finish(), err
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,13 +29,22 @@ func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation)
 		return "", err
 	}
 	if len(blockers) > 0 {
-		p.options.Observer.Guard(p.label, resources)
+		p.guard(resources)
+		// An instance that carries our label although it is not recorded goes without an event.
+		p.requeueAfter(p.retry(item))
 		return "kept as long as there are instances of its types: " + blockerTexts(blockers), nil
 	}
 	if err := p.requestDeletion(ctx, item, s); err != nil {
 		return "", err
 	}
 	return "", p.releaseFinalizer(ctx, item)
+}
+
+// guard has the observer report when foreign instances of the resources go.
+func (p *pass) guard(resources []schema.GroupVersionResource) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.guarded = append(p.guarded, resources...)
 }
 
 // requestDeletion requests the deletion of exactly the object that was seen. That it does not exist is no error.

@@ -95,6 +95,9 @@ func isRefusal(err error) bool {
 		// The server has no reason for values that do not fit the schema; it calls them an internal error.
 		return true
 	}
+	if strings.Contains(err.Error(), "etcdserver: request is too large") {
+		return true
+	}
 	switch apierrors.ReasonForError(err) {
 	case metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest, metav1.StatusReasonRequestEntityTooLarge, metav1.StatusReasonMethodNotAllowed:
 		return true

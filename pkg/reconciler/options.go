@@ -100,11 +100,11 @@ func New(name string, clnt cluster.Client, options Options) (*Reconciler, error)
 	if options.ReclaimedFieldManagers == nil {
 		options.ReclaimedFieldManagers = []string{"kubectl"}
 	}
-	policies, err := options.Policies.or(defaultPolicies()).validated()
+	policies, err := options.Policies.validated()
 	if err != nil {
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
-	options.Policies = policies
+	options.Policies = policies.or(defaultPolicies())
 	reader := NewReader(name, options.FieldOwner, options.Analyzer, options.Clock)
 	if options.Observer == nil {
 		options.Observer = blind{}
@@ -166,7 +166,7 @@ func orDefault[T comparable](value, fallback T) T {
 	return value
 }
 
-// validated returns the policies in their canonical spelling.
+// validated returns the policies in their canonical spelling. Those that are to be the default are empty.
 func (p Policies) validated() (Policies, error) {
 	var problems []string
 	p.Adoption = check(&problems, "adoption policy", p.Adoption, parseAdoptionPolicy)
@@ -185,6 +185,9 @@ func (p Policies) validated() (Policies, error) {
 }
 
 func check[P ~string](problems *[]string, field string, value P, parse func(string) (P, error)) P {
+	if value == "" {
+		return ""
+	}
 	parsed, err := parse(string(value))
 	if err != nil {
 		*problems = append(*problems, field+": "+err.Error())

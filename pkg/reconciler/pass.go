@@ -34,11 +34,13 @@ type pass struct {
 	createNamespaces bool
 	saved            time.Time
 	watched          map[schema.GroupVersionKind]map[string]bool // kinds and namespaces that the observer was told of
+	visited          map[objectKey]bool                          // targets that were worked upon
 
 	mu         sync.Mutex // guards what follows; items are touched by one worker at a time
 	result     Result
 	actions    map[actionGroup][]types.ObjectKey
 	namespaces map[string]error // outcome of creating missing namespaces
+	guarded    []schema.GroupVersionResource
 }
 
 type actionGroup struct {
@@ -55,6 +57,7 @@ func (r *Reconciler) newPass(owner Owner, items []*InventoryItem) *pass {
 		byKey:      index(items),
 		saved:      r.options.Clock.Now(),
 		watched:    map[schema.GroupVersionKind]map[string]bool{},
+		visited:    map[objectKey]bool{},
 		actions:    map[actionGroup][]types.ObjectKey{},
 		namespaces: map[string]error{},
 	}
@@ -63,19 +66,19 @@ func (r *Reconciler) newPass(owner Owner, items []*InventoryItem) *pass {
 // watch tells the observer which kinds this owner has. Kinds of targets beyond the given stage are left out, because they
 // may not exist yet, unless dependents of them are recorded.
 func (p *pass) watch(ctx context.Context, targets []*target, upTo stage) error {
-	before := len(p.watched)
+	told, more := len(p.watched) > 0, false
 	for _, t := range targets {
 		item := p.byKey[t.key]
 		if t.stage() <= upTo || item.UID != "" {
-			p.needed(t.gvk(), t.key.namespace)
+			more = p.needed(t.gvk(), t.key.namespace) || more
 		}
 	}
 	for _, item := range p.items {
 		if item.unwanted() {
-			p.needed(item.GroupVersionKind(), item.Namespace)
+			more = p.needed(item.GroupVersionKind(), item.Namespace) || more
 		}
 	}
-	if before > 0 && len(p.watched) == before {
+	if told && !more {
 		return nil
 	}
 	needs := make([]observe.Need, 0, len(p.watched))
@@ -92,11 +95,14 @@ func (p *pass) watch(ctx context.Context, targets []*target, upTo stage) error {
 	return p.options.Observer.Watch(ctx, p.label, needs)
 }
 
-func (p *pass) needed(kind schema.GroupVersionKind, namespace string) {
+// needed tells whether this kind and namespace were not needed before.
+func (p *pass) needed(kind schema.GroupVersionKind, namespace string) bool {
 	if p.watched[kind] == nil {
 		p.watched[kind] = map[string]bool{}
 	}
+	more := !p.watched[kind][namespace]
 	p.watched[kind][namespace] = true
+	return more
 }
 
 // save persists the inventory as it is now.
@@ -128,6 +134,7 @@ func (p *pass) snapshot() []*InventoryItem {
 func (p *pass) finish() Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.options.Observer.Guard(p.label, p.guarded)
 	p.result.Inventory = p.items
 	for group, objects := range p.actions {
 		slices.SortFunc(objects, func(a, b types.ObjectKey) int { return compareKeys(keyOf(a), keyOf(b)) })

@@ -85,7 +85,7 @@ const (
 	DriftPolicyCorrect DriftPolicy = "Correct"
 	// DriftPolicyReport names them in the result and leaves them alone.
 	DriftPolicyReport DriftPolicy = "Report"
-	// DriftPolicyIgnore does not look for them.
+	// DriftPolicyIgnore does not look for changes of the content. An object that was deleted is created again.
 	DriftPolicyIgnore DriftPolicy = "Ignore"
 )
 
@@ -127,7 +127,7 @@ func parseReconcilePolicy(text string) (ReconcilePolicy, error) {
 
 // parseUpdatePolicy yields "" for the deprecated value "default".
 func parseUpdatePolicy(text string) (UpdatePolicy, error) {
-	if text == types.UpdatePolicyDefault {
+	if kebab(text) == types.UpdatePolicyDefault {
 		return "", nil
 	}
 	return parsePolicy(text, UpdatePolicyRecreate, UpdatePolicyReplace, UpdatePolicySsaMerge, UpdatePolicySsaOverride)
@@ -135,7 +135,7 @@ func parseUpdatePolicy(text string) (UpdatePolicy, error) {
 
 // parseDeletePolicy yields "" for the deprecated value "default".
 func parseDeletePolicy(text string) (DeletePolicy, error) {
-	if text == types.DeletePolicyDefault {
+	if kebab(text) == types.DeletePolicyDefault {
 		return "", nil
 	}
 	return parsePolicy(text, DeletePolicyDelete, DeletePolicyOrphan, DeletePolicyOrphanOnApply, DeletePolicyOrphanOnDelete)

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,11 +61,18 @@ func (r *Reconciler) prepareObjects(objects []client.Object, namespace string) (
 
 // toUnstructured copies the object into the form in which it will be sent.
 func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
+		return nil, fmt.Errorf("an object of type %T is nil", object)
+	}
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		if u.GetKind() == "" || u.GetAPIVersion() == "" {
 			return nil, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", u.GetName(), u.GetAPIVersion(), u.GetKind())
 		}
-		return u.DeepCopy(), nil
+		content, err := copyMap("", u.Object)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", objectText(u), err)
+		}
+		return &unstructured.Unstructured{Object: content}, nil
 	}
 	gvk, err := apiutil.GVKForObject(object, scheme)
 	if err != nil {

@@ -36,7 +36,7 @@ func prune(object *unstructured.Unstructured, fields []string) bool {
 			return false
 		}
 		if fieldset.Exists(object.Object, path) {
-			fieldset.Remove(object.Object, []fieldpath.Path{path})
+			fieldset.Remove(object.Object, []fieldpath.Path{path}, nil)
 			changed = true
 		}
 	}

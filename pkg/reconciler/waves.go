@@ -30,7 +30,7 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 		for _, members := range group(wave, (*target).stage) {
 			ready, err := p.applyStage(ctx, targets, members, len(wave))
 			if err != nil || !ready {
-				return false, errors.Join(err, p.heal(ctx, targets[done+len(members):]))
+				return false, errors.Join(err, p.heal(ctx, targets[done:]))
 			}
 			done += len(members)
 		}
@@ -90,9 +90,9 @@ func (p *pass) unplaced(members []*target) []*target {
 	return unplaced
 }
 
-// heal corrects drift of dependents that come after the point at which the waves stopped.
+// heal corrects drift of those dependents that the waves did not come to before they stopped.
 func (p *pass) heal(ctx context.Context, rest []*target) error {
-	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool { return !p.byKey[t.key].written() })
+	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool { return p.visited[t.key] || !p.byKey[t.key].written() })
 	if len(written) == 0 {
 		return nil
 	}
@@ -114,6 +114,7 @@ func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error)
 	var t tally
 	var requests []*target
 	for _, target := range tier {
+		p.visited[target.key] = true
 		if o, settled := p.applyQuietly(target); settled {
 			t.add(o, nil)
 		} else {

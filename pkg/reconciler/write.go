@@ -64,7 +64,7 @@ func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, c
 		p.memory.of(p.owner.ID, t.key).verifications.happened(now)
 	}
 	if changed {
-		if d.verb == VerbCorrected {
+		if d.verb == VerbCorrected || d.verb == VerbAdopted && item.UID != "" {
 			p.memory.of(p.owner.ID, t.key).corrections.happened(now)
 		}
 		p.acted(d.verb, t.applyOrder, item)
@@ -176,8 +176,12 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 	if len(surplus) == 0 {
 		return nil, nil
 	}
+	owned, err := fieldset.Owned(object.GetManagedFields(), p.options.FieldOwner)
+	if err != nil {
+		return nil, fmt.Errorf("reading the fields of %s: %w", t.key, err)
+	}
 	cleaned := object.DeepCopy()
-	fieldset.Remove(cleaned.Object, surplus)
+	fieldset.Remove(cleaned.Object, surplus, owned)
 	p.options.OnOperation("update")
 	err = p.client.Update(ctx, cleaned, client.FieldOwner(p.options.FieldOwner))
 	if apierrors.IsInvalid(err) && !isOutdated(err) {

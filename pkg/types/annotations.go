@@ -105,7 +105,7 @@ const (
 	DriftPolicyCorrect = "correct"
 	// DriftPolicyReport names such changes and leaves them alone.
 	DriftPolicyReport = "report"
-	// DriftPolicyIgnore does not look for such changes.
+	// DriftPolicyIgnore does not look for such changes; an object that was deleted is created again.
 	DriftPolicyIgnore = "ignore"
 )
 
