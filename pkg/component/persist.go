@@ -146,7 +146,8 @@ func (w *worker) complain(s *scope, lost []string) {
 	w.warn(s, "StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep "+fields+". Please update it.")
 }
 
-// rebase moves the pass to the version that the server has, provided that it has the status that is expected.
+// rebase moves the pass to the version that the server has, provided that it has the status that is expected. Fields that
+// the component's own type adds to the status may be somebody else's business.
 func (w *worker) rebase(ctx context.Context, s *scope) error {
 	live := w.newComponent()
 	if err := w.live.Get(ctx, s.key, live); err != nil {
@@ -159,7 +160,7 @@ func (w *worker) rebase(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	if live.GetUID() != s.memory.uid || !reflect.DeepEqual(status, s.server) {
+	if live.GetUID() != s.memory.uid || !reflect.DeepEqual(ours(status), ours(s.server)) {
 		return errAbandoned
 	}
 	s.setFinalizers(live.GetFinalizers(), live.GetResourceVersion())

@@ -98,6 +98,12 @@ func TestConflicts(t *testing.T) {
 				return c.Update(ctx, widget)
 			},
 		}, {
+			reason: "nor do fields of the status that are not the reconciler's",
+			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
+				widget.Status.Extra = "of somebody else"
+				return c.Status().Update(ctx, widget)
+			},
+		}, {
 			reason: "another writer of the status ends the pass",
 			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
 				widget.Status.State = StateError
@@ -139,8 +145,11 @@ func TestConflicts(t *testing.T) {
 			if test.want != nil {
 				return
 			}
-			stored := r.scope(w, widget).status
-			diff(t, "state", StateProcessing, stored.State)
+			stored := r.scope(w, widget).component.(*Widget)
+			diff(t, "state", StateProcessing, stored.Status.State)
+			if strings.Contains(test.reason, "fields of the status") {
+				diff(t, "field of somebody else", "of somebody else", stored.Status.Extra)
+			}
 		})
 	}
 }
@@ -161,6 +170,11 @@ func TestFinalizersOfOthersSurvive(t *testing.T) {
 		t.Fatal(o.message)
 	}
 	diff(t, "finalizers", []string{"other.example.io/finalizer"}, r.scope(w, widget).component.GetFinalizers())
+	// While a component is being deleted, nothing can be added.
+	r.delete(widget)
+	if o := w.ensureFinalizer(t.Context(), s); o.kind != outcomeAbandoned {
+		t.Errorf("want the pass to end, got %+v", o)
+	}
 	change(r, widget, func(w *Widget) { w.Finalizers = nil })
 }
 

@@ -5,6 +5,8 @@ package component
 
 import (
 	"context"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -99,6 +102,117 @@ func TestReferences(t *testing.T) {
 	awaitState(r, widget, StatePending, ReadyConditionReasonRetrying)
 	r.delete(widget)
 	r.awaitGone(widget)
+}
+
+func TestLoadingReferences(t *testing.T) {
+	t.Parallel()
+	content := &references.Content{Data: map[string][]byte{"a": []byte("1"), "b": []byte("2")}}
+	empty := &references.Content{}
+	for _, test := range []struct {
+		reason    string
+		reference objectReference
+		content   *references.Content
+		fallback  []string
+		want      any
+		wantErr   string
+	}{
+		{"all data of a ConfigMap", &ConfigMapReference{}, content, nil, map[string]string{"a": "1", "b": "2"}, ""},
+		{"all data of a Secret", &SecretReference{}, content, nil, map[string][]byte{"a": []byte("1"), "b": []byte("2")}, ""},
+		{"nothing is data, too", &SecretReference{}, empty, nil, map[string][]byte{}, ""},
+		{"one key of a ConfigMap", &ConfigMapKeyReference{Key: "b"}, content, nil, "2", ""},
+		{"one key of a Secret", &SecretKeyReference{Key: "b"}, content, []string{"a"}, []byte("2"), ""},
+		{"the first default that is there", &SecretKeyReference{}, content, []string{"x", "b", "a"}, []byte("2"), ""},
+		{"defaults do not help if a key is given", &SecretKeyReference{Key: "x"}, content, []string{"a"}, nil, "has no key x; present are: a, b"},
+		{"no default is there", &ConfigMapKeyReference{}, content, []string{"x", "y"}, nil, "has no key x or y; present are: a, b"},
+		{"an empty object", &ConfigMapKeyReference{Key: "x"}, empty, nil, nil, "has no key x: it is empty"},
+		{"neither key nor default", &ConfigMapKeyReference{}, content, nil, nil, "no key is given, and there is no default"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			got, err := test.reference.load(test.content, test.fallback)
+			if err != nil || test.wantErr != "" {
+				if err == nil || err.Error() != test.wantErr {
+					t.Errorf("want error %q, got %v", test.wantErr, err)
+				}
+				return
+			}
+			diff(t, "content", test.want, got)
+		})
+	}
+}
+
+// pokedReference is a reference of another kind, which fails on demand.
+type pokedReference struct {
+	Content string
+	err     error
+	loads   int
+}
+
+func (r *pokedReference) Load(_ context.Context, _ client.Client, widget *Widget) error {
+	r.loads++
+	r.Content += " of " + widget.Name
+	return r.err
+}
+
+func (r *pokedReference) Digest() string { return r.Content }
+
+// TestOwnKindsOfReferences resolves references that only the component knows.
+func TestOwnKindsOfReferences(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.worker.walker = &walker{extension: reflect.TypeFor[Reference[*Widget]]()}
+	s.worker.extension = loadExtension[*Widget](s.client)
+	reference := &pokedReference{Content: "a"}
+	resolve := func(deleting bool) (*scope, outcome) {
+		sc := s.scope(s.worker, s.widget)
+		sc.deleting = deleting
+		occurrence := occurrence{path: "spec.own", value: reference}
+		l := loading{worker: s.worker, scope: sc, digests: map[string]string{}}
+		if err := l.load(t.Context(), occurrence); err != nil {
+			return sc, outcomeOf(err)
+		}
+		return sc, l.finish(&s.widget.Spec)
+	}
+	sc, o := resolve(false)
+	if o.kind != outcomeContinue || sc.digest == "" || reference.loads != 1 {
+		t.Fatalf("want one load and a digest, got %+v, %q, %d loads", o, sc.digest, reference.loads)
+	}
+	if changed, _ := resolve(false); changed.digest == sc.digest {
+		t.Error("want another digest when the content changes")
+	}
+	reference.err = types.NewRetriableError(errors.New("not yet"), nil)
+	if _, o = resolve(false); o.kind != outcomeRetriable || o.message != "loading spec.own: not yet" {
+		t.Errorf("want a retry, got %+v", o)
+	}
+	reference.err = errors.New("boom")
+	if _, o = resolve(false); o.kind != outcomeError {
+		t.Errorf("want an error, got %+v", o)
+	}
+	if _, o = resolve(true); o.kind != outcomeContinue {
+		t.Errorf("want the deletion to go on, got %+v", o)
+	}
+}
+
+// foreignTarget finds its kubeconfig in a way of its own.
+type foreignTarget struct{ Widget }
+
+func (f *foreignTarget) GetKubeConfig() []byte { return f.Spec.Password.Value() }
+
+func TestLostTargetOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	component := &foreignTarget{*s.widget}
+	component.Spec.Password = &SecretKeyReference{Name: "kubeconfig"}
+	component.Status.Inventory = deployed("web")
+	sc := s.scope(s.worker, s.widget)
+	sc.component, sc.status, sc.deleting = component, component.GetStatus(), true
+	if o := s.worker.resolveReferences(t.Context(), sc); o.kind != outcomeContinue {
+		t.Fatal(o.message)
+	}
+	o := s.worker.connectTarget(t.Context(), sc)
+	if o.kind != outcomeRetriable || !strings.Contains(o.message, "Secret "+s.namespace+"/kubeconfig") {
+		t.Errorf("want the deletion to wait for the kubeconfig, got %+v", o)
+	}
 }
 
 // settle waits until the operator does nothing any more.

@@ -72,6 +72,9 @@ func (w *worker) isWanted(s *scope, found occurrence) bool {
 // hasForeignTarget tells whether the component has an implementation of ClientConfiguration of its own, of which it is
 // not known which references it needs.
 func hasForeignTarget(component Component) bool {
+	if _, ok := component.(ClientConfiguration); ok {
+		return true
+	}
 	if _, ok := capability[ClientConfiguration](component); !ok {
 		return false
 	}

@@ -45,6 +45,27 @@ func setStatus(component Component, status map[string]any) error {
 	return nil
 }
 
+// ourFields are the fields of Status.
+var ourFields = func() []string {
+	var names []string
+	t := reflect.TypeFor[Status]()
+	for i := range t.NumField() {
+		names = append(names, jsonName(t.Field(i)))
+	}
+	return names
+}()
+
+// ours returns the part of a status that is Status.
+func ours(status map[string]any) map[string]any {
+	part := map[string]any{}
+	for _, name := range ourFields {
+		if value, exists := status[name]; exists {
+			part[name] = value
+		}
+	}
+	return part
+}
+
 // bookkeeping are fields whose change alone is not worth a request.
 var bookkeeping = []string{"lastObservedAt", "lastAppliedAt"}
 
