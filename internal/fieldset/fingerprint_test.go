@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/fieldset"
@@ -35,9 +36,12 @@ spec:
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	rename := func(s *subject) {
-		object := s.get()
-		object.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
-		if err := s.client.Update(s.Context(), object); err != nil {
+		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			object := s.get()
+			object.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+			return s.client.Update(s.Context(), object)
+		})
+		if err != nil {
 			s.Fatal(err)
 		}
 	}
