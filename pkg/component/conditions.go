@@ -111,14 +111,8 @@ func joinBounded(items []string, separator string) string {
 	return out.String()
 }
 
-// nameOf formats an object as in "Deployment demo/web" or "Widget.example.com demo/a". The groups of built-in kinds are
-// left out: everybody knows them.
 func nameOf(object types.ObjectKey) string {
-	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
-	if !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io") {
-		kind.Group = ""
-	}
-	return kind.String() + " " + types.NameKeyToString(object)
+	return types.ObjectText(object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName())
 }
 
 func describe(notices []reconciler.Notice) string {

@@ -121,7 +121,7 @@ func TestParseBehaviorRefusesBadValues(t *testing.T) {
 				continue
 			}
 			// The value of a hint is quoted in part only.
-			for _, want := range []string{"Deployment.apps demo/web: ", "annotation " + testPrefix + tc.suffix, "allowed are: ", tc.allowed} {
+			for _, want := range []string{"Deployment demo/web: ", "annotation " + testPrefix + tc.suffix, "allowed are: ", tc.allowed} {
 				if !strings.Contains(problems[0], want) {
 					t.Errorf("%s=%q: expected %q in %q", tc.suffix, value, want, problems[0])
 				}

@@ -159,9 +159,5 @@ func keyOf(object types.ObjectKey) objectKey {
 
 // String formats the key as messages name objects: "Deployment default/web", "Widget.example.com default/a".
 func (k objectKey) String() string {
-	name := k.name
-	if k.namespace != "" {
-		name = k.namespace + "/" + name
-	}
-	return k.GroupKind.String() + " " + name
+	return types.ObjectText(k.GroupKind, k.namespace, k.name)
 }

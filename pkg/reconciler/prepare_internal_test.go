@@ -171,7 +171,7 @@ func TestPrepareObjectsRefuses(t *testing.T) {
 		{"stringData are strings", "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: 1}}", "d", []string{"Secret a: stringData: all values must be strings"}},
 		{"data is a map", "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: a}, data: x}", "d", []string{"Secret a: data"}},
 		{"an unknown type", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}", "d", []string{"Widget.example.com a: type example.com/v1 Widget is unknown to the cluster"}},
-		{"a known type in an unknown version", "{apiVersion: apps/v9, kind: Deployment, metadata: {name: a}}", "d", []string{"Deployment.apps a: type apps/v9 Deployment is unknown"}},
+		{"a known type in an unknown version", "{apiVersion: apps/v9, kind: Deployment, metadata: {name: a}}", "d", []string{"Deployment a: type apps/v9 Deployment is unknown"}},
 		{"no namespace to go to", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "", []string{"ConfigMap a: metadata.namespace is required"}},
 		{"old definitions", "{apiVersion: apiextensions.k8s.io/v1beta1, kind: CustomResourceDefinition, metadata: {name: a}}", "d", []string{`version "v1beta1" is not supported; allowed is: v1`}},
 		{"old APIServices", "{apiVersion: apiregistration.k8s.io/v1beta1, kind: APIService, metadata: {name: a}}", "d", []string{`version "v1beta1" is not supported`}},
@@ -182,7 +182,7 @@ func TestPrepareObjectsRefuses(t *testing.T) {
 			"twice, whatever the version",
 			"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x}, spec: {group: g, scope: Cluster, names: {kind: K}}}\n---\n{apiVersion: g/v1, kind: K, metadata: {name: a}}\n---\n{apiVersion: g/v2, kind: K, metadata: {name: a}}",
 			"d",
-			[]string{"K.g a: defined more than once"},
+			[]string{"K a: defined more than once"},
 		},
 		{"all problems at once", "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: b, labels: {x: 1}}}", "d", []string{"generateName", "Secret b: metadata.labels"}},
 	} {

@@ -114,7 +114,7 @@ func TestImmutableFieldNeedsRecreation(t *testing.T) {
 	w.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
 	changed := strings.ReplaceAll(manifests, "none:1", "none:2")
 	_, err := w.apply(changed)
-	w.expectRefusal(err, "Job.batch NS/migrate: rejected by the API server", "immutable")
+	w.expectRefusal(err, "Job NS/migrate: rejected by the API server", "immutable")
 	recreated := strings.ReplaceAll(changed, "annotations: {}}", "annotations: {PREFIX/update-policy: recreate}}")
 	before := w.get("batch/v1", "Job", "migrate").GetUID()
 	w.settle(recreated, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })

@@ -4,6 +4,8 @@
 package types
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
@@ -78,6 +80,16 @@ func NameKeyToString(key NameKey) string {
 		return key.GetName()
 	}
 	return key.GetNamespace() + "/" + key.GetName()
+}
+
+// ObjectText names an object as messages for people do: "Deployment default/web", "Widget.example.com default/a". Groups of
+// Kubernetes itself are left out.
+func ObjectText(kind schema.GroupKind, namespace string, name string) string {
+	text := kind.Kind
+	if strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
+		text += "." + kind.Group
+	}
+	return text + " " + NameKeyToString(NameKeyFromNamespaceAndName(namespace, name))
 }
 
 // ObjectKeyToString formats type and name, for example "apps/v1 Deployment default/web".
