@@ -108,6 +108,8 @@ func maintained(kind schema.GroupKind, path fieldpath.Path) bool {
 		return isField(path, 0, "spec") && isField(path, 1, "volumeName") || hasVolumeAnnotation(path)
 	case schema.GroupKind{Kind: "PersistentVolume"}:
 		return isField(path, 0, "spec") && isField(path, 1, "claimRef") || hasVolumeAnnotation(path)
+	case schema.GroupKind{Kind: "Secret"}:
+		return isToken(path)
 	case schema.GroupKind{Kind: "ServiceAccount"}:
 		return isField(path, 0, "secrets") || isField(path, 0, "imagePullSecrets")
 	case schema.GroupKind{Kind: "Namespace"}:
@@ -125,6 +127,15 @@ func hasVolumeAnnotation(path fieldpath.Path) bool {
 	}
 	key := *path[2].FieldName
 	return strings.HasPrefix(key, "pv.kubernetes.io/") || strings.HasPrefix(key, "volume.kubernetes.io/") || strings.HasPrefix(key, "volume.beta.kubernetes.io/")
+}
+
+// isToken tells whether the field of a Secret is one of those that make it the token of a ServiceAccount. Each removal would
+// invalidate the token.
+func isToken(path fieldpath.Path) bool {
+	if isField(path, 0, "data") {
+		return isField(path, 1, "token") || isField(path, 1, "ca.crt") || isField(path, 1, "namespace")
+	}
+	return hasField(path, "kubernetes.io/service-account.uid")
 }
 
 func isField(path fieldpath.Path, index int, name string) bool {
