@@ -95,7 +95,7 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 		object.SetUID(s.seen.UID)
 		object.SetResourceVersion(s.seen.ResourceVersion)
 	}
-	for {
+	for created := false; ; {
 		response := object.DeepCopy()
 		p.options.OnOperation(operation)
 		err := p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(response), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner))
@@ -103,9 +103,13 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 		case err == nil:
 			return response, nil
 		case p.createNamespaces && isNotFound(err) && kindOf(err) == "namespaces":
+			if created {
+				return nil, fmt.Errorf("namespace %s does not stay", t.key.namespace)
+			}
 			if err := p.createNamespace(ctx, t.key.namespace); err != nil {
 				return nil, err
 			}
+			created = true
 		default:
 			unknown := undeclared(err)
 			if len(unknown) == 0 || !prune(object, unknown) {
@@ -141,23 +145,18 @@ func (p *pass) marked(t *target) *unstructured.Unstructured {
 func (p *pass) createNamespace(ctx context.Context, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err, tried := p.namespaces[name]
-	if !tried {
-		p.options.OnOperation("create")
-		err = p.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(p.options.FieldOwner))
-		if apierrors.IsAlreadyExists(err) {
-			err = nil
-		}
-		if err != nil {
-			err = fmt.Errorf("creating namespace %s: %w", name, err)
-		}
-		p.namespaces[name] = err
+	if err, tried := p.namespaces[name]; tried {
 		return err
 	}
-	if err == nil {
-		// It was created, and is missing again: somebody deletes it.
-		return fmt.Errorf("namespace %s does not stay", name)
+	p.options.OnOperation("create")
+	err := p.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(p.options.FieldOwner))
+	if apierrors.IsAlreadyExists(err) {
+		err = nil
 	}
+	if err != nil {
+		err = fmt.Errorf("creating namespace %s: %w", name, err)
+	}
+	p.namespaces[name] = err
 	return err
 }
 
