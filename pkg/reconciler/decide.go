@@ -63,7 +63,7 @@ func decideApply(t *target, item *InventoryItem, s situation) decision {
 	case s.seen.Owner != s.owner:
 		return decideForeign(t, item, s)
 	case item.Phase == PhaseScheduledForApplication:
-		return decideChanged(t, item)
+		return decideChanged(t, item, s)
 	default:
 		return decideDrift(t, item, s)
 	}
@@ -95,7 +95,7 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 	if s.seen.Owner == "" && item.UID != "" && s.seen.UID == item.UID {
 		// It is the object that we wrote; only its label is gone. That is drift like any other.
 		if !item.written() {
-			return decideChanged(t, item)
+			return decideChanged(t, item, s)
 		}
 		if d, leave := leaveAlone(t, s, "lost the label that marks it as owned"); leave {
 			return d
@@ -128,17 +128,17 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 }
 
 // decideChanged is about an object that has to be written because its manifest changed, or was never written.
-func decideChanged(t *target, item *InventoryItem) decision {
+func decideChanged(t *target, item *InventoryItem, s situation) decision {
 	verb := VerbUpdated
 	if item.UID == "" && item.LastAppliedAt == nil {
 		// We created it, but did not live to record it.
 		verb = VerbCreated
 	}
-	if t.update == UpdatePolicyRecreate && item.UID != "" {
+	if t.update == UpdatePolicyRecreate && item.UID != "" && s.seen.UID == item.UID {
 		return decision{action: actionRecreate, verb: verb}
 	}
-	// Without a UID, the manifest may be what was written already: then applying it has no effect, and nothing needs to be
-	// created anew.
+	// If it is not the object that was recorded, the manifest may be what was written already: then applying it has no
+	// effect, and nothing needs to be created anew.
 	return decision{action: actionApply, verb: verb}
 }
 

@@ -20,12 +20,12 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 	if len(due) == 0 {
 		return true, nil
 	}
+	if err := p.schedule(ctx, due); err != nil {
+		return false, err
+	}
 	var all tally
 	each(p.options.MaxConcurrency, due, func(t *target) {
 		item := p.byKey[t.key]
-		if !item.completing() {
-			item.Phase = PhaseScheduledForCompletion
-		}
 		o, err := p.deleteOne(ctx, item, deletion{verb: VerbCompleted, wave: order})
 		if o.ready && err == nil {
 			item.Phase, item.Status = PhaseCompleted, ""
@@ -41,4 +41,19 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 		p.note(&p.result.Waits, o.item, "completed; "+o.message)
 	}
 	return len(all.unready) == 0, nil
+}
+
+// schedule records that targets have served their purpose, before the first of them is deleted: whoever finds one of them gone
+// must not take that for drift and run it again.
+func (p *pass) schedule(ctx context.Context, due []*target) error {
+	changed := false
+	for _, t := range due {
+		if item := p.byKey[t.key]; !item.completing() {
+			item.Phase, changed = PhaseScheduledForCompletion, true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return p.save(ctx)
 }

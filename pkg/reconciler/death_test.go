@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// TestDeathWhilePurging lets the process die after the first object was purged, and before that could be recorded.
+func TestDeathWhilePurging(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"0\"}}\n"
+	w := newWorld(t, func(s *setup) { s.config = dying(s.config, 2) })
+	// The third write never happens; what the pass returns is lost with the process.
+	const later = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\n"
+	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects(w, manifest+later), Digest: w.digest}
+	_, err := w.engine.Apply(t.Context(), request)
+	if err == nil {
+		t.Fatal("expected to die")
+	}
+	if w.configMap("a") != nil {
+		t.Fatal("expected a to be purged")
+	}
+	heir := newWorld(t)
+	heir.owner, heir.namespace = w.owner, w.namespace
+	heir.owner.Store = heir
+	result := heir.mustApply(manifest)
+	if verbs := actions(result); slices.Contains(verbs, "Created ConfigMap a") || slices.Contains(verbs, "Corrected ConfigMap a") {
+		t.Errorf("what was purged was run again: %v", verbs)
+	}
+}
+
+// TestDeathAfterRecreation loses what the pass returned that created an object anew.
+func TestDeathAfterRecreation(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/update-policy: recreate}}\ndata: {value: VALUE}\n"
+	w := newWorld(t)
+	w.mustApply(manifest)
+	lost := w.owner.Inventory
+	w.mustApply(strings.ReplaceAll(manifest, "VALUE", "b"))
+	uid := w.configMap("a").GetUID()
+	w.owner.Inventory = lost
+	w.mustApply(strings.ReplaceAll(manifest, "VALUE", "b"))
+	if w.configMap("a").GetUID() != uid {
+		t.Error("the object was created anew a second time")
+	}
+}
