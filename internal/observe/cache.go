@@ -161,7 +161,7 @@ func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observ
 	return Observation{}, Unseen
 }
 
-// Record takes the response of a write of ours into account.
+// Record takes the response of a write of ours into account, or that a state was read and judged anew.
 func (c *Cache) Record(gvk schema.GroupVersionKind, namespace, name string, observation Observation) {
 	if k := c.kind(gvk); k != nil {
 		k.record(namespace, name, observation)

@@ -149,7 +149,13 @@ func (f *feed) record(namespace, name string, observation Observation) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if seen, ok := f.objects[key]; ok && !seen.OlderThan(observation.ResourceVersion) {
+	seen, ok := f.objects[key]
+	switch {
+	case ok && seen.ResourceVersion == observation.ResourceVersion:
+		// The same state, perhaps judged later.
+		f.objects[key] = observation
+		return
+	case ok && !seen.OlderThan(observation.ResourceVersion):
 		return
 	}
 	f.own[key] = observation

@@ -22,7 +22,7 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 		return outcome{item: item, ready: true}, true
 	}
 	seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
-	if view != observe.Present || item.Phase == PhaseScheduledForApplication {
+	if view != observe.Present || p.expired(seen) || item.Phase == PhaseScheduledForApplication {
 		return outcome{}, false
 	}
 	s := p.paced(t, situation{owner: p.label, exists: true, seen: seen})
@@ -59,6 +59,7 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 		var o outcome
 		var again bool
 		if o, again, err = p.execute(ctx, t, s, d); !again && err == nil {
+			p.unheard(o)
 			return o, nil
 		}
 		if again || isOutdated(err) {
@@ -138,7 +139,8 @@ func (p *pass) reported(t *target, s situation, d decision) outcome {
 	item := p.byKey[t.key]
 	p.note(&p.result.Drift, item, d.message)
 	if !s.exists {
-		return outcome{item: item, ready: true}
+		// That its absence is left alone makes it ready; that it is created again only later does not.
+		return outcome{item: item, ready: d.again == 0, message: d.message}
 	}
 	return p.settled(item, s)
 }
@@ -148,6 +150,18 @@ func (p *pass) completed(item *InventoryItem, wave int) {
 	item.Phase, item.Status = PhaseCompleted, ""
 	item.Fingerprint, item.Baseline = "", ""
 	p.acted(VerbCompleted, wave, item)
+}
+
+// unheard has a dependent looked at again of which no event will tell, because its kind cannot be watched, or because it does
+// not carry our mark.
+func (p *pass) unheard(o outcome) {
+	if o.ready {
+		return
+	}
+	seen, view := p.options.Observer.Get(o.item.GroupVersionKind(), o.item.Namespace, o.item.Name)
+	if view != observe.Present || seen.Owner != p.label {
+		p.requeueAfter(p.retry(o.item))
+	}
 }
 
 // retry returns how long to wait before a write is tried again that failed for a reason that is expected to go away.

@@ -161,6 +161,7 @@ func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (
 		action, message := decideDelete(item, s, d.orphan)
 		var o outcome
 		if o, err = p.end(ctx, item, s, d, action, message); err == nil {
+			p.unheard(o)
 			return o, nil
 		}
 		if isOutdated(err) {

@@ -193,6 +193,9 @@ func (p *pass) look(ctx context.Context, item *InventoryItem) (situation, error)
 	seen, view := p.options.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch view {
 	case observe.Present:
+		if p.expired(seen) {
+			return p.judge(ctx, item)
+		}
 		s.exists, s.seen = true, seen
 		return s, nil
 	case observe.Absent:
@@ -202,6 +205,20 @@ func (p *pass) look(ctx context.Context, item *InventoryItem) (situation, error)
 	default:
 		return p.ask(ctx, item)
 	}
+}
+
+// expired tells whether the verdict about an object may be another one by now, although nothing happened to it.
+func (p *pass) expired(seen observe.Observation) bool {
+	return !seen.Deadline.IsZero() && !p.options.Clock.Now().Before(seen.Deadline)
+}
+
+// judge has the object judged anew, and the observer know the verdict.
+func (p *pass) judge(ctx context.Context, item *InventoryItem) (situation, error) {
+	s, err := p.ask(ctx, item)
+	if err == nil && s.exists {
+		p.options.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
+	}
+	return s, err
 }
 
 // ask returns what the server says about a dependent.
