@@ -95,8 +95,8 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 	case actionAsk:
 		return o, true, nil
 	case actionAwait:
-		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: d.message}, false, nil
+		o, err = p.awaitEnd(ctx, item, d)
+		return o, false, err
 	case actionRefuse:
 		return o, false, refused(fmt.Sprintf("%s: %s", t.key, d.message))
 	case actionReport:
@@ -143,6 +143,17 @@ func (p *pass) reported(t *target, s situation, d decision) outcome {
 		return outcome{item: item, ready: d.again == 0, message: d.message}
 	}
 	return p.settled(item, s)
+}
+
+// awaitEnd waits until an object is gone that somebody deletes although it is wanted. Our finalizer protects nothing any more.
+func (p *pass) awaitEnd(ctx context.Context, item *InventoryItem, d decision) (outcome, error) {
+	item.Status = status.TerminatingStatus
+	if definesTypes(item.GroupVersionKind().GroupKind()) {
+		if err := p.releaseFinalizer(ctx, item); err != nil {
+			return outcome{}, err
+		}
+	}
+	return outcome{item: item, message: d.message}, nil
 }
 
 // completed records that the object has served its purpose and is gone.

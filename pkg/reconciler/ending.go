@@ -73,7 +73,8 @@ func (p *pass) releaseFinalizer(ctx context.Context, item *InventoryItem) error 
 		if err != nil {
 			return err
 		}
-		if !slices.Contains(object.GetFinalizers(), p.options.Finalizer) || object.GetLabels()[p.keys.ownerLabel] != p.label {
+		owner := object.GetLabels()[p.keys.ownerLabel]
+		if !slices.Contains(object.GetFinalizers(), p.options.Finalizer) || owner != "" && owner != p.label {
 			return nil
 		}
 		err = p.patch(ctx, object, map[string]any{"finalizers": p.foreignFinalizers(object)})
@@ -111,14 +112,14 @@ func (p *pass) orphan(ctx context.Context, item *InventoryItem, s situation) err
 		if err != nil {
 			return err
 		}
-		object.SetUID(live.GetUID())
-		object.SetResourceVersion(live.GetResourceVersion())
+		// The patch stays guarded by what was decided upon: if others changed the object since, it may be theirs.
 		changes["finalizers"] = p.foreignFinalizers(live)
 	}
-	if err := p.patch(ctx, object, changes); err != nil && !isGone(err) {
-		return err
+	err := p.patch(ctx, object, changes)
+	if isGone(err) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // patch changes the metadata of an object, guarded by its UID and resource version.

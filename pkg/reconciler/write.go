@@ -199,12 +199,15 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 // recreate deletes the object that was seen and, if it is gone at once, creates it.
 func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
 	item := p.byKey[t.key]
-	if err := p.requestDeletion(ctx, item, s); err != nil {
-		return outcome{}, false, err
+	if message, err := p.requestEnd(ctx, item, s); err != nil || message != "" {
+		return outcome{item: item, message: message}, false, err
 	}
 	s, err := p.ask(ctx, item)
 	if err != nil {
 		return outcome{}, false, err
+	}
+	if s.exists && !s.seen.Deleting {
+		return outcome{}, true, nil // others were faster; what to do about theirs is another decision
 	}
 	if s.exists {
 		item.Status = status.TerminatingStatus
