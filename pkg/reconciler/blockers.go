@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -60,30 +59,42 @@ func (p *pass) instances(ctx context.Context, patterns []TypeVersionInfo, except
 	var blockers []Blocker
 	var resources []schema.GroupVersionResource
 	for _, mapping := range mappings {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(mapping.GroupVersionKind)
-		options := []client.ListOption{client.Limit(1)}
-		if except != "" {
-			selector, err := foreignSelector(p.keys.ownerLabel, except)
-			if err != nil {
-				return nil, nil, err
+		found, err := p.anInstance(ctx, mapping, except)
+		if isGone(err) {
+			// What was discovered may be outdated: a type that is not served in this version may be in another one.
+			if mapping, err = p.served(ctx, mapping.GroupVersionKind.GroupKind()); err == nil && mapping != nil {
+				found, err = p.anInstance(ctx, mapping, except)
 			}
-			options = append(options, client.MatchingLabelsSelector{Selector: selector})
 		}
-		p.options.OnOperation("read")
-		if err := p.client.List(ctx, list, options...); err != nil {
-			if isGone(err) {
-				continue
-			}
-			return nil, nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+		if err != nil {
+			return nil, nil, err
 		}
-		for _, instance := range list.Items {
+		for _, instance := range found {
 			blockers = append(blockers, Blocker{Type: mapping.GroupVersionKind, Namespace: instance.Namespace, Name: instance.Name})
 			resources = append(resources, mapping.Resource)
 		}
 	}
 	slices.SortFunc(blockers, func(a, b Blocker) int { return cmp.Compare(a.String(), b.String()) })
 	return blockers, resources, nil
+}
+
+// anInstance returns up to one object of the type that does not carry the given owner label (if empty: any).
+func (p *pass) anInstance(ctx context.Context, mapping *meta.RESTMapping, except string) ([]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(mapping.GroupVersionKind)
+	options := []client.ListOption{client.Limit(1)}
+	if except != "" {
+		selector, err := foreignSelector(p.keys.ownerLabel, except)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, client.MatchingLabelsSelector{Selector: selector})
+	}
+	p.options.OnOperation("read")
+	if err := p.client.List(ctx, list, options...); err != nil {
+		return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+	}
+	return list.Items, nil
 }
 
 // resolve finds the types that fit the patterns and are served.
@@ -102,8 +113,12 @@ func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta
 		mapping, err := p.client.RESTMapper().RESTMapping(schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}, versions...)
 		switch {
 		case isNoMatch(err):
-			if err := p.unserved(ctx, pattern); err != nil {
+			mapping, err := p.served(ctx, schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind})
+			if err != nil {
 				return nil, err
+			}
+			if mapping != nil {
+				found[mapping.GroupVersionKind.GroupKind()] = mapping
 			}
 		case err != nil:
 			return nil, fmt.Errorf("finding type %s.%s: %w", pattern.Kind, pattern.Group, err)
@@ -124,27 +139,6 @@ func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta
 		return cmp.Compare(a.GroupVersionKind.String(), b.GroupVersionKind.String())
 	})
 	return mappings, nil
-}
-
-// unserved returns an error if the type is defined, but not served in any version: there may be instances that nobody can
-// see, and that would be lost.
-func (p *pass) unserved(ctx context.Context, pattern TypeVersionInfo) error {
-	crds := &unstructured.UnstructuredList{}
-	crds.SetGroupVersionKind(schema.GroupVersionKind{Group: groupCRD, Version: "v1", Kind: "CustomResourceDefinitionList"})
-	p.options.OnOperation("read")
-	if err := p.client.List(ctx, crds); err != nil {
-		return fmt.Errorf("listing definitions of types: %w", err)
-	}
-	for _, crd := range crds.Items {
-		group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
-		stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
-		if group == pattern.Group && kind == pattern.Kind && crd.GetDeletionTimestamp() == nil && len(stored) > 0 {
-			return refused(fmt.Sprintf("CustomResourceDefinition %s: serves no version, so that it cannot be seen whether there are instances of it; let it serve one of: %s",
-				crd.GetName(), strings.Join(stored, ", ")))
-		}
-	}
-	return nil
 }
 
 // discover adds all listable types that fit one of the patterns. Groups that cannot be discovered, because an aggregated API

@@ -45,6 +45,8 @@ type situation struct {
 	exists bool
 	// proven means, if it does not exist, that the server said so, not just the cache.
 	proven bool
+	// typed means, if that is proven, that the server knows the type: it is not just the recorded version that is not served.
+	typed bool
 	// seen is the observation.
 	seen observe.Observation
 	// correction and verification are how long the next one must wait; zero if it may happen now.

@@ -154,8 +154,8 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 // that the object does not exist.
 func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (outcome, error) {
 	s, err := p.look(ctx, item)
-	if err == nil && !s.exists && !s.proven {
-		s, err = p.ask(ctx, item)
+	if err == nil && !s.exists && !s.typed {
+		s, err = p.askServed(ctx, item)
 	}
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
 		action, message := decideDelete(item, s, d.orphan)
@@ -164,8 +164,8 @@ func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (
 			p.unheard(o)
 			return o, nil
 		}
-		if isOutdated(err) {
-			s, err = p.ask(ctx, item)
+		if isOutdated(err) || isTypeless(err) {
+			s, err = p.askServed(ctx, item)
 		}
 	}
 	if err == nil {
@@ -224,7 +224,7 @@ func (p *pass) deleting(item *InventoryItem, d deletion) {
 
 // whetherGone asks the server whether the deletion has ended already, as it does for objects without finalizers.
 func (p *pass) whetherGone(ctx context.Context, item *InventoryItem, d deletion) (outcome, error) {
-	s, err := p.ask(ctx, item)
+	s, err := p.askServed(ctx, item)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -47,7 +47,8 @@ func (p *pass) guard(resources []schema.GroupVersionResource) {
 	p.guarded = append(p.guarded, resources...)
 }
 
-// requestDeletion requests the deletion of exactly the object that was seen. That it does not exist is no error.
+// requestDeletion requests the deletion of exactly the object that was seen. That it does not exist is no error; that its type
+// is not served is one, because it may be served in another version.
 func (p *pass) requestDeletion(ctx context.Context, item *InventoryItem, s situation) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
@@ -57,7 +58,7 @@ func (p *pass) requestDeletion(ctx context.Context, item *InventoryItem, s situa
 	err := p.client.Delete(ctx, object,
 		client.Preconditions{UID: &s.seen.UID, ResourceVersion: &s.seen.ResourceVersion},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if isGone(err) {
+	if isGone(err) && !isTypeless(err) {
 		return nil
 	}
 	return err
@@ -116,7 +117,7 @@ func (p *pass) orphan(ctx context.Context, item *InventoryItem, s situation) err
 		changes["finalizers"] = p.foreignFinalizers(live)
 	}
 	err := p.patch(ctx, object, changes)
-	if isGone(err) {
+	if isGone(err) && !isTypeless(err) {
 		return nil
 	}
 	return err

@@ -18,6 +18,12 @@ func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
 // isGone tells whether an error says that the object, or its type, does not exist.
 func isGone(err error) bool { return isNotFound(err) || isNoMatch(err) }
 
+// isTypeless tells whether an error that says that an object does not exist says so because its type is not served in the
+// version by which it was asked for.
+func isTypeless(err error) bool {
+	return isNoMatch(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
 // isOutdated tells whether a guarded write was refused because the object is not the one on which it was decided.
 func isOutdated(err error) bool {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {

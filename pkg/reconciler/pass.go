@@ -41,6 +41,10 @@ type pass struct {
 	actions    map[actionGroup][]types.ObjectKey
 	namespaces map[string]error // outcome of creating missing namespaces
 	guarded    []schema.GroupVersionResource
+
+	definitionsOnce sync.Once // guards what follows; see served
+	definitions     unstructured.UnstructuredList
+	definitionsErr  error
 }
 
 type actionGroup struct {
@@ -226,6 +230,7 @@ func (p *pass) ask(ctx context.Context, item *InventoryItem) (situation, error) 
 	s := situation{owner: p.label, proven: true}
 	object, err := p.get(ctx, item)
 	if isGone(err) {
+		s.typed = !isTypeless(err)
 		return s, nil
 	}
 	if err != nil {
