@@ -135,6 +135,36 @@ func TestRemoteTarget(t *testing.T) {
 	}
 }
 
+// TestAnEmptyKubeconfigDoesNotLeadToTheLocalCluster would otherwise see dependents come in the wrong cluster, and be
+// forgotten in the right one.
+func TestAnEmptyKubeconfigDoesNotLeadToTheLocalCluster(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	secret := r.secret("target", map[string]string{"value": ""})
+	r.create(secret)
+	widget := r.widget(oneConfigMap)
+	widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}}
+	r.create(widget)
+	awaitState(r, widget, StatePending, ReadyConditionReasonRetrying)
+	_, _, message := widget.Status.GetState()
+	diff(t, "message", "Waiting for references: spec.kubeConfig.secretRef: Secret "+r.namespace+"/target holds an empty kubeconfig", message)
+
+	change(r, secret, func(s *corev1.Secret) { s.StringData = map[string]string{"value": kubeconfig(t)} })
+	awaitReady(r, widget)
+	// Suspended, so that the loss is not noticed before the deletion.
+	change(r, widget, func(w *Widget) { w.Spec.Suspend = true })
+	awaitState(r, widget, StatePending, ReadyConditionReasonSuspended)
+	change(r, secret, func(s *corev1.Secret) { s.Data["value"] = nil })
+	r.delete(widget)
+	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
+	change(r, secret, func(s *corev1.Secret) { s.StringData = map[string]string{"value": kubeconfig(t)} })
+	r.awaitGone(widget)
+	if r.configMap("settings") != nil {
+		t.Error("the dependent is left behind")
+	}
+}
+
 func TestAbandonedTarget(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(r *rig, secret *corev1.Secret){

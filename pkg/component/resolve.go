@@ -106,7 +106,6 @@ func (l *loading) load(ctx context.Context, found occurrence) error {
 		return nil
 	}
 	problem := found.path + ": " + err.Error()
-	var missingKey *missingKeyError
 	var retriable types.RetriableError
 	switch {
 	case l.scope.deleting && !found.target && !hasForeignTarget(l.scope.component):
@@ -114,7 +113,7 @@ func (l *loading) load(ctx context.Context, found occurrence) error {
 		return nil
 	case l.scope.deleting && found.ignoredOnDeletion() && isMissing(err):
 		return nil
-	case isMissing(err), errors.As(err, &missingKey), l.scope.deleting && errors.As(err, &retriable):
+	case isMissing(err), l.scope.deleting && errors.As(err, &retriable):
 		l.missing = append(l.missing, problem)
 		if found.target && l.lost == "" {
 			l.lost = problem
@@ -125,9 +124,13 @@ func (l *loading) load(ctx context.Context, found occurrence) error {
 	}
 }
 
+// errNoKubeConfig is about a key that exists. Without a kubeconfig, dependents would be applied to, or looked for in, the
+// cluster of the component.
+var errNoKubeConfig = errors.New("holds an empty kubeconfig")
+
 func isMissing(err error) bool {
 	var missingKey *missingKeyError
-	return apierrors.IsNotFound(err) || errors.As(err, &missingKey)
+	return apierrors.IsNotFound(err) || errors.As(err, &missingKey) || errors.Is(err, errNoKubeConfig)
 }
 
 // content loads one reference and returns the digest of its content.
@@ -143,6 +146,9 @@ func (l *loading) content(ctx context.Context, found occurrence) (string, error)
 		return "", err
 	}
 	value, err := reference.load(content, found.fallbackKeys())
+	if secret, ok := reference.(*SecretKeyReference); ok && found.target && err == nil && len(secret.value) == 0 {
+		err = errNoKubeConfig
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s %w", key, err)
 	}
