@@ -50,3 +50,46 @@ func TestDeathAfterRecreation(t *testing.T) {
 		t.Error("the object was created anew a second time")
 	}
 }
+
+// TestDeathAfterRunningAgain lets the process die after it has created anew what had been purged.
+func TestDeathAfterRunningAgain(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"1\"}}\ndata: {value: VALUE}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\ndata: {value: VALUE}\n"
+	w := newWorld(t)
+	w.mustApply(manifest)
+	w.expectInventory("ConfigMap a Completed ", "ConfigMap b Ready Current")
+	mortal := newWorld(t, func(s *setup) { s.config = dying(s.config, 1) })
+	mortal.owner, mortal.namespace = w.owner, w.namespace
+	mortal.owner.Store = w
+	_, err := mortal.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: mortal.owner, Objects: objects(w, strings.ReplaceAll(manifest, "VALUE", "new")), Digest: "d"})
+	if err == nil || w.configMap("a") == nil {
+		t.Fatalf("expected to die after a, got %v", err)
+	}
+	w.mustDelete()
+	if w.configMap("a") != nil {
+		t.Error("a was left behind")
+	}
+}
+
+// TestDeathAfterWantedAgain lets the process die after it has created what was being deleted before.
+func TestDeathAfterWantedAgain(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\ndata: {value: VALUE}\n"
+	keep := strings.SplitAfter(manifest, "---\n")[1]
+	w := newWorld(t)
+	w.mustApply(manifest)
+	w.patch(w.configMap("a"), `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	if _, err := w.apply(keep); err != nil {
+		t.Fatal(err)
+	}
+	w.expectInventory("ConfigMap a Deleting Terminating", "ConfigMap b Ready Current")
+	w.patch(w.configMap("a"), `{"metadata":{"finalizers":null}}`)
+	mortal := newWorld(t, func(s *setup) { s.config = dying(s.config, 1) })
+	mortal.owner, mortal.namespace = w.owner, w.namespace
+	mortal.owner.Store = w
+	_, err := mortal.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: mortal.owner, Objects: objects(w, strings.ReplaceAll(manifest, "VALUE", "new")), Digest: "d"})
+	if err == nil || w.configMap("a") == nil {
+		t.Fatalf("expected to die after a, got %v", err)
+	}
+	w.mustDelete()
+}

@@ -13,7 +13,8 @@ import (
 type plan struct {
 	// items is the next inventory, sorted.
 	items []*InventoryItem
-	// grown means that there are items which the recorded inventory lacks; they must be recorded before the first write.
+	// grown means that there are items which the recorded inventory lacks, or has as good as gone; they must be recorded
+	// before the first write.
 	grown bool
 }
 
@@ -39,7 +40,12 @@ func planInventory(targets []*target, inventory []*InventoryItem) plan {
 			recorded = &InventoryItem{NameInfo: NameInfo{Namespace: t.key.namespace, Name: t.key.name}}
 			p.grown = true
 		}
-		p.items = append(p.items, planWanted(t, recorded))
+		item := planWanted(t, recorded)
+		if item.Phase == PhaseScheduledForApplication && (recorded.unwanted() || recorded.completing()) {
+			// Whoever finds only the old record would not delete what is created now.
+			p.grown = true
+		}
+		p.items = append(p.items, item)
 	}
 	for key, item := range old {
 		if wanted[key] {

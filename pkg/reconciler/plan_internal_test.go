@@ -136,6 +136,8 @@ func TestPlanInventory(t *testing.T) {
 		{"first", []*target{cm("a")}, nil, []string{"a ScheduledForApplication"}, true},
 		{"nothing new", []*target{cm("a")}, []*InventoryItem{item(configMapKind, "ns", "a", ready)}, []string{"a Ready"}, false},
 		{"a change need not be saved before it is written", []*target{wish(named("v1", "ConfigMap", "ns", "a"))}, []*InventoryItem{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForApplication"}, false},
+		{"what is created anew after it was purged is as good as new", []*target{cm("a")}, []*InventoryItem{item(configMapKind, "ns", "a", func(i *InventoryItem) { i.Phase, i.Digest, i.UID = PhaseCompleted, "2:old", "u" })}, []string{"a ScheduledForApplication"}, true},
+		{"so is what was being deleted", []*target{cm("a")}, []*InventoryItem{item(configMapKind, "ns", "a", func(i *InventoryItem) { i.Phase, i.Digest, i.UID = PhaseDeleting, "", "u" })}, []string{"a ScheduledForApplication"}, true},
 		{"one more, one less", []*target{cm("b")}, []*InventoryItem{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "b ScheduledForApplication"}, true},
 		{"the version does not matter", []*target{wish(named("example.com/v2", "Widget", "ns", "a"), current)}, []*InventoryItem{item(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "ns", "a", ready)}, []string{"a Ready"}, false},
 		{"the namespace does", []*target{wish(named("v1", "ConfigMap", "other", "a"), current)}, []*InventoryItem{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
