@@ -30,8 +30,13 @@ type feed struct {
 	version  string // resource version up to which the feed has seen everything
 	objects  map[types.NamespacedName]Observation
 	own      map[types.NamespacedName]Observation // responses of our writes that the feed has not seen yet
-	attempts int
+	since    time.Time                            // when the feed was synchronised last
+	attempts int                                  // that failed since a watch was steady
 }
+
+// steady is how long a watch must have lasted not to count as failed. Where objects may be listed but not watched, each
+// attempt begins with success.
+const steady = 10 * time.Second
 
 type feedState int
 
@@ -103,15 +108,17 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 // failed records the end of an attempt and returns the delay before the next one.
 func (f *feed) failed(err error) time.Duration {
 	f.mu.Lock()
+	if f.state == feedSynced && time.Since(f.since) > steady {
+		f.attempts = 0
+	}
+	delay := min(250*time.Millisecond<<f.attempts, time.Minute)
+	f.attempts = min(f.attempts+1, 10)
 	if err == nil && f.state == feedSynced {
 		// The watch ended and is resumed; what was seen stays valid until then, since absence proves nothing anyway.
-		f.attempts = 0
 		f.mu.Unlock()
-		return jitter(100 * time.Millisecond)
+		return jitter(delay)
 	}
 	f.state, f.err = feedBroken, err
-	f.attempts = min(f.attempts+1, 10)
-	delay := min(250*time.Millisecond<<f.attempts, time.Minute)
 	f.mu.Unlock()
 	f.kind.settle(f)
 	return jitter(delay)

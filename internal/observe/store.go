@@ -5,6 +5,7 @@ package observe
 
 import (
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -106,7 +107,7 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 		}
 	}
 	first := s.state != feedSynced
-	s.state, s.err, s.attempts = feedSynced, nil, 0
+	s.state, s.err, s.since = feedSynced, nil, time.Now()
 	s.mu.Unlock()
 	s.notify(owners)
 	if first {

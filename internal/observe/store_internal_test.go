@@ -4,8 +4,10 @@
 package observe
 
 import (
+	"errors"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -126,6 +128,28 @@ func TestStore(t *testing.T) {
 				t.Errorf("got version %q (%v), want %q", seen.ResourceVersion, view, tc.version)
 			}
 		})
+	}
+}
+
+// TestListingWithoutWatchingSlowsDown: where objects may be listed but not watched, each attempt begins with success.
+func TestListingWithoutWatchingSlowsDown(t *testing.T) {
+	t.Parallel()
+	for _, end := range []error{nil, errors.New("watching is forbidden")} {
+		w := newStoreWorld(t)
+		first := w.feed.failed(end)
+		for range 5 {
+			w.list("11")
+			w.feed.failed(end)
+		}
+		w.list("12")
+		if later := w.feed.failed(end); later < 8*first {
+			t.Errorf("%v: expected delays to grow, got %s after %s", end, later, first)
+		}
+		w.list("13")
+		w.feed.since = time.Now().Add(-2 * steady)
+		if afresh := w.feed.failed(end); afresh > 2*first {
+			t.Errorf("%v: expected to start afresh after a steady watch, got %s after %s", end, afresh, first)
+		}
 	}
 }
 
