@@ -56,15 +56,29 @@ func (w *worker) abandon(s *scope, reason error) {
 		boundMessage(fmt.Sprintf("%s left behind: %s", dependents(len(names)), joinBounded(names, ", "))))
 }
 
-// unreachable handles an error of a target while deleting. If the target does not answer, it may be abandoned.
-func (w *worker) unreachable(s *scope, err error) outcome {
-	var status apierrors.APIStatus
-	var refused *reconciler.RefusedError
-	if err == nil || !w.isAbandoned(s) || errors.As(err, &status) || errors.As(err, &refused) || errors.Is(err, errAbandoned) {
+// unreachable handles an error of the engine while deleting. If it means that the target is out of reach, the target may be
+// abandoned.
+func (w *worker) unreachable(ctx context.Context, s *scope, err error) outcome {
+	if err == nil || !w.isAbandoned(s) || !isOutOfReach(ctx, s, err) {
 		return outcomeOf(err)
 	}
 	w.abandon(s, err)
 	return proceed
+}
+
+// isOutOfReach tells whether an error of the engine means that another cluster does not answer, or does not accept our
+// credentials any more. A failure to write the status says nothing about that cluster.
+func isOutOfReach(ctx context.Context, s *scope, err error) bool {
+	var status apierrors.APIStatus
+	var refused *reconciler.RefusedError
+	switch {
+	case ctx.Err() != nil || s.unsaved || !s.isRemote() || errors.As(err, &refused):
+		return false
+	case apierrors.IsUnauthorized(err):
+		return true
+	default:
+		return !errors.As(err, &status)
+	}
 }
 
 // checkDeletionAllowed holds the deletion back as long as there are foreign instances of managed types.
@@ -74,7 +88,7 @@ func (w *worker) checkDeletionAllowed(ctx context.Context, s *scope) outcome {
 	}
 	blockers, err := s.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})
 	if err != nil {
-		return w.unreachable(s, err)
+		return w.unreachable(ctx, s, err)
 	}
 	if len(blockers) == 0 {
 		return proceed
@@ -109,7 +123,7 @@ func (w *worker) deleteDependents(ctx context.Context, s *scope) outcome {
 	w.took(s, &result)
 	switch {
 	case err != nil:
-		return w.unreachable(s, err)
+		return w.unreachable(ctx, s, err)
 	case !result.Done:
 		return outcome{kind: outcomeDeleting, message: describeWaits(result, "deleted"), wake: result.RequeueAfter}
 	}

@@ -43,7 +43,9 @@ var _ reconciler.Store = &statusStore{}
 // Save persists the inventory, along with what else has changed in the status.
 func (s *statusStore) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	s.scope.status.Inventory = inventory
-	return s.worker.save(ctx, s.scope)
+	err := s.worker.save(ctx, s.scope)
+	s.scope.unsaved = err != nil
+	return err
 }
 
 // save writes the status if it says something new. The write is refused by the server if anybody has written meanwhile;

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -71,7 +72,7 @@ func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
 
 // connectTarget finds out where dependents live.
 func (w *worker) connectTarget(_ context.Context, s *scope) outcome {
-	if s.deleting && s.lost == nil && len(s.missing) > 0 && len(identityOf(s.component, "").kubeConfig) == 0 && hasForeignTarget(s.component) {
+	if s.deleting && s.lost == nil && len(s.missing) > 0 && !s.isRemote() && hasForeignTarget(s.component) {
 		// Whether the dependents are in this cluster or in another one cannot be told any more.
 		s.lost = errors.New(joinBounded(s.missing, "; "))
 	}
@@ -80,6 +81,9 @@ func (w *worker) connectTarget(_ context.Context, s *scope) outcome {
 	}
 	found, err := w.targets.connect(s.key, s.ownerID, identityOf(s.component, valueOr(w.options.DefaultServiceAccount, "")))
 	switch {
+	case errors.Is(err, clients.ErrClosed):
+		// The operator is about to end, which says nothing about the target.
+		return outcome{kind: outcomeAbandoned, message: err.Error()}
 	case err != nil && s.deleting:
 		return w.loseTarget(s, err)
 	case err != nil:

@@ -40,6 +40,8 @@ type scope struct {
 	lost error
 	// abandoned is set if the dependents are left behind.
 	abandoned bool
+	// unsaved is set if the engine could not save the inventory.
+	unsaved bool
 	// result is what the engine returned last; nil if it was not called.
 	result *reconciler.Result
 }
@@ -60,6 +62,11 @@ func (s *scope) restore() error {
 	}
 	s.base = s.memory.sent
 	return setStatus(s.component, s.memory.sent)
+}
+
+// isRemote tells whether dependents live in another cluster. It must be called after references were loaded.
+func (s *scope) isRemote() bool {
+	return len(identityOf(s.component, "").kubeConfig) > 0
 }
 
 func (s *scope) setFinalizers(finalizers []string, version string) {

@@ -53,7 +53,12 @@ func (s *script) Apply(ctx context.Context, request reconciler.ApplyRequest) (re
 	return s.result, s.err
 }
 
-func (s *script) Delete(context.Context, reconciler.DeleteRequest) (reconciler.Result, error) {
+func (s *script) Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error) {
+	for range s.saves {
+		if err := request.Store.Save(ctx, s.result.Inventory); err != nil {
+			return reconciler.Result{Inventory: request.Inventory}, err
+		}
+	}
 	return s.result, s.err
 }
 
@@ -232,78 +237,6 @@ func TestEvents(t *testing.T) {
 	_, _, _ = s.pass()
 	diff(t, "events when they are disabled", []string(nil), s.drain())
 	diff(t, "revision", revision, s.widget.Status.Revision)
-}
-
-func TestDeletionByScript(t *testing.T) {
-	t.Parallel()
-	gone := reconciler.Result{Done: true}
-	for _, test := range []struct {
-		reason  string
-		prepare func(s *script)
-		abandon bool
-		want    verdict
-		wantErr bool
-		gone    bool
-	}{
-		{
-			reason:  "all is gone",
-			prepare: func(s *script) { s.result = gone },
-			gone:    true,
-		}, {
-			reason:  "the check fails",
-			prepare: func(s *script) { s.checkErr = errors.New("boom") },
-			want:    verdict{StateError, ReadyConditionReasonError, "Boom"}, wantErr: true,
-		}, {
-			reason: "dependents are awaited",
-			prepare: func(s *script) {
-				s.result = reconciler.Result{Inventory: deployed("web"), WaveSize: 3, Waits: []reconciler.Notice{notice("Deployment", "web", "being deleted")}}
-			},
-			want: verdict{StateDeleting, ReadyConditionReasonDeletionProcessing, "1 of 3 dependents of wave 0 not deleted: Deployment demo/web: being deleted"},
-		}, {
-			reason:  "the target does not answer",
-			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
-			want:    verdict{StateError, ReadyConditionReasonError, "Connection refused"}, wantErr: true,
-		}, {
-			reason:  "the target does not answer, and is abandoned",
-			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
-			abandon: true,
-			gone:    true,
-		}, {
-			reason: "a target that answers is not abandoned",
-			prepare: func(s *script) {
-				s.err, s.result.Inventory = apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "web", errors.New("no")), deployed("web")
-			},
-			abandon: true,
-			want:    verdict{StateError, ReadyConditionReasonError, `Deployments "web" is forbidden: no`}, wantErr: true,
-		},
-	} {
-		t.Run(test.reason, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t)
-			s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
-			_, _, _ = s.pass()
-			s.delete(s.widget)
-			if test.abandon {
-				change(s.rig, s.widget, func(w *Widget) {
-					w.Annotations = map[string]string{s.name + "/" + types.AnnotationKeySuffixAbandonTarget: "true"}
-				})
-			}
-			test.prepare(s.script)
-			got, _, err := s.pass()
-			if (err != nil) != test.wantErr {
-				t.Errorf("got error %v", err)
-			}
-			if test.gone {
-				s.awaitGone(s.widget)
-				if !s.script.released {
-					t.Error("want the target to be released")
-				}
-				return
-			}
-			diff(t, "verdict", test.want.message, got.message)
-			diff(t, "state", test.want.state, got.state)
-		})
-	}
 }
 
 func TestMetricsOfAComponent(t *testing.T) {

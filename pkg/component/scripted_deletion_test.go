@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+func TestDeletionByScript(t *testing.T) {
+	t.Parallel()
+	gone := reconciler.Result{Done: true}
+	for _, test := range []struct {
+		reason  string
+		prepare func(s *script)
+		abandon bool
+		local   bool
+		deaf    bool // the API server of the component does not accept statuses
+		want    verdict
+		wantErr bool
+		gone    bool
+	}{
+		{
+			reason:  "all is gone",
+			prepare: func(s *script) { s.result = gone },
+			gone:    true,
+		}, {
+			reason:  "the check fails",
+			prepare: func(s *script) { s.checkErr = errors.New("boom") },
+			want:    verdict{StateError, ReadyConditionReasonError, "Boom"}, wantErr: true,
+		}, {
+			reason: "dependents are awaited",
+			prepare: func(s *script) {
+				s.result = reconciler.Result{Inventory: deployed("web"), WaveSize: 3, Waits: []reconciler.Notice{notice("Deployment", "web", "being deleted")}}
+			},
+			want: verdict{StateDeleting, ReadyConditionReasonDeletionProcessing, "1 of 3 dependents of wave 0 not deleted: Deployment demo/web: being deleted"},
+		}, {
+			reason:  "the target does not answer",
+			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
+			want:    verdict{StateError, ReadyConditionReasonError, "Connection refused"}, wantErr: true,
+		}, {
+			reason:  "the target does not answer, and is abandoned",
+			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
+			abandon: true,
+			gone:    true,
+		}, {
+			reason:  "credentials that are not accepted any more are as good as none",
+			prepare: func(s *script) { s.checkErr = fmt.Errorf("checking: %w", apierrors.NewUnauthorized("expired")) },
+			abandon: true,
+			gone:    true,
+		}, {
+			reason:  "there is no other cluster that could be abandoned",
+			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection reset"), deployed("web") },
+			abandon: true, local: true,
+			want: verdict{StateError, ReadyConditionReasonError, "Connection reset"}, wantErr: true,
+		}, {
+			reason:  "what is out of reach is not the target",
+			prepare: func(s *script) { s.saves, s.result.Inventory = 1, deployed("web", "worker") },
+			abandon: true, deaf: true,
+			want:    verdict{StateReady, ReadyConditionReasonReady, "1 dependent is ready"},
+			wantErr: true,
+		}, {
+			reason:  "the operator is about to end",
+			prepare: func(s *script) { s.connectErr = clients.ErrClosed },
+			abandon: true,
+			want:    verdict{StateReady, ReadyConditionReasonReady, "1 dependent is ready"},
+		}, {
+			reason: "a target that answers is not abandoned",
+			prepare: func(s *script) {
+				s.err, s.result.Inventory = apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "web", errors.New("no")), deployed("web")
+			},
+			abandon: true,
+			want:    verdict{StateError, ReadyConditionReasonError, `Deployments "web" is forbidden: no`}, wantErr: true,
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			if !test.local {
+				s.create(s.secret("target", map[string]string{"value": "scripted"}))
+				change(s.rig, s.widget, func(w *Widget) {
+					w.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}}
+				})
+			}
+			s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
+			_, _, _ = s.pass()
+			s.delete(s.widget)
+			if test.deaf {
+				s.worker.client = deafClient{s.worker.client}
+			}
+			if test.abandon {
+				change(s.rig, s.widget, func(w *Widget) {
+					w.Annotations = map[string]string{s.name + "/" + types.AnnotationKeySuffixAbandonTarget: "true"}
+				})
+			}
+			test.prepare(s.script)
+			got, _, err := s.pass()
+			if (err != nil) != test.wantErr {
+				t.Errorf("got error %v", err)
+			}
+			if test.gone {
+				s.awaitGone(s.widget)
+				if !s.script.released {
+					t.Error("want the target to be released")
+				}
+				return
+			}
+			if err := s.rig.client.Get(t.Context(), client.ObjectKeyFromObject(s.widget), s.widget); err != nil {
+				t.Errorf("want the component to stay, got %v", err)
+			}
+			diff(t, "verdict", test.want.message, got.message)
+			diff(t, "state", test.want.state, got.state)
+		})
+	}
+}
+
+// deafClient cannot write statuses.
+type deafClient struct{ client.Client }
+
+func (c deafClient) SubResource(string) client.SubResourceClient { return deafStatus{} }
+
+type deafStatus struct{ client.SubResourceClient }
+
+func (deafStatus) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	return errors.New("connection reset")
+}
+
+// TestAnOperatorThatEndsSaysNothing is about a pass that comes after the connections were closed.
+func TestAnOperatorThatEndsSaysNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.script.result = reconciler.Result{Done: true}
+	before, _, _ := s.pass()
+	s.script.connectErr = clients.ErrClosed
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
+	after, _, err := s.pass()
+	if after != before || err != nil {
+		t.Errorf("want %+v to stay, got %+v, error %v", before, after, err)
+	}
+}
