@@ -142,7 +142,7 @@ func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta
 }
 
 // discover adds all listable types that fit one of the patterns. Groups that cannot be discovered, because an aggregated API
-// does not answer, matter only if a pattern names them.
+// does not answer, are passed over: such an API shows no instances, and keeps them where it keeps them.
 func (p *pass) discover(patterns []TypeVersionInfo, found map[schema.GroupKind]*meta.RESTMapping) error {
 	lists, err := p.client.DiscoveryClient().ServerPreferredResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
