@@ -4,7 +4,9 @@
 package reconciler_test
 
 import (
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -84,5 +86,28 @@ func TestVersionThatIsNoLongerServed(t *testing.T) {
 	}
 	if instance := ty.widget("foreign"); instance == nil || instance.GetDeletionTimestamp() != nil {
 		t.Error("the foreign instance was deleted together with its definition")
+	}
+}
+
+// TestReleaseIsGuarded has another owner take over a definition after it was looked at, and before it is released.
+func TestReleaseIsGuarded(t *testing.T) {
+	t.Parallel()
+	var ty *typed
+	var armed atomic.Bool
+	takeOver := func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if request.Method == http.MethodGet && armed.CompareAndSwap(true, false) {
+				ty.patch(ty.definition(), `{"metadata":{"labels":{"PREFIX/owner-id":"other"}}}`)
+			}
+			return response, err
+		})
+	}
+	ty = newTyped(t, withoutObserver, func(s *setup) { s.config.Wrap(takeOver) })
+	ty.mustApply(ty.expand(strings.Replace(customType, "{name: widgets.GROUP}", "{name: widgets.GROUP, annotations: {PREFIX/delete-policy: orphan}}", 1)))
+	armed.Store(true)
+	ty.mustDelete()
+	if owner := ty.definition().GetLabels()[prefix+"/owner-id"]; owner != "other" {
+		t.Errorf("expected the mark of the new owner to stay, got %q", owner)
 	}
 }
