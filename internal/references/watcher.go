@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -86,9 +87,11 @@ type Watcher struct {
 	ctx     context.Context //nolint:containedctx // the lifetime of the watches, ended by Close
 	cancel  context.CancelFunc
 
-	mu       sync.Mutex
-	used     map[apitypes.NamespacedName][]Key
-	owners   map[Key]map[apitypes.NamespacedName]bool
+	mu   sync.Mutex
+	used map[apitypes.NamespacedName][]Key
+	// owners holds the version of an object that each owner was given last; it is empty if the object was absent, or was
+	// not read yet.
+	owners   map[Key]map[apitypes.NamespacedName]string
 	feeds    map[scope]*feed
 	contents map[Key]*Content
 }
@@ -105,7 +108,7 @@ func New(options Options) (*Watcher, error) {
 	return &Watcher{
 		options: options, ctx: ctx, cancel: cancel,
 		used:     map[apitypes.NamespacedName][]Key{},
-		owners:   map[Key]map[apitypes.NamespacedName]bool{},
+		owners:   map[Key]map[apitypes.NamespacedName]string{},
 		feeds:    map[scope]*feed{},
 		contents: map[Key]*Content{},
 	}, nil
@@ -129,9 +132,11 @@ func (w *Watcher) Use(owner apitypes.NamespacedName, keys []Key) {
 	}
 	for _, key := range keys {
 		if w.owners[key] == nil {
-			w.owners[key] = map[apitypes.NamespacedName]bool{}
+			w.owners[key] = map[apitypes.NamespacedName]string{}
 		}
-		w.owners[key][owner] = true
+		if _, uses := w.owners[key][owner]; !uses {
+			w.owners[key][owner] = ""
+		}
 		if w.feeds[key.scope()] == nil {
 			w.feeds[key.scope()] = w.startFeed(key.scope())
 		}
@@ -161,9 +166,10 @@ func (w *Watcher) drop(owner apitypes.NamespacedName, key Key) {
 	}
 }
 
-// Read returns the content of an object. If the object does not exist, the error is that of the API server.
-func (w *Watcher) Read(ctx context.Context, key Key) (*Content, error) {
-	if content := w.known(key); content != nil {
+// Read returns the content of an object to an owner that uses it. If the object does not exist, the error is that of the
+// API server.
+func (w *Watcher) Read(ctx context.Context, owner apitypes.NamespacedName, key Key) (*Content, error) {
+	if content := w.known(owner, key); content != nil {
 		return content, nil
 	}
 	content, err := w.get(ctx, key)
@@ -172,15 +178,26 @@ func (w *Watcher) Read(ctx context.Context, key Key) (*Content, error) {
 	switch {
 	case err != nil:
 		delete(w.contents, key)
+		if apierrors.IsNotFound(err) {
+			w.give(owner, key, "")
+		}
 		return nil, err
 	case w.owners[key] != nil:
 		w.contents[key] = content
+		w.give(owner, key, content.ResourceVersion)
 	}
 	return content, nil
 }
 
+// give notes which version an owner has, empty if the object does not exist, provided that it uses the object.
+func (w *Watcher) give(owner apitypes.NamespacedName, key Key, version string) {
+	if _, uses := w.owners[key][owner]; uses {
+		w.owners[key][owner] = version
+	}
+}
+
 // known returns content of which it is certain that it is not older than what the watch has seen.
-func (w *Watcher) known(key Key) *Content {
+func (w *Watcher) known(owner apitypes.NamespacedName, key Key) *Content {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	content, f := w.contents[key], w.feeds[key.scope()]
@@ -191,6 +208,7 @@ func (w *Watcher) known(key Key) *Content {
 	if !ok || isNewer(version, content.ResourceVersion) {
 		return nil
 	}
+	w.give(owner, key, content.ResourceVersion)
 	return content
 }
 
@@ -263,16 +281,19 @@ func (w *Watcher) replaced(f *feed, versions map[string]string) {
 	w.notify(slices.Collect(maps.Keys(concerned)))
 }
 
-// concerned returns the owners for which the version, empty if the object is gone, is news.
+// concerned returns the owners for which the version, empty if the object is gone, is news. What one owner was given says
+// nothing about the others: while nothing is watched, each of them may have read another version.
 func (w *Watcher) concerned(key Key, version string) []apitypes.NamespacedName {
-	content := w.contents[key]
-	switch {
-	case version == "" && content == nil:
-		return nil
-	case version != "" && content != nil && !isNewer(version, content.ResourceVersion):
-		return nil
+	var owners []apitypes.NamespacedName
+	for owner, given := range w.owners[key] {
+		switch {
+		case version == "" && given == "":
+		case version != "" && given != "" && !isNewer(version, given):
+		default:
+			owners = append(owners, owner)
+		}
 	}
-	return slices.Collect(maps.Keys(w.owners[key]))
+	return owners
 }
 
 func (w *Watcher) notify(owners []apitypes.NamespacedName) {

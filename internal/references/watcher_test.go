@@ -5,6 +5,7 @@ package references_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -80,7 +81,7 @@ func (r *rig) do(err error) {
 
 func (r *rig) read(key references.Key) string {
 	r.t.Helper()
-	content, err := r.Read(r.t.Context(), key)
+	content, err := r.Read(r.t.Context(), owner("a"), key)
 	if apierrors.IsNotFound(err) {
 		return "absent"
 	}
@@ -196,21 +197,27 @@ func TestOnlyMetadataIsWatched(t *testing.T) {
 	}
 }
 
-func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
-	t.Parallel()
-	user := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "reader-" + testenv.UniqueName(t)}
-	r := newRig(t, func(config *rest.Config) { config.Impersonate.UserName = user.Name })
-	namespace := r.namespace
+// restrictedReader lets a user read Secrets one by one, and returns the role.
+func restrictedReader(r *rig, user string) *rbacv1.Role {
+	r.t.Helper()
 	role := &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "reader"},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}}},
 	}
-	r.do(r.client.Create(t.Context(), role))
-	r.do(r.client.Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "reader"},
+	r.do(r.client.Create(r.t.Context(), role))
+	r.do(r.client.Create(r.t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "reader"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
-		Subjects:   []rbacv1.Subject{user},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
 	}))
+	return role
+}
+
+func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
+	t.Parallel()
+	user := "reader-" + testenv.UniqueName(t)
+	r := newRig(t, func(config *rest.Config) { config.Impersonate.UserName = user })
+	role := restrictedReader(r, user)
 	r.do(r.client.Create(t.Context(), r.secret("used", "1")))
 	key := r.key(references.Secret, "used")
 	r.Use(owner("a"), []references.Key{key})
@@ -219,7 +226,7 @@ func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
 		return slices.Equal(r.Unwatched(owner("a")), want), fmt.Sprint(r.Unwatched(owner("a")))
 	})
 	testenv.Eventually(t, func() (bool, string) {
-		_, err := r.Read(t.Context(), key)
+		_, err := r.Read(t.Context(), owner("a"), key)
 		return err == nil, fmt.Sprint(err)
 	})
 	r.do(r.client.Update(t.Context(), r.secret("used", "2")))
@@ -234,6 +241,47 @@ func TestWhereWatchingIsForbiddenContentIsReadEachTime(t *testing.T) {
 	if unwatched := r.Unwatched(owner("a")); len(unwatched) > 0 {
 		t.Errorf("want everything to be watched, got %v", unwatched)
 	}
+}
+
+// TestEachOwnerIsToldWhatItHasNotSeen is about objects that change while nothing is watched, and that another owner reads
+// before they are watched again.
+func TestEachOwnerIsToldWhatItHasNotSeen(t *testing.T) {
+	t.Parallel()
+	user := "reader-" + testenv.UniqueName(t)
+	r := newRig(t, func(config *rest.Config) { config.Impersonate.UserName = user })
+	role := restrictedReader(r, user)
+	changed, gone, come := r.key(references.Secret, "changed"), r.key(references.Secret, "gone"), r.key(references.Secret, "come")
+	r.do(r.client.Create(t.Context(), r.secret("changed", "1")))
+	r.do(r.client.Create(t.Context(), r.secret("gone", "1")))
+	read := func(name string, key references.Key, want string) {
+		t.Helper()
+		r.Use(owner(name), []references.Key{key})
+		testenv.Eventually(t, func() (bool, string) {
+			content, err := r.Read(t.Context(), owner(name), key)
+			if apierrors.IsNotFound(err) {
+				return want == "absent", "absent"
+			}
+			return err == nil && string(content.Data["value"]) == want, fmt.Sprint(err)
+		})
+	}
+	read("a", changed, "1")
+	read("b", gone, "1")
+	read("c", come, "absent")
+	r.do(r.client.Update(t.Context(), r.secret("changed", "2")))
+	r.do(r.client.Delete(t.Context(), r.secret("gone", "")))
+	r.do(r.client.Create(t.Context(), r.secret("come", "1")))
+	read("x", changed, "2")
+	read("y", gone, "absent")
+	read("z", come, "1")
+
+	role.Rules[0].Verbs = []string{"get", "list", "watch"}
+	r.do(r.client.Update(t.Context(), role))
+	want := map[string]int{"a": 1, "b": 1, "c": 1}
+	testenv.Eventually(t, func() (bool, string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return maps.Equal(want, r.notified), fmt.Sprintf("want %v to be notified, got %v", want, r.notified)
+	})
 }
 
 func TestOptionsAreRequired(t *testing.T) {

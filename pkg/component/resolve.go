@@ -141,7 +141,7 @@ func (l *loading) content(ctx context.Context, found occurrence) (string, error)
 	}
 	kind, name := reference.target()
 	key := references.Key{Kind: kind, Namespace: l.scope.key.Namespace, Name: name}
-	content, err := l.worker.references.Read(ctx, key)
+	content, err := l.worker.references.Read(ctx, l.scope.key, key)
 	if err != nil {
 		return "", err
 	}
