@@ -145,5 +145,6 @@ func (w *worker) removeFinalizer(ctx context.Context, s *scope) outcome {
 	if err != nil {
 		return outcomeOf(err)
 	}
+	s.memory.finished, s.memory.generated = true, nil
 	return outcome{kind: outcomeGone}
 }

@@ -25,6 +25,9 @@ type memory struct {
 	// awaitingSince is when the first pass found the cache outdated; zero if it is not.
 	awaitingSince time.Time
 
+	// finished is set when our finalizer was removed. The cache may show the component with it for a moment.
+	finished bool
+
 	// sent is the status as we wrote it last, received what the server made of it; set only if the two differ.
 	sent, received map[string]any
 	// complained holds the fields that the server dropped and that were reported already.

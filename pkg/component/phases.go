@@ -20,7 +20,7 @@ import (
 // acknowledge looks at the component for the first time. What it notes in the status is persisted by whoever writes first:
 // the engine before it touches the cluster, or the end of the pass.
 func (w *worker) acknowledge(_ context.Context, s *scope) outcome {
-	if s.deleting && !slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer) {
+	if s.deleting && (s.memory.finished || !slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer)) {
 		return outcome{kind: outcomeGone}
 	}
 	s.settings = settingsOf(s.component)

@@ -149,3 +149,49 @@ func TestAnOperatorThatEndsSaysNothing(t *testing.T) {
 		t.Errorf("want %+v to stay, got %+v, error %v", before, after, err)
 	}
 }
+
+// staleClient reads the component as it was.
+type staleClient struct {
+	client.Client
+	then *Widget
+}
+
+func (c staleClient) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	widget, ok := object.(*Widget)
+	if !ok {
+		return fmt.Errorf("unexpected %T", object)
+	}
+	*widget = *deepCopy(c.then)
+	return nil
+}
+
+// TestAFinishedComponentIsNotDeletedAgain is about a pass that begins before the cache has heard of the end.
+func TestAFinishedComponentIsNotDeletedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	calls := 0
+	s.worker.hooks.postDelete = []hook{func(context.Context, Component) error {
+		calls++
+		return nil
+	}}
+	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
+	_, _, _ = s.pass()
+	s.delete(s.widget)
+	if err := s.rig.client.Get(t.Context(), client.ObjectKeyFromObject(s.widget), s.widget); err != nil {
+		t.Fatal(err)
+	}
+	then, present := deepCopy(s.widget), s.worker.client
+	s.script.result = reconciler.Result{Done: true}
+	_, _, _ = s.pass()
+	s.awaitGone(s.widget)
+	s.worker.client = staleClient{Client: present, then: then}
+	_, requeue, err := s.pass()
+	if calls != 1 || requeue != 0 || err != nil {
+		t.Errorf("want nothing to happen, got %d calls of the hook, another pass after %s, error %v", calls, requeue, err)
+	}
+	s.worker.client = present
+	_, _, _ = s.pass()
+	if len(s.worker.memories.byKey) > 0 || len(s.worker.memories.owners) > 0 {
+		t.Error("want nothing to be remembered")
+	}
+}

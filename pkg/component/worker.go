@@ -161,10 +161,14 @@ func (w *worker) unfetched(key apitypes.NamespacedName, err error) (Component, c
 
 // forget drops all that is remembered, watched and measured about a component.
 func (w *worker) forget(key apitypes.NamespacedName) {
-	ownerID := w.ownerID(key)
-	w.targets.release(key, ownerID)
+	w.leave(key)
+	w.memories.forget(key, w.ownerID(key))
+}
+
+// leave drops all that is watched and measured about a component. It is remembered until the cache knows that it is gone.
+func (w *worker) leave(key apitypes.NamespacedName) {
+	w.targets.release(key, w.ownerID(key))
 	w.references.Use(key, nil)
-	w.memories.forget(key, ownerID)
 	w.metrics.RemoveComponent(w.series(key))
 }
 
@@ -203,7 +207,7 @@ func (w *worker) newScope(ctx context.Context, component Component) (*scope, err
 func (w *worker) conclude(ctx context.Context, s *scope, o outcome) (ctrl.Result, error) {
 	switch o.kind {
 	case outcomeGone:
-		w.forget(s.key)
+		w.leave(s.key)
 		return ctrl.Result{}, nil
 	case outcomeAbandoned:
 		s.log.Info("reconciliation ended early", "reason", o.message)
