@@ -52,7 +52,10 @@ type walker struct {
 	plans     sync.Map // reflect.Type to *plan
 }
 
-var objectReferenceType = reflect.TypeFor[objectReference]()
+var objectReferenceTypes = []reflect.Type{
+	reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
+	reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
+}
 
 type planKind int
 
@@ -80,6 +83,14 @@ type planField struct {
 	name  string // empty for inlined structs
 	tag   reflect.StructTag
 	plan  *plan
+}
+
+// isEmbeddedReference tells whether the field makes a reference of the struct around it, without tags of its own. Those of
+// the field that holds the struct apply then.
+func (f planField) isEmbeddedReference() bool {
+	_, keys := f.tag.Lookup("fallbackKeys")
+	_, policy := f.tag.Lookup("notFoundPolicy")
+	return f.name == "" && f.plan.kind == planLeaf && !keys && !policy
 }
 
 // walk calls visit for each reference in the value that spec, a pointer, points to. Values of maps are visited as
@@ -143,7 +154,9 @@ func (w *walker) visitStruct(p *plan, value reflect.Value, at occurrence, visit 
 	at.target = at.target || value.Type() == reflect.TypeFor[KubeConfigSpec]()
 	for _, field := range p.fields {
 		inner := at
-		inner.tag = field.tag
+		if !field.isEmbeddedReference() {
+			inner.tag = field.tag
+		}
 		if field.name != "" {
 			inner.path += "." + field.name
 		}
@@ -221,18 +234,19 @@ func (w *walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan
 	return p
 }
 
-// isLeaf tells whether values of the type are references, and whether their methods need no pointer.
+// isLeaf tells whether values of the type are references, and whether their methods need no pointer. A struct that embeds
+// one of our references has its methods, but may hold further references; it is no leaf.
 func (w *walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
-	for _, wanted := range []reflect.Type{objectReferenceType, w.extension} {
-		switch {
-		case wanted == nil || t.Kind() == reflect.Interface:
-		case t.Implements(wanted):
-			return true, true
-		case t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(wanted):
-			return true, false
-		}
+	switch {
+	case slices.Contains(objectReferenceTypes, t):
+		return true, false
+	case w.extension == nil || t.Kind() == reflect.Interface:
+		return false, false
+	case t.Implements(w.extension):
+		return true, true
+	default:
+		return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(w.extension), false
 	}
-	return false, false
 }
 
 func jsonName(field reflect.StructField) string {

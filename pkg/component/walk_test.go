@@ -23,6 +23,12 @@ type walkedNode struct {
 	Next  *walkedNode      `json:"next,omitempty"`
 }
 
+// walkedAuth is itself a reference, because it embeds one.
+type walkedAuth struct {
+	SecretKeyReference `json:",inline"`
+	CA                 *ConfigMapKeyReference `json:"ca,omitempty" fallbackKeys:"ca.crt"`
+}
+
 type customReference struct{ name string }
 
 func (*customReference) Load(context.Context, client.Client, *Widget) error { return nil }
@@ -95,6 +101,16 @@ func TestWalk(t *testing.T) {
 				{Path: "spec.array[1]", Type: secret, Keys: "[]"},
 				{Path: "spec.custom", Type: "*component.customReference", Keys: "[]"},
 				{Path: "spec.customValue", Type: "component.valueReference", Keys: "[]"},
+			},
+		}, {
+			reason: "a struct that embeds a reference is looked into, and passes its tags on",
+			root: &struct {
+				Auth walkedAuth  `json:"auth" fallbackKeys:"token"`
+				None *walkedAuth `json:"none"`
+			}{Auth: walkedAuth{CA: &ConfigMapKeyReference{}}},
+			want: []found{
+				{Path: "spec.auth", Type: secretKey, Keys: "[token]"},
+				{Path: "spec.auth.ca", Type: "*component.ConfigMapKeyReference", Keys: "[ca.crt]"},
 			},
 		}, {
 			reason: "siblings of any depth have paths of their own",
