@@ -65,9 +65,11 @@ func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func
 	return kept, reclaimed.Difference(kept), nil
 }
 
-// OutsideMetadata returns the paths that are not below metadata.
-func OutsideMetadata(paths []fieldpath.Path) []fieldpath.Path {
-	return slices.DeleteFunc(slices.Clone(paths), func(path fieldpath.Path) bool { return isField(path, 0, "metadata") })
+// Outside returns the paths that are not below one of the given fields of an object, such as metadata.
+func Outside(paths []fieldpath.Path, fields ...string) []fieldpath.Path {
+	return slices.DeleteFunc(slices.Clone(paths), func(path fieldpath.Path) bool {
+		return slices.ContainsFunc(fields, func(field string) bool { return isField(path, 0, field) })
+	})
 }
 
 func applied(entry metav1.ManagedFieldsEntry, manager string) bool {

@@ -202,7 +202,7 @@ func TestSurplusKeepsWhatIsNotToBeReclaimed(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 		}
 	}
-	if got := fieldset.OutsideMetadata([]fieldpath.Path{fieldpath.MakePathOrDie("metadata", "labels"), fieldpath.MakePathOrDie("data", "metadata")}); len(got) != 1 || got[0].String() != ".data.metadata" {
+	if got := fieldset.Outside([]fieldpath.Path{fieldpath.MakePathOrDie("metadata", "labels"), fieldpath.MakePathOrDie("data", "metadata")}, "metadata"); len(got) != 1 || got[0].String() != ".data.metadata" {
 		t.Errorf("got %v", got)
 	}
 }

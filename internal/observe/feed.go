@@ -111,8 +111,13 @@ func (f *feed) failed(err error) time.Duration {
 	if f.state == feedSynced && time.Since(f.since) > steady {
 		f.attempts = 0
 	}
-	delay := min(250*time.Millisecond<<f.attempts, time.Minute)
-	f.attempts = min(f.attempts+1, 10)
+	limit := time.Minute
+	if apierrors.IsForbidden(err) {
+		// Permissions change rarely, and each attempt is a request.
+		limit = 30 * time.Minute
+	}
+	delay := min(250*time.Millisecond<<f.attempts, limit)
+	f.attempts = min(f.attempts+1, 15)
 	if err == nil && f.state == feedSynced {
 		// The watch ended and is resumed; what was seen stays valid until then, since absence proves nothing anyway.
 		f.mu.Unlock()

@@ -49,7 +49,7 @@ const (
 
 // deleteWaves is the only loop that deletes dependents. It tells whether all items are gone.
 func (p *pass) deleteWaves(ctx context.Context, items []*InventoryItem, orphaned func(DeletePolicy) bool) (gone bool, err error) {
-	types := typeSet{items: map[objectKey][]TypeVersionInfo{}, additional: p.additionalTypes(p.owner)}
+	types := newTypeSet(p.additionalTypes(p.owner))
 	for _, item := range p.items {
 		if len(item.ManagedTypes) > 0 {
 			types.items[keyOf(item)] = item.ManagedTypes

@@ -148,3 +148,39 @@ func TestOddInputsAreTakenOrRefused(t *testing.T) {
 		w.expectRefusal(err)
 	}
 }
+
+func TestEmptySecretIsThereToBeFilled(t *testing.T) {
+	t.Parallel()
+	const manifest = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nDATA\n"
+	empty, full := strings.ReplaceAll(manifest, "DATA", ""), strings.ReplaceAll(manifest, "DATA", "stringData: {own: x}")
+	w := newWorld(t)
+	w.mustApply(empty)
+	w.rest(empty)
+	w.patch(w.get("v1", "Secret", "a"), `{"data":{"tls.crt":"eA=="}}`)
+	<-w.woken
+	w.expectActions(w.mustApply(empty))
+	if diff := diffData(map[string]any{"tls.crt": "eA=="}, w.get("v1", "Secret", "a")); diff != "" {
+		t.Error(diff)
+	}
+	w.mustApply(full)
+	if diff := diffData(map[string]any{"own": "eA=="}, w.get("v1", "Secret", "a")); diff != "" {
+		t.Errorf("a manifest with content excludes others (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatStaysMustNotGoWithItsNamespaceOrType(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	_, err := ty.apply(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: NS-own}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: in, namespace: NS-own, annotations: {PREFIX/delete-policy: orphan-on-delete}}
+`)
+	ty.expectRefusal(err, "ConfigMap NS-own/in: delete policy orphan-on-delete is not allowed; it would go with Namespace NS-own")
+	_, err = ty.apply(ty.expand(customType + "---" + strings.Replace(widget, "{name: NAME}", "{name: own, annotations: {PREFIX/delete-policy: orphan}}", 1)))
+	ty.expectRefusal(err, "delete policy orphan is not allowed; it would go with CustomResourceDefinition")
+}

@@ -53,6 +53,11 @@ func managedTypesOf(object *unstructured.Unstructured) []TypeVersionInfo {
 type typeSet struct {
 	items      map[objectKey][]TypeVersionInfo
 	additional []TypeInfo
+	found      map[schema.GroupVersionKind][]objectKey // what definitions returned; items must not change after its first call
+}
+
+func newTypeSet(additional []TypeInfo) typeSet {
+	return typeSet{items: map[objectKey][]TypeVersionInfo{}, additional: additional, found: map[schema.GroupVersionKind][]objectKey{}}
 }
 
 // instance tells whether objects of the type are instances of a managed type.
@@ -67,6 +72,9 @@ func (s typeSet) instance(gvk schema.GroupVersionKind) bool {
 
 // definitions returns the objects that bring the type into the cluster.
 func (s typeSet) definitions(gvk schema.GroupVersionKind) []objectKey {
+	if keys, ok := s.found[gvk]; ok {
+		return keys
+	}
 	var keys []objectKey
 	for key, patterns := range s.items {
 		for _, pattern := range patterns {
@@ -75,6 +83,9 @@ func (s typeSet) definitions(gvk schema.GroupVersionKind) []objectKey {
 				break
 			}
 		}
+	}
+	if s.found != nil {
+		s.found[gvk] = keys
 	}
 	return keys
 }

@@ -33,7 +33,7 @@ const (
 // newTargets reads the annotations of all objects and completes what follows from them.
 func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request ApplyRequest, policies Policies) ([]*target, error) {
 	targets := make([]*target, 0, len(objects))
-	types := typeSet{items: map[objectKey][]TypeVersionInfo{}, additional: r.additionalTypes(request.Owner)}
+	types := newTypeSet(r.additionalTypes(request.Owner))
 	var problems []string
 	for _, object := range objects {
 		parsed, bad := parseBehavior(r.keys.prefix, object, policies)
@@ -51,14 +51,8 @@ func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request Ap
 	if len(problems) > 0 {
 		return nil, refused(problems...)
 	}
-	known := map[schema.GroupVersionKind]bool{}
 	for _, t := range targets {
-		instance, ok := known[t.gvk()]
-		if !ok {
-			instance = types.instance(t.gvk())
-			known[t.gvk()] = instance
-		}
-		t.instance = instance
+		t.instance = types.instance(t.gvk())
 	}
 	return targets, nil
 }
@@ -105,6 +99,21 @@ func (t *target) stage() stage {
 	default:
 		return stageRegular
 	}
+}
+
+// isContainer tells whether objects of the kind hold nothing but data.
+func isContainer(key objectKey) bool {
+	return key.Group == "" && (key.Kind == "Secret" || key.Kind == "ConfigMap")
+}
+
+// declaresData tells whether the manifest of a Secret or ConfigMap has content.
+func (t *target) declaresData() bool {
+	for _, field := range []string{"data", "binaryData"} {
+		if content, _, _ := unstructured.NestedMap(t.object.Object, field); len(content) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // removesItself tells whether the object is a Job that removes itself some time after it has finished.

@@ -13,7 +13,7 @@ type rule func(targets []*target, items []*InventoryItem, types typeSet) []strin
 
 // validatePlan applies all rules, so that all problems are reported at once, before anything is written.
 func validatePlan(targets []*target, items []*InventoryItem, additional []TypeInfo) error {
-	types := typeSet{items: map[objectKey][]TypeVersionInfo{}, additional: additional}
+	types := newTypeSet(additional)
 	for _, item := range items {
 		if len(item.ManagedTypes) > 0 {
 			types.items[keyOf(item)] = item.ManagedTypes
@@ -78,6 +78,10 @@ func nesting(inner *target, outer *InventoryItem, why string) []string {
 	}
 	if outer.unwanted() {
 		return []string{fmt.Sprintf("%s: cannot stay, because %s, which %s, is to be deleted", inner.key, keyOf(outer), why)}
+	}
+	if inner.delete.orphanedOnDelete() && !outer.DeletePolicy.orphanedOnDelete() {
+		problems = append(problems, fmt.Sprintf("%s: delete policy %s is not allowed; it would go with %s, which %s, and has the delete policy %s",
+			inner.key, kebab(string(inner.delete)), keyOf(outer), why, kebab(string(outer.DeletePolicy))))
 	}
 	if inner.applyOrder < outer.ApplyOrder {
 		problems = append(problems, fmt.Sprintf("%s: apply order %d is not allowed; it must be at least that of %s (%d), which %s",

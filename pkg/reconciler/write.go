@@ -170,7 +170,11 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 	}
 	if !metadata {
 		// Labels and annotations that others add are nobody's drift; they go when the manifest changes.
-		surplus = fieldset.OutsideMetadata(surplus)
+		surplus = fieldset.Outside(surplus, "metadata")
+	}
+	if isContainer(t.key) && !t.declaresData() {
+		// Whoever ships a Secret without content expects somebody to fill it.
+		surplus = fieldset.Outside(surplus, "data", "binaryData")
 	}
 	if len(surplus) == 0 {
 		return nil, nil
