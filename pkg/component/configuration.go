@@ -60,14 +60,14 @@ type SuspensionConfiguration interface {
 // RequeueConfiguration overrides the requeue interval.
 type RequeueConfiguration interface {
 	// GetRequeueInterval returns the time after which a ready component is looked at again although nothing is
-	// known to have happened. Defaults to 10 minutes.
+	// known to have happened. Defaults to 10 minutes, and is never less than a second.
 	GetRequeueInterval() time.Duration
 }
 
 // RetryConfiguration overrides the retry interval.
 type RetryConfiguration interface {
 	// GetRetryInterval returns the time after which is tried again what failed with a types.RetriableError that
-	// does not name a delay. Defaults to the requeue interval.
+	// does not name a delay. Defaults to the requeue interval, and is never less than a second.
 	GetRetryInterval() time.Duration
 }
 

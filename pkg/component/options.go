@@ -68,6 +68,8 @@ type ReconcilerOptions struct {
 const (
 	defaultMaxConcurrentReconciles = 5
 	defaultRequeueInterval         = 10 * time.Minute
+	// shortestInterval keeps the spec of a component from occupying the operator.
+	shortestInterval = time.Second
 )
 
 // complete validates the options and returns them with their defaults; values that are valid for the engine only are

@@ -116,10 +116,20 @@ func TestSettings(t *testing.T) {
 			settings{namespace: "demo", name: "web", timing: timing{time.Minute, time.Minute, time.Minute}},
 		},
 		{
+			"no interval occupies the operator",
+			func() Component {
+				w := widget(func(s *WidgetSpec) {
+					s.RequeueInterval, s.RetryInterval, s.Timeout = interval(1), interval(2), interval(3)
+				})
+				return &w
+			}(),
+			settings{namespace: "demo", name: "web", timing: timing{time.Second, time.Second, 3}},
+		},
+		{
 			"all that is said counts",
 			func() Component {
 				w := widget(func(s *WidgetSpec) {
-					s.RequeueInterval, s.RetryInterval, s.Timeout, s.ReapplyInterval = interval(1), interval(2), interval(3), interval(4)
+					s.RequeueInterval, s.RetryInterval, s.Timeout, s.ReapplyInterval = interval(time.Minute), interval(2*time.Minute), interval(3), interval(4)
 					s.AdoptionPolicy, s.UpdatePolicy, s.DeletePolicy = reconciler.AdoptionPolicyNever, reconciler.UpdatePolicySsaMerge, reconciler.DeletePolicyOrphan
 					s.MissingNamespacesPolicy, s.DriftPolicy, s.Suspend = reconciler.MissingNamespacesPolicyDoNotCreate, reconciler.DriftPolicyReport, true
 					s.ReconcilePolicy = reconciler.ReconcilePolicyOnObjectOrComponentChange
@@ -128,7 +138,7 @@ func TestSettings(t *testing.T) {
 				return &w
 			}(),
 			settings{
-				namespace: "demo", name: "web", timing: timing{1, 2, 3}, suspended: true, managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
+				namespace: "demo", name: "web", timing: timing{time.Minute, 2 * time.Minute, 3}, suspended: true, managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
 				policies: reconciler.Policies{
 					Reconcile: reconciler.ReconcilePolicyOnObjectOrComponentChange,
 					Adoption:  reconciler.AdoptionPolicyNever, Update: reconciler.UpdatePolicySsaMerge, Delete: reconciler.DeletePolicyOrphan,

@@ -50,8 +50,8 @@ func timingOf(component Component) timing {
 	if c, ok := capability[TimeoutConfiguration](component); ok {
 		t.timeout = c.GetTimeout()
 	}
-	t.requeue = orDuration(t.requeue, defaultRequeueInterval)
-	t.retry = orDuration(t.retry, t.requeue)
+	t.requeue = max(orDuration(t.requeue, defaultRequeueInterval), shortestInterval)
+	t.retry = max(orDuration(t.retry, t.requeue), shortestInterval)
 	t.timeout = orDuration(t.timeout, t.requeue)
 	return t
 }
