@@ -119,12 +119,13 @@ func (w *worker) saved(s *scope, current map[string]any, patched Component) erro
 	if err != nil {
 		return err
 	}
+	// What the server has kept before was removed by somebody else.
+	lost := without(dropped(current, received, "status"), dropped(s.server, received, "status"))
 	s.version = patched.GetResourceVersion()
 	s.component.SetResourceVersion(s.version)
 	s.base, s.server = current, received
 	s.memory.rejections = 0
 	w.memories.wrote(s.memory, s.version)
-	lost := dropped(current, received, "status")
 	if len(lost) == 0 {
 		s.memory.sent, s.memory.received = nil, nil
 		return nil

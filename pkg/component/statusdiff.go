@@ -111,6 +111,11 @@ func dropped(sent, received any, path string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
+// without returns those of the fields that are not among others.
+func without(fields, others []string) []string {
+	return slices.DeleteFunc(fields, func(field string) bool { return slices.Contains(others, field) })
+}
+
 func collectDropped(sent, received any, path string, found map[string]bool) {
 	switch sent := sent.(type) {
 	case map[string]any:
