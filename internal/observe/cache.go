@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 )
 
 // Options configure a Cache.
@@ -80,6 +81,11 @@ func New(options Options) (*Cache, error) {
 // Close ends all watches. Owners are not notified any more.
 func (c *Cache) Close() {
 	c.cancel()
+}
+
+// quiet has reflectors log what is part of every watch's life, such as its end, for those who look into details only.
+func (c *Cache) quiet(ctx context.Context) context.Context {
+	return klog.NewContext(ctx, c.options.Log.V(1))
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.

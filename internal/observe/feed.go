@@ -102,7 +102,8 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(f.kind.gvk)
 	name := "dependents of kind " + f.kind.gvk.GroupKind().String()
-	return cache.NewReflectorWithOptions(listerWatcher, expected, (*feedStore)(f), cache.ReflectorOptions{Name: name}).ListAndWatchWithContext(ctx)
+	reflector := cache.NewReflectorWithOptions(listerWatcher, expected, (*feedStore)(f), cache.ReflectorOptions{Name: name})
+	return reflector.ListAndWatchWithContext(f.kind.cache.quiet(ctx))
 }
 
 // failed records the end of an attempt and returns the delay before the next one.

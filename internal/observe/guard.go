@@ -90,7 +90,7 @@ func (g *guard) listAndWatch(ctx context.Context) error {
 	}
 	name := "foreign instances of " + g.resource.String()
 	reflector := cache.NewReflectorWithOptions(listerWatcher, &metav1.PartialObjectMetadata{}, &guardStore{guard: g}, cache.ReflectorOptions{Name: name})
-	return reflector.ListAndWatchWithContext(ctx)
+	return reflector.ListAndWatchWithContext(g.cache.quiet(ctx))
 }
 
 // guardStore keeps nothing: whether instances remain is asked of the server.
