@@ -4,6 +4,7 @@
 package reconciler
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -107,6 +108,13 @@ type Notice struct {
 	Object types.ObjectKey
 	// Message is a text such as "1/3 replicas available". It is stable as long as the situation is.
 	Message string
+}
+
+// sortNotices orders notices by object and text.
+func sortNotices(notices []Notice) {
+	slices.SortFunc(notices, func(a, b Notice) int {
+		return cmp.Or(compareKeys(keyOf(a.Object), keyOf(b.Object)), cmp.Compare(a.Message, b.Message))
+	})
 }
 
 // Verb says what was done to an object.

@@ -5,7 +5,6 @@ package reconciler
 
 import (
 	"fmt"
-	"slices"
 )
 
 // rule checks the plan as a whole and returns problems.
@@ -100,14 +99,4 @@ func index(items []*InventoryItem) map[objectKey]*InventoryItem {
 		byKey[keyOf(item)] = item
 	}
 	return byKey
-}
-
-// sortNotices orders notices by object and text.
-func sortNotices(notices []Notice) {
-	slices.SortFunc(notices, func(a, b Notice) int {
-		if order := compareKeys(keyOf(a.Object), keyOf(b.Object)); order != 0 {
-			return order
-		}
-		return slices.Compare([]string{a.Message}, []string{b.Message})
-	})
 }
