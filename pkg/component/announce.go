@@ -4,6 +4,7 @@
 package component
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -100,7 +101,7 @@ func (w *worker) countDrift(s *scope) {
 			continue
 		}
 		news = append(news, notice)
-		if s.settings.policies.Drift == reconciler.DriftPolicyReport || valueOr(w.options.DriftPolicy, "") == reconciler.DriftPolicyReport {
+		if w.driftPolicy(s) == reconciler.DriftPolicyReport {
 			w.metrics.Drifted(types.DriftPolicyReport)
 		} else {
 			w.metrics.Fought()
@@ -110,6 +111,11 @@ func (w *worker) countDrift(s *scope) {
 	if len(news) > 0 {
 		w.warn(s, "Drift", boundMessage("changed by others: "+describe(news)))
 	}
+}
+
+// driftPolicy is that of dependents whose annotations do not say otherwise.
+func (w *worker) driftPolicy(s *scope) reconciler.DriftPolicy {
+	return cmp.Or(s.settings.policies.Drift, valueOr(w.options.DriftPolicy, ""), reconciler.DriftPolicyCorrect)
 }
 
 // measure updates the metrics of the component.

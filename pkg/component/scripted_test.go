@@ -319,3 +319,13 @@ func TestWhatCannotBeWatchedIsNamed(t *testing.T) {
 	}}).unwatched(map[string]bool{"ConfigMap": true, "Deployment.apps": true, "Secret": true})
 	diff(t, "kinds", []string{"Secret"}, found)
 }
+
+func TestTheComponentDecidesOnDriftBeforeTheReconciler(t *testing.T) {
+	t.Parallel()
+	s, w := &scope{}, &worker{}
+	diff(t, "default", reconciler.DriftPolicyCorrect, w.driftPolicy(s))
+	w.options.DriftPolicy = new(reconciler.DriftPolicyReport)
+	diff(t, "policy of the reconciler", reconciler.DriftPolicyReport, w.driftPolicy(s))
+	s.settings.policies.Drift = reconciler.DriftPolicyCorrect
+	diff(t, "policy of the component", reconciler.DriftPolicyCorrect, w.driftPolicy(s))
+}
