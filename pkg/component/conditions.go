@@ -25,6 +25,8 @@ type verdict struct {
 	state   State
 	reason  string
 	message string
+	// retried means that the state is an error that may go away without anybody's doing.
+	retried bool
 }
 
 // polarity lists the status of each condition for each state. Suspension is the one case in which Pending does not mean
@@ -38,12 +40,17 @@ var polarity = map[State]map[ConditionType]ConditionStatus{
 	StateError:           {ConditionTypeReady: ConditionFalse, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionTrue},
 }
 
-// statusOf is the polarity of one condition. A retry that has timed out is stalled as well, although it stays Pending.
+// statusOf is the polarity of one condition. A retry that has timed out is stalled as well, although it stays Pending; an error
+// that is being retried is not, as long as there is time left.
 func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	status, known := polarity[v.state][name]
 	switch {
 	case !known:
 		return ConditionUnknown
+	case v.retried && v.reason != ReadyConditionReasonTimeout && name == ConditionTypeReconciling:
+		return ConditionTrue
+	case v.retried && v.reason != ReadyConditionReasonTimeout && name == ConditionTypeStalled:
+		return ConditionFalse
 	case name == ConditionTypeReconciling && slices.Contains([]string{ReadyConditionReasonSuspended, ReadyConditionReasonTimeout}, v.reason):
 		return ConditionFalse
 	case name == ConditionTypeStalled && v.reason == ReadyConditionReasonTimeout:

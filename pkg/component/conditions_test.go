@@ -23,22 +23,24 @@ func TestConditionsFollowTheState(t *testing.T) {
 		// want are the values of Ready, Reconciling and Stalled.
 		want [3]ConditionStatus
 	}{
-		{"ready", verdict{StateReady, ReadyConditionReasonReady, ""}, [3]ConditionStatus{"True", "False", "False"}},
-		{"on its way", verdict{StateProcessing, ReadyConditionReasonProcessing, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"just seen", verdict{StatePending, ReadyConditionReasonNew, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"waiting", verdict{StatePending, ReadyConditionReasonRetrying, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"waiting for too long", verdict{StatePending, ReadyConditionReasonTimeout, ""}, [3]ConditionStatus{"Unknown", "False", "True"}},
-		{"nothing goes on while suspended", verdict{StatePending, ReadyConditionReasonSuspended, ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
-		{"failed", verdict{StateError, ReadyConditionReasonError, ""}, [3]ConditionStatus{"False", "False", "True"}},
-		{"timed out", verdict{StateError, ReadyConditionReasonTimeout, ""}, [3]ConditionStatus{"False", "False", "True"}},
-		{"being deleted", verdict{StateDeleting, ReadyConditionReasonDeletionProcessing, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"waiting while being deleted", verdict{StateDeletionPending, ReadyConditionReasonDeletionRetrying, ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
-		{"a state of somebody else's", verdict{"Strange", "", ""}, [3]ConditionStatus{"Unknown", "Unknown", "Unknown"}},
+		{"ready", verdict{state: StateReady, reason: ReadyConditionReasonReady, message: ""}, [3]ConditionStatus{"True", "False", "False"}},
+		{"on its way", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"just seen", verdict{state: StatePending, reason: ReadyConditionReasonNew, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"waiting", verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"waiting for too long", verdict{state: StatePending, reason: ReadyConditionReasonTimeout, message: ""}, [3]ConditionStatus{"Unknown", "False", "True"}},
+		{"nothing goes on while suspended", verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
+		{"failed", verdict{state: StateError, reason: ReadyConditionReasonError, message: ""}, [3]ConditionStatus{"False", "False", "True"}},
+		{"failed, and tried again", verdict{state: StateError, reason: ReadyConditionReasonError, retried: true}, [3]ConditionStatus{"False", "True", "False"}},
+		{"tried again for too long", verdict{state: StateError, reason: ReadyConditionReasonTimeout, retried: true}, [3]ConditionStatus{"False", "False", "True"}},
+		{"timed out", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: ""}, [3]ConditionStatus{"False", "False", "True"}},
+		{"being deleted", verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"waiting while being deleted", verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
+		{"a state of somebody else's", verdict{state: "Strange", reason: "", message: ""}, [3]ConditionStatus{"Unknown", "Unknown", "Unknown"}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
 			status := &Status{}
-			status.SetState(test.verdict.state, test.verdict.reason, test.verdict.message)
+			status.setState(test.verdict, metav1.Now())
 			got := [3]ConditionStatus{
 				status.condition(ConditionTypeReady).Status, status.condition(ConditionTypeReconciling).Status, status.condition(ConditionTypeStalled).Status,
 			}
@@ -51,10 +53,10 @@ func TestTransitionTimes(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)) }
 	status := &Status{Conditions: []Condition{{Type: "Other", Status: ConditionTrue}}}
-	status.setState(verdict{StateProcessing, ReadyConditionReasonProcessing, "a"}, at(1))
-	status.setState(verdict{StateProcessing, ReadyConditionReasonProcessing, "b"}, at(2))
+	status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "a"}, at(1))
+	status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "b"}, at(2))
 	diff(t, "time of a condition whose message changed only", at(1), *status.condition(ConditionTypeReady).LastTransitionTime)
-	status.setState(verdict{StateReady, ReadyConditionReasonReady, "c"}, at(3))
+	status.setState(verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "c"}, at(3))
 	diff(t, "time of a condition that changed", at(3), *status.condition(ConditionTypeReady).LastTransitionTime)
 	diff(t, "time of a condition that did not", at(1), *status.condition(ConditionTypeStalled).LastTransitionTime)
 	diff(t, "condition of somebody else", Condition{Type: "Other", Status: ConditionTrue}, status.Conditions[0])

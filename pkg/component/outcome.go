@@ -152,7 +152,9 @@ func verdictOf(kind outcomeKind, deleting bool) verdict {
 		return verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionBlocked}
 	case outcomeDeleting:
 		return verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing}
-	case outcomeFailed, outcomeRefused, outcomeError, outcomeContinue, outcomeGone, outcomeAbandoned:
+	case outcomeError:
+		return verdict{state: StateError, reason: ReadyConditionReasonError, retried: true}
+	case outcomeFailed, outcomeRefused, outcomeContinue, outcomeGone, outcomeAbandoned:
 		return verdict{state: StateError, reason: ReadyConditionReasonError}
 	default:
 		return verdict{state: StateError, reason: ReadyConditionReasonError}

@@ -38,17 +38,17 @@ func TestDeletionByScript(t *testing.T) {
 		}, {
 			reason:  "the check fails",
 			prepare: func(s *script) { s.checkErr = errors.New("boom") },
-			want:    verdict{StateError, ReadyConditionReasonError, "Boom"}, wantErr: true,
+			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: "Boom"}, wantErr: true,
 		}, {
 			reason: "dependents are awaited",
 			prepare: func(s *script) {
 				s.result = reconciler.Result{Inventory: deployed("web"), WaveSize: 3, Waits: []reconciler.Notice{notice("Deployment", "web", "being deleted")}}
 			},
-			want: verdict{StateDeleting, ReadyConditionReasonDeletionProcessing, "1 of 3 dependents of wave 0 not deleted: Deployment demo/web: being deleted"},
+			want: verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing, message: "1 of 3 dependents of wave 0 not deleted: Deployment demo/web: being deleted"},
 		}, {
 			reason:  "the target does not answer",
 			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
-			want:    verdict{StateError, ReadyConditionReasonError, "Connection refused"}, wantErr: true,
+			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: "Connection refused"}, wantErr: true,
 		}, {
 			reason:  "the target does not answer, and is abandoned",
 			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection refused"), deployed("web") },
@@ -63,25 +63,25 @@ func TestDeletionByScript(t *testing.T) {
 			reason:  "there is no other cluster that could be abandoned",
 			prepare: func(s *script) { s.err, s.result.Inventory = errors.New("connection reset"), deployed("web") },
 			abandon: true, local: true,
-			want: verdict{StateError, ReadyConditionReasonError, "Connection reset"}, wantErr: true,
+			want: verdict{state: StateError, reason: ReadyConditionReasonError, message: "Connection reset"}, wantErr: true,
 		}, {
 			reason:  "what is out of reach is not the target",
 			prepare: func(s *script) { s.saves, s.result.Inventory = 1, deployed("web", "worker") },
 			abandon: true, deaf: true,
-			want:    verdict{StateReady, ReadyConditionReasonReady, "1 dependent is ready"},
+			want:    verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "1 dependent is ready"},
 			wantErr: true,
 		}, {
 			reason:  "the operator is about to end",
 			prepare: func(s *script) { s.connectErr = clients.ErrClosed },
 			abandon: true,
-			want:    verdict{StateReady, ReadyConditionReasonReady, "1 dependent is ready"},
+			want:    verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "1 dependent is ready"},
 		}, {
 			reason: "a target that answers is not abandoned",
 			prepare: func(s *script) {
 				s.err, s.result.Inventory = apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "web", errors.New("no")), deployed("web")
 			},
 			abandon: true,
-			want:    verdict{StateError, ReadyConditionReasonError, `Deployments "web" is forbidden: no`}, wantErr: true,
+			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: `Deployments "web" is forbidden: no`}, wantErr: true,
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

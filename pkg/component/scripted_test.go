@@ -116,7 +116,7 @@ func (s *stage) pass() (verdict, time.Duration, error) {
 		s.tb.Fatal(getErr)
 	}
 	state, reason, message := s.widget.Status.GetState()
-	return verdict{state, reason, message}, result.RequeueAfter, err
+	return verdict{state: state, reason: reason, message: message}, result.RequeueAfter, err
 }
 
 func (s *stage) drain() []string {
@@ -153,28 +153,28 @@ func TestTimeoutOfAPermanentFailure(t *testing.T) {
 			t.Errorf("%s: want %+v, got %+v, error %v", reason, want, got, err)
 		}
 	}
-	check("an error", verdict{StateError, ReadyConditionReasonError, "Boom"}, true)
+	check("an error", verdict{state: StateError, reason: ReadyConditionReasonError, message: "Boom"}, true)
 	s.clock.Step(9 * time.Minute)
 	s.script.err = nil
 	s.script.result = reconciler.Result{Wave: 1, WaveSize: 2, Waits: []reconciler.Notice{notice("Deployment", "web", "soon")}}
 	waiting := "of 2 dependents of wave 1 not ready: Deployment demo/web: soon"
-	check("progress does not restart the clock", verdict{StateProcessing, ReadyConditionReasonProcessing, "1 " + waiting}, false)
+	check("progress does not restart the clock", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
 	s.clock.Step(time.Minute)
-	check("too late", verdict{StateError, ReadyConditionReasonTimeout, "Not ready within 10m0s: 1 " + waiting}, false)
+	check("too late", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "Not ready within 10m0s: 1 " + waiting}, false)
 	s.script.err = errors.New("boom")
-	check("too late, too", verdict{StateError, ReadyConditionReasonTimeout, "Not ready within 10m0s: boom"}, true)
+	check("too late, too", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "Not ready within 10m0s: boom"}, true)
 	s.script.err, s.script.result = nil, reconciler.Result{Done: true, Inventory: deployed("web")}
-	check("ready after all", verdict{StateReady, ReadyConditionReasonReady, "1 dependent is ready"}, false)
+	check("ready after all", verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "1 dependent is ready"}, false)
 	if s.widget.Status.ProcessingSince != nil {
 		t.Error("want the clock to stop")
 	}
 	s.clock.Step(time.Hour)
 	s.script.result = reconciler.Result{Inventory: deployed("web"), Wave: 1, WaveSize: 2, Waits: []reconciler.Notice{notice("Deployment", "web", "soon")}}
-	check("a later flicker has its own time", verdict{StateProcessing, ReadyConditionReasonProcessing, "1 " + waiting}, false)
+	check("a later flicker has its own time", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
 	s.clock.Step(10 * time.Minute)
-	check("which passes", verdict{StateError, ReadyConditionReasonTimeout, "Not ready within 10m0s: 1 " + waiting}, false)
+	check("which passes", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "Not ready within 10m0s: 1 " + waiting}, false)
 	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
-	check("a new declaration starts anew", verdict{StateProcessing, ReadyConditionReasonProcessing, "1 " + waiting}, false)
+	check("a new declaration starts anew", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
 }
 
 func TestFailedDependentsAreAnErrorAtOnce(t *testing.T) {
@@ -182,7 +182,7 @@ func TestFailedDependentsAreAnErrorAtOnce(t *testing.T) {
 	s := newStage(t)
 	s.script.result = reconciler.Result{Failures: []reconciler.Notice{notice("Job", "migrate", "failed (BackoffLimitExceeded)")}}
 	got, requeue, err := s.pass()
-	want := verdict{StateError, ReadyConditionReasonError, "1 dependent failed: Job demo/migrate: failed (BackoffLimitExceeded)"}
+	want := verdict{state: StateError, reason: ReadyConditionReasonError, message: "1 dependent failed: Job demo/migrate: failed (BackoffLimitExceeded)"}
 	if got != want || err != nil || requeue < 10*time.Minute {
 		t.Errorf("want %+v without a hurry, got %+v after %s, error %v", want, got, requeue, err)
 	}
