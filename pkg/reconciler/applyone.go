@@ -158,8 +158,7 @@ func (p *pass) awaitEnd(ctx context.Context, item *InventoryItem, d decision) (o
 
 // completed records that the object has served its purpose and is gone.
 func (p *pass) completed(item *InventoryItem, wave int) {
-	item.Phase, item.Status = PhaseCompleted, ""
-	item.Fingerprint, item.Baseline = "", ""
+	item.complete()
 	p.acted(VerbCompleted, wave, item)
 }
 

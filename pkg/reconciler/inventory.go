@@ -142,6 +142,12 @@ func (i InventoryItem) Matches(key types.ObjectKey) bool {
 	return keyOf(&i) == keyOf(key)
 }
 
+// complete records that the object has served its purpose and is gone.
+func (i *InventoryItem) complete() {
+	i.Phase, i.Status = PhaseCompleted, ""
+	i.Fingerprint, i.Baseline = "", ""
+}
+
 // String returns type and name.
 func (i InventoryItem) String() string {
 	return types.ObjectKeyToString(&i)

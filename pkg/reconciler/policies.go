@@ -89,8 +89,7 @@ const (
 	DriftPolicyIgnore DriftPolicy = "Ignore"
 )
 
-// parsePolicy finds the value whose kebab-case form is that of text; so IfUnowned, ifUnowned and if-unowned are
-// the same. The zero value, "" and "default" yield an empty policy where allowed.
+// parsePolicy finds the value whose kebab-case form is that of text; so IfUnowned, ifUnowned and if-unowned are the same.
 func parsePolicy[P ~string](text string, allowed ...P) (P, error) {
 	names := make([]string, len(allowed))
 	for i, value := range allowed {

@@ -28,8 +28,7 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 		item := p.byKey[t.key]
 		o, err := p.deleteOne(ctx, item, deletion{verb: VerbCompleted, wave: order})
 		if o.ready && err == nil {
-			item.Phase, item.Status = PhaseCompleted, ""
-			item.Fingerprint, item.Baseline = "", ""
+			item.complete()
 		}
 		all.add(o, err)
 	})

@@ -96,12 +96,12 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 		object.SetResourceVersion(s.seen.ResourceVersion)
 	}
 	for created := false; ; {
-		response := object.DeepCopy()
 		p.options.OnOperation(operation)
-		err := p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(response), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner))
+		// The response replaces the content of the object; an error leaves it as it is.
+		err := p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner))
 		switch {
 		case err == nil:
-			return response, nil
+			return object, nil
 		case p.createNamespaces && isNotFound(err) && kindOf(err) == "namespaces":
 			if created {
 				return nil, fmt.Errorf("namespace %s does not stay", t.key.namespace)
