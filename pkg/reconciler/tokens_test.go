@@ -34,7 +34,11 @@ type: kubernetes.io/service-account-token
 		data, _, _ := unstructured.NestedString(secret.Object, "data", "token")
 		return data
 	}
-	testenv.Eventually(t, func() (bool, string) { return token() != "", "no token" })
+	// The controller deletes a Secret that it sees before its ServiceAccount; then the Secret is created again.
+	testenv.Eventually(t, func() (bool, string) {
+		_, err := w.apply(manifests)
+		return err == nil && token() != "", "no token"
+	})
 	before := token()
 	w.rest(manifests)
 	w.mustApply(strings.Replace(manifests, "{name: token,", "{name: token, labels: {a: b},", 1))
