@@ -35,6 +35,7 @@ var rooms = []room{
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/digest", layer: vocabulary},
 	{path: "internal/fieldset", layer: vocabulary},
+	{path: "internal/flow", layer: vocabulary},
 	{path: "internal/version", layer: vocabulary},
 
 	{path: "pkg/cluster", layer: foundations},

@@ -86,6 +86,7 @@ func (f *Factory) config(key Key) (*rest.Config, error) {
 	if f.options.WrapTransport != nil {
 		config.Wrap(f.options.WrapTransport)
 	}
+	Instrument(config)
 	config.WarningHandler = nil
 	config.WarningHandlerWithContext = collecting{next: f.options.WarningHandler}
 	if err := impersonate(config, key); err != nil {

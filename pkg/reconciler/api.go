@@ -53,6 +53,11 @@ type Owner struct {
 	Inventory []*InventoryItem
 	// Store receives the inventory before writes that depend on it. Required.
 	Store Store
+	// Fence is called right before each request that may change something, after everything was observed by which
+	// the request is guarded. An error ends the call with a FencedError. It may be called from several goroutines.
+	// Whoever hands owners over from one process to another returns an error as soon as an owner may have passed on.
+	// Defaults to none.
+	Fence func() error
 	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner although their
 	// definitions are not among its objects.
 	AdditionalManagedTypes []TypeInfo

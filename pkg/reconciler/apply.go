@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
 )
 
@@ -40,6 +41,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 		return unchanged, err
 	}
 	p := r.newPass(request.Owner, plan.items)
+	ctx = flow.WithLimiter(ctx, p.flow)
 	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	if err := p.watch(ctx, targets, stageLate); err != nil {
 		return unchanged, err

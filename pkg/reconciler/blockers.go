@@ -90,8 +90,7 @@ func (p *pass) anInstance(ctx context.Context, mapping *meta.RESTMapping, except
 		}
 		options = append(options, client.MatchingLabelsSelector{Selector: selector})
 	}
-	p.options.OnOperation("read")
-	if err := p.client.List(ctx, list, options...); err != nil {
+	if err := p.read(func() error { return p.client.List(ctx, list, options...) }); err != nil {
 		return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
 	}
 	return list.Items, nil

@@ -38,8 +38,7 @@ func (p *pass) awaitsConsumer(ctx context.Context, t *target, item *InventoryIte
 		return false, nil
 	}
 	storageClass := &storagev1.StorageClass{}
-	p.options.OnOperation("read")
-	if err := p.client.Get(ctx, client.ObjectKey{Name: class}, storageClass); err != nil {
+	if err := p.read(func() error { return p.client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
 		if isNotFound(err) {
 			return false, nil
 		}

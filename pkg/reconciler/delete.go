@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -24,6 +25,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	}
 	sortInventory(items)
 	p := r.newPass(request.Owner, items)
+	ctx = flow.WithLimiter(ctx, p.flow)
 	if err := p.watch(ctx, nil, stageRegular); err != nil {
 		return Result{Inventory: request.Inventory}, err
 	}
@@ -103,7 +105,7 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphan
 
 func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem, orphaned func(DeletePolicy) bool) ([]outcome, error) {
 	var t tally
-	each(p.options.MaxConcurrency, tier, func(item *InventoryItem) {
+	each(ctx, p.flow, tier, func(item *InventoryItem) {
 		t.add(p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder}))
 	})
 	p.remove(t.ready)
@@ -204,10 +206,15 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 		}
 		return outcome{item: item, message: message}, nil
 	case endingDelete:
-		if message, err := p.requestEnd(ctx, item, s); err != nil || message != "" {
+		gone, message, err := p.requestEnd(ctx, item, s)
+		if err != nil || message != "" {
 			return outcome{item: item, message: message}, err
 		}
 		p.deleting(item, d)
+		if gone {
+			p.acted(d.verb, d.wave, item)
+			return outcome{item: item, ready: true}, nil
+		}
 		return p.whetherGone(ctx, item, d)
 	default:
 		return outcome{}, fmt.Errorf("unknown ending %d", action)

@@ -74,8 +74,9 @@ func (p *pass) compare(ctx context.Context, t *target, s situation) (outcome, er
 		return outcome{}, err
 	}
 	applied := p.marked(t)
-	p.options.OnOperation("read")
-	err = p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner), client.DryRunAll)
+	err = p.read(func() error {
+		return p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner), client.DryRunAll)
+	})
 	if err != nil {
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.key, err)
 	}

@@ -16,28 +16,32 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/clients"
 )
 
-// requestEnd requests the deletion of the object that was seen. An object that defines types is deleted only if it has no
-// instances: they would go with it, whatever finalizers it has. In that case a text says what is awaited.
-func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation) (message string, err error) {
+// requestEnd requests the deletion of the object that was seen, and tells whether the server has said that it is gone. An
+// object that defines types is deleted only if it has no instances: they would go with it, whatever finalizers it has. In
+// that case a text says what is awaited.
+func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation) (gone bool, message string, err error) {
 	if !definesTypes(item.GroupVersionKind().GroupKind()) {
-		return "", p.requestDeletion(ctx, item, s)
+		gone, err = p.requestDeletion(ctx, item, s)
+		return gone, "", err
 	}
 	blockers, resources, err := p.instances(ctx, item.ManagedTypes, "")
 	if err != nil {
-		return "", err
+		return false, "", err
 	}
 	if len(blockers) > 0 {
 		p.guard(resources)
 		// An instance that carries our label although it is not recorded goes without an event.
 		p.requeueAfter(p.retry(item))
-		return "kept as long as there are instances of its types: " + blockerTexts(blockers), nil
+		return false, "kept as long as there are instances of its types: " + blockerTexts(blockers), nil
 	}
-	if err := p.requestDeletion(ctx, item, s); err != nil {
-		return "", err
+	if gone, err = p.requestDeletion(ctx, item, s); err != nil || gone {
+		return gone, "", err
 	}
-	return "", p.releaseFinalizer(ctx, item)
+	return false, "", p.releaseFinalizer(ctx, item)
 }
 
 // guard has the observer report when foreign instances of the resources go.
@@ -47,21 +51,25 @@ func (p *pass) guard(resources []schema.GroupVersionResource) {
 	p.guarded = append(p.guarded, resources...)
 }
 
-// requestDeletion requests the deletion of exactly the object that was seen. That it does not exist is no error; that its type
-// is not served is one, because it may be served in another version.
-func (p *pass) requestDeletion(ctx context.Context, item *InventoryItem, s situation) error {
+// requestDeletion requests the deletion of exactly the object that was seen, and tells whether the server has said that it is
+// gone. That it does not exist is no error, and no proof either; that its type is not served is an error, because it may be
+// served in another version.
+func (p *pass) requestDeletion(ctx context.Context, item *InventoryItem, s situation) (gone bool, err error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
 	object.SetNamespace(item.Namespace)
 	object.SetName(item.Name)
-	p.options.OnOperation("delete")
-	err := p.client.Delete(ctx, object,
-		client.Preconditions{UID: &s.seen.UID, ResourceVersion: &s.seen.ResourceVersion},
-		client.PropagationPolicy(metav1.DeletePropagationBackground))
+	var deletion clients.Deletion
+	ctx = clients.WithDeletion(ctx, &deletion)
+	err = p.mutate("delete", func() error {
+		return p.client.Delete(ctx, object,
+			client.Preconditions{UID: &s.seen.UID, ResourceVersion: &s.seen.ResourceVersion},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
+	})
 	if isGone(err) && !isTypeless(err) {
-		return nil
+		return false, nil
 	}
-	return err
+	return deletion.Gone(s.seen.UID), err
 }
 
 // releaseFinalizer removes our finalizer from an object that is being deleted.
@@ -131,8 +139,9 @@ func (p *pass) patch(ctx context.Context, object *unstructured.Unstructured, met
 	if err != nil {
 		return fmt.Errorf("encoding a patch of %s: %w", objectText(object), err)
 	}
-	p.options.OnOperation("update")
-	return p.client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(p.options.FieldOwner))
+	return p.mutate("update", func() error {
+		return p.client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(p.options.FieldOwner))
+	})
 }
 
 func foreignSelector(key, value string) (labels.Selector, error) {

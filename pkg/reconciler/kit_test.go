@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
@@ -112,6 +113,8 @@ func newWorld(t testing.TB, options ...option) *world {
 
 func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 	t.Helper()
+	config = rest.CopyConfig(config)
+	clients.Instrument(config)
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,8 @@ type Options struct {
 	Observer Observer
 	// Analyzer judges the status of dependents. Defaults to status.NewAnalyzer(name).
 	Analyzer *status.Analyzer
-	// MaxConcurrency is the number of requests of one call that may be under way at once. Defaults to 16.
+	// MaxConcurrency is the number of requests of one call that may be under way at once. Below it the number follows what the
+	// API server serves well: it sinks when answers become slow or requests are rejected. Defaults to 16.
 	MaxConcurrency int
 	// OnOperation is called for each request about a dependent with "read", "create", "update" or "delete". It may be
 	// called from several goroutines. Defaults to nothing.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -35,6 +36,7 @@ type pass struct {
 	saved            time.Time
 	watched          map[schema.GroupVersionKind]map[string]bool // kinds and namespaces that the observer was told of
 	visited          map[objectKey]bool                          // targets that were worked upon
+	flow             *flow.Limiter
 
 	mu         sync.Mutex // guards what follows; items are touched by one worker at a time
 	result     Result
@@ -62,6 +64,7 @@ func (r *Reconciler) newPass(owner Owner, items []*InventoryItem) *pass {
 		saved:      r.options.Clock.Now(),
 		watched:    map[schema.GroupVersionKind]map[string]bool{},
 		visited:    map[objectKey]bool{},
+		flow:       flow.NewLimiter(r.options.MaxConcurrency),
 		actions:    map[actionGroup][]types.ObjectKey{},
 		namespaces: map[string]error{},
 	}
@@ -243,25 +246,29 @@ func (p *pass) ask(ctx context.Context, item *InventoryItem) (situation, error) 
 func (p *pass) get(ctx context.Context, item *InventoryItem) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
-	p.options.OnOperation("read")
-	if err := p.client.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object); err != nil {
+	key := client.ObjectKey{Namespace: item.Namespace, Name: item.Name}
+	if err := p.read(func() error { return p.client.Get(ctx, key, object) }); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", keyOf(item), err)
 	}
 	return object, nil
 }
 
-// each runs work for all items, bounded, and waits for all of them.
-func each[T any](limit int, items []T, work func(T)) {
+// each runs work for all items, as many side by side as the API server serves well, and waits for all of them.
+func each[T any](ctx context.Context, limiter *flow.Limiter, items []T, work func(T)) {
 	if len(items) == 1 {
 		work(items[0])
 		return
 	}
+	limiter.Calm()
 	var group sync.WaitGroup
-	slots := make(chan struct{}, limit)
 	for _, item := range items {
-		slots <- struct{}{}
+		if limiter.Acquire(ctx) != nil {
+			// The context has ended, which the requests of this item are going to say.
+			work(item)
+			continue
+		}
 		group.Go(func() {
-			defer func() { <-slots }()
+			defer limiter.Release()
 			work(item)
 		})
 	}

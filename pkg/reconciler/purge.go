@@ -24,7 +24,7 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 		return false, err
 	}
 	var all tally
-	each(p.options.MaxConcurrency, due, func(t *target) {
+	each(ctx, p.flow, due, func(t *target) {
 		item := p.byKey[t.key]
 		o, err := p.deleteOne(ctx, item, deletion{verb: VerbCompleted, wave: order})
 		if o.ready && err == nil {

@@ -60,8 +60,9 @@ func TestRequestsOfCreation(t *testing.T) {
 	w.requests.Reset()
 	w.mustDelete()
 	deletions := w.requests.Count(func(r testenv.Request) bool { return r.Method == http.MethodDelete })
-	if deletions != count {
-		t.Errorf("expected %d deletions, got %d", count, deletions)
+	others := w.requests.Count(func(r testenv.Request) bool { return r.Method != http.MethodDelete && !r.IsWatch() })
+	if deletions != count || others != 0 {
+		t.Errorf("expected %d deletions and nothing else, since the server says that the objects are gone, got:\n%s", count, w.requests)
 	}
 }
 

@@ -19,8 +19,7 @@ import (
 func (p *pass) served(ctx context.Context, kind schema.GroupKind) (*meta.RESTMapping, error) {
 	p.definitionsOnce.Do(func() {
 		p.definitions.SetGroupVersionKind(schema.GroupVersionKind{Group: groupCRD, Version: "v1", Kind: "CustomResourceDefinitionList"})
-		p.options.OnOperation("read")
-		p.definitionsErr = p.client.List(ctx, &p.definitions)
+		p.definitionsErr = p.read(func() error { return p.client.List(ctx, &p.definitions) })
 	})
 	if p.definitionsErr != nil {
 		return nil, fmt.Errorf("listing definitions of types: %w", p.definitionsErr)

@@ -121,7 +121,7 @@ func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error)
 			requests = append(requests, target)
 		}
 	}
-	each(p.options.MaxConcurrency, requests, func(target *target) { t.add(p.applyOne(ctx, target)) })
+	each(ctx, p.flow, requests, func(target *target) { t.add(p.applyOne(ctx, target)) })
 	return t.unready, t.err()
 }
 
@@ -132,13 +132,17 @@ type tally struct {
 	unready  []outcome
 	problems []string
 	failures []error
+	fenced   *FencedError // the first one stands for all that follow
 }
 
 func (t *tally) add(o outcome, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var refused *RefusedError
+	var fenced *FencedError
 	switch {
+	case errors.As(err, &fenced):
+		t.fenced = fenced
 	case errors.As(err, &refused):
 		t.problems = append(t.problems, refused.Problems...)
 	case err != nil:
@@ -153,7 +157,10 @@ func (t *tally) add(o outcome, err error) {
 // err joins all errors, in an order that does not depend on which came first. It is a *RefusedError only if a retry would
 // not change anything.
 func (t *tally) err() error {
-	if len(t.problems) == 0 && len(t.failures) == 0 {
+	switch {
+	case t.fenced != nil:
+		return t.fenced
+	case len(t.problems) == 0 && len(t.failures) == 0:
 		return nil
 	}
 	refusals := refused(t.problems...)

@@ -96,9 +96,10 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 		object.SetResourceVersion(s.seen.ResourceVersion)
 	}
 	for created := false; ; {
-		p.options.OnOperation(operation)
 		// The response replaces the content of the object; an error leaves it as it is.
-		err := p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner))
+		err := p.mutate(operation, func() error {
+			return p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner))
+		})
 		switch {
 		case err == nil:
 			return object, nil
@@ -148,8 +149,9 @@ func (p *pass) createNamespace(ctx context.Context, name string) error {
 	if err, tried := p.namespaces[name]; tried {
 		return err
 	}
-	p.options.OnOperation("create")
-	err := p.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(p.options.FieldOwner))
+	err := p.mutate("create", func() error {
+		return p.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(p.options.FieldOwner))
+	})
 	if apierrors.IsAlreadyExists(err) {
 		err = nil
 	}
@@ -185,8 +187,7 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 	}
 	cleaned := object.DeepCopy()
 	fieldset.Remove(cleaned.Object, surplus, owned)
-	p.options.OnOperation("update")
-	err = p.client.Update(ctx, cleaned, client.FieldOwner(p.options.FieldOwner))
+	err = p.mutate("update", func() error { return p.client.Update(ctx, cleaned, client.FieldOwner(p.options.FieldOwner)) })
 	if apierrors.IsInvalid(err) && !isOutdated(err) {
 		p.note(&p.result.Notes, p.byKey[t.key], fmt.Sprintf("fields set by others cannot be removed: %s", fieldTexts(surplus)))
 		return nil, nil
@@ -203,12 +204,15 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 // recreate deletes the object that was seen and, if it is gone at once, creates it.
 func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
 	item := p.byKey[t.key]
-	if message, err := p.requestEnd(ctx, item, s); err != nil || message != "" {
+	gone, message, err := p.requestEnd(ctx, item, s)
+	if err != nil || message != "" {
 		return outcome{item: item, message: message}, false, err
 	}
-	s, err := p.ask(ctx, item)
-	if err != nil {
-		return outcome{}, false, err
+	s = situation{owner: p.label, proven: true, typed: true}
+	if !gone {
+		if s, err = p.ask(ctx, item); err != nil {
+			return outcome{}, false, err
+		}
 	}
 	if s.exists && !s.seen.Deleting {
 		return outcome{}, true, nil // others were faster; what to do about theirs is another decision

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flow
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+type limiterKey struct{}
+
+// WithLimiter returns a context whose requests report rejections to the limiter, provided that they go through a Transport.
+func WithLimiter(ctx context.Context, limiter *Limiter) context.Context {
+	return context.WithValue(ctx, limiterKey{}, limiter)
+}
+
+// Transport reports to the limiter in the context of a request that the server rejected it.
+func Transport(next http.RoundTripper) http.RoundTripper { return transport{next: next} }
+
+type transport struct{ next http.RoundTripper }
+
+// RoundTrip sends the request.
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	limiter, _ := request.Context().Value(limiterKey{}).(*Limiter)
+	if limiter == nil {
+		return t.next.RoundTrip(request)
+	}
+	sent := time.Now()
+	response, err := t.next.RoundTrip(request)
+	if err == nil && response.StatusCode == http.StatusTooManyRequests {
+		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+		limiter.Rejected(sent, time.Duration(max(seconds, 0))*time.Second)
+	}
+	return response, err
+}
+
+// WrappedRoundTripper returns the transport below, which lets clients find out what they talk through.
+func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
