@@ -71,7 +71,7 @@ func (r *rig) uidOf(object client.Object, name string) string {
 	return string(object.GetUID()) + "@" + object.GetResourceVersion()
 }
 
-func (r *rig) leader(id string) (stop func()) {
+func (r *rig) leader(id string, reconciler *Reconciler[*Widget]) (stop func()) {
 	r.tb.Helper()
 	mgr := r.manager(func(options *ctrl.Options) {
 		options.LeaderElection = true
@@ -80,7 +80,7 @@ func (r *rig) leader(id string) (stop func()) {
 		options.LeaderElectionReleaseOnCancel = true
 		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = new(3*time.Second), new(2*time.Second), new(200*time.Millisecond)
 	})
-	if err := r.reconciler(ReconcilerOptions{}).SetupWithManager(mgr); err != nil {
+	if err := reconciler.SetupWithManager(mgr); err != nil {
 		r.tb.Fatal(err)
 	}
 	return r.run(mgr)
@@ -89,11 +89,11 @@ func (r *rig) leader(id string) (stop func()) {
 func TestLeaderHandoverInTheMiddleOfAWave(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	stop := r.leader("handover")
+	stop := r.leader("handover", r.reconciler(ReconcilerOptions{}))
 	widget := r.widget(r.twoWaves())
 	r.create(widget)
 	awaitState(r, widget, StateProcessing, ReadyConditionReasonProcessing)
-	r.leader("handover")
+	r.leader("handover", r.reconciler(ReconcilerOptions{}))
 	revision := widget.Status.Revision
 	before := r.uidOf(&corev1.ConfigMap{}, "first")
 	if r.configMap("second") != nil {

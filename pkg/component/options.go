@@ -53,6 +53,9 @@ type ReconcilerOptions struct {
 	// MaxConcurrentReconciles is the number of components that are worked on at once. Defaults to 5. It has no effect on
 	// SetupWithManagerAndBuilder, whose caller sets the options of the controller.
 	MaxConcurrentReconciles int
+	// DisableWarmup keeps a replica that does not lead from watching components and their dependents, which makes it
+	// smaller and the takeover slower. Defaults to false.
+	DisableWarmup bool
 	// EventPerDependent writes an event on each dependent that was changed, instead of one on the component for all
 	// dependents of a wave. That can double the number of requests. Defaults to false.
 	EventPerDependent bool

@@ -33,8 +33,10 @@ import (
 // SetupWithManager adds the reconciler to a manager, whose scheme must know the type of the components. It reports what is
 // wrong with the arguments of NewReconciler, and reads the identity of the cluster.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
-	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.MaxConcurrentReconciles}))
+	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{
+		MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
+		EnableWarmup:            new(!r.options.DisableWarmup),
+	}))
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build: watches and options
@@ -170,15 +172,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 		}
 	}
 	w.events = events.NewRecorder(factory.Local().EventRecorder(), events.Options{})
-	engineOptions := reconciler.Options{
-		FieldOwner:             *w.options.FieldOwner,
-		Finalizer:              *w.options.Finalizer,
-		Policies:               w.options.policies(),
-		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
-		Analyzer:               w.options.analyzer(w.name),
-		OnOperation:            func(action string) { w.metrics.Operated(metrics.Action(action)) },
-		Clock:                  w.options.Clock,
-	}
+	engineOptions := w.engineOptions()
 	// What is wrong with the policies is to be known now, and not when the first component comes.
 	if _, err := reconciler.New(w.name, w.local, engineOptions); err != nil {
 		return err
@@ -190,7 +184,24 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	}
 	connections := newTargets(factory, w.name, engineOptions, notify, mgr.GetLogger().WithValues("reconciler", w.name))
 	w.targets = connections
-	return errors.Join(mgr.Add(factory), mgr.Add(untilEnd(connections.close)))
+	if !w.options.DisableWarmup {
+		w.warmup = w.newWarmup(connections.local)
+		w.warmup.elected = mgr.Elected()
+		err = mgr.Add(w.warmup)
+	}
+	return errors.Join(err, mgr.Add(factory), mgr.Add(untilEnd(connections.close)))
+}
+
+func (w *worker) engineOptions() reconciler.Options {
+	return reconciler.Options{
+		FieldOwner:             *w.options.FieldOwner,
+		Finalizer:              *w.options.Finalizer,
+		Policies:               w.options.policies(),
+		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
+		Analyzer:               w.options.analyzer(w.name),
+		OnOperation:            func(action string) { w.metrics.Operated(metrics.Action(action)) },
+		Clock:                  w.options.Clock,
+	}
 }
 
 func (w *worker) watchReferences(mgr ctrl.Manager, queue *wakeups) error {

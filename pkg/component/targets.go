@@ -126,31 +126,48 @@ func (t *targets) make(connection *clients.Connection, remote bool) (*keptTarget
 	if remote {
 		view, observer = connection.ID, connection
 	}
-	if t.views[view] == nil {
-		observed, err := observe.New(observe.Options{
-			Reader:     reconciler.NewReader(t.name, t.options.FieldOwner, t.options.Analyzer, t.options.Clock),
-			Config:     observer.Config(),
-			HTTPClient: observer.HttpClient(),
-			Mapper:     observer.RESTMapper(),
-			Notify:     t.notify,
-			Log:        t.log,
-		})
-		if err != nil {
-			return nil, fmt.Errorf("observing the cluster: %w", err)
-		}
-		t.views[view] = observed
+	observed, err := t.viewLocked(view, observer)
+	if err != nil {
+		return nil, err
 	}
 	options := t.options
-	options.Observer = t.views[view]
+	options.Observer = observed
 	made, err := reconciler.New(t.name, connection, options)
 	if err != nil {
 		return nil, err
 	}
 	return &keptTarget{
-		target: target{id: connection.ID, client: connection, engine: made, modes: t.views[view].Modes},
+		target: target{id: connection.ID, client: connection, engine: made, modes: observed.Modes},
 		view:   view,
 		owners: map[apitypes.NamespacedName]bool{},
 	}, nil
+}
+
+// local returns the view of the local cluster.
+func (t *targets) local() (*observe.Cache, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.viewLocked(localView, t.factory.Local())
+}
+
+// viewLocked returns the view of a cluster, as seen by the observer.
+func (t *targets) viewLocked(view string, observer *clients.Connection) (*observe.Cache, error) {
+	if found := t.views[view]; found != nil {
+		return found, nil
+	}
+	observed, err := observe.New(observe.Options{
+		Reader:     reconciler.NewReader(t.name, t.options.FieldOwner, t.options.Analyzer, t.options.Clock),
+		Config:     observer.Config(),
+		HTTPClient: observer.HttpClient(),
+		Mapper:     observer.RESTMapper(),
+		Notify:     t.notify,
+		Log:        t.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("observing the cluster: %w", err)
+	}
+	t.views[view] = observed
+	return observed, nil
 }
 
 func (t *targets) release(owner apitypes.NamespacedName, ownerID string) {

@@ -10,8 +10,21 @@ import (
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Components are worked on in the order of their priorities, the highest first; those of the same priority in the order in
+// which they became due. Who has several reasons to be reconciled has the highest of their priorities. A component that was
+// created, changed or deleted has priority zero, which is controller-runtime's own.
+const (
+	// priorityWoken is that of a component of which something else has changed, and of one that failed.
+	priorityWoken = handler.LowPriority / 2
+	// priorityPeriodic is that of a component about which nothing is known to have happened: of those that exist when the
+	// operator starts, to which controller-runtime gives it, and of those whose requeue interval is over.
+	priorityPeriodic = handler.LowPriority
 )
 
 // triggerCapacity is the number of triggers that are kept while the controller does not run.
@@ -34,10 +47,20 @@ func (w *wakeups) Start(_ context.Context, queue workqueue.TypedRateLimitingInte
 	defer w.mu.Unlock()
 	w.queue = queue
 	for _, key := range w.early {
-		queue.Add(reconcile.Request{NamespacedName: key})
+		w.add(key, priorityWoken)
 	}
 	w.early = nil
 	return nil
+}
+
+// add must be called with the lock held. A queue without priorities is one that the author of the operator has chosen.
+func (w *wakeups) add(key apitypes.NamespacedName, priority int) {
+	request := reconcile.Request{NamespacedName: key}
+	if queue, ok := w.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
+		return
+	}
+	w.queue.Add(request)
 }
 
 // wake has the component reconciled at once. Before the controller runs it does nothing, since all components are
@@ -46,7 +69,7 @@ func (w *wakeups) wake(key apitypes.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.queue != nil {
-		w.queue.Add(reconcile.Request{NamespacedName: key})
+		w.add(key, priorityWoken)
 	}
 }
 
@@ -56,7 +79,7 @@ func (w *wakeups) trigger(key apitypes.NamespacedName) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.queue != nil:
-		w.queue.Add(reconcile.Request{NamespacedName: key})
+		w.add(key, priorityWoken)
 	case len(w.early) >= triggerCapacity:
 		return fmt.Errorf("triggering %s: %d components are waiting already", key, len(w.early))
 	default:

@@ -50,8 +50,10 @@ type worker struct {
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   connector
-	memories  *memories
-	passes    passes
+	// warmup is nil if it is disabled.
+	warmup   *warmup
+	memories *memories
+	passes   passes
 	// misused is set if hooks were added too late.
 	misused atomic.Bool
 }
@@ -78,6 +80,10 @@ func (w *worker) reconcile(ctx context.Context, key apitypes.NamespacedName) (ct
 		result, err = w.conclude(ctx, s, w.run(ctx, s))
 	}
 	w.metrics.Reconciled(err)
+	if err != nil {
+		// The controller's back-off says when; what users change comes first, and what is merely due comes later.
+		result = ctrl.Result{Priority: new(priorityWoken)}
+	}
 	return result, err
 }
 
@@ -228,7 +234,7 @@ func (w *worker) conclude(ctx context.Context, s *scope, o outcome) (ctrl.Result
 		s.log.Error(err, "the status of the component cannot be written")
 		w.warn(s, "StatusRejected", boundMessage(err.Error()))
 		s.memory.rejections++
-		return ctrl.Result{RequeueAfter: jittered(backoff(s.memory.rejections, s.settings.timing.requeue))}, nil
+		return s.requeue(backoff(s.memory.rejections, s.settings.timing.requeue)), nil
 	case outcomeOf(err).kind == outcomeAbandoned:
 		return w.conclude(ctx, s, outcomeOf(err))
 	case err != nil:
@@ -239,7 +245,17 @@ func (w *worker) conclude(ctx context.Context, s *scope, o outcome) (ctrl.Result
 	if d.err != nil {
 		return ctrl.Result{}, d.err
 	}
-	return ctrl.Result{RequeueAfter: jittered(d.requeue)}, nil
+	return s.requeue(d.requeue), nil
+}
+
+// requeue has the next pass begin after the delay, zero meaning never, even if nothing happens. An early one goes on with
+// something that is under way. Passes that come to no conclusion are repeated with the priority that they have.
+func (s *scope) requeue(delay time.Duration) ctrl.Result {
+	priority := priorityPeriodic
+	if delay < s.settings.timing.requeue {
+		priority = priorityWoken
+	}
+	return ctrl.Result{RequeueAfter: jittered(delay), Priority: &priority}
 }
 
 func (s *scope) history() history {

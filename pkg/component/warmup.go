@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/observe"
+)
+
+// warmupOwner is whom kinds are observed for that no component has asked for yet. It is no value that the label of owners
+// can have.
+const warmupOwner = "*"
+
+// warmupGrace is how long after the election the kinds stay observed: meanwhile, the first passes of the components ask for
+// them themselves.
+const warmupGrace = 10 * time.Minute
+
+// warmup has the dependents of all components in the local cluster observed, also while another replica works on them, so
+// that whoever takes over finds everything in memory. It goes by what the statuses record.
+type warmup struct {
+	cache        cache.Cache
+	newComponent func() Component
+	view         func() (*observe.Cache, error)
+	// elected ends the need for it, after grace; nil means never.
+	elected <-chan struct{}
+	grace   time.Duration
+
+	mu    sync.Mutex
+	kinds map[client.ObjectKey]kinds
+	// changed holds one element if the kinds have changed.
+	changed chan struct{}
+	// done is closed when what was recorded at the start is observed.
+	done chan struct{}
+}
+
+// kinds are types with the namespaces in which there are objects of them.
+type kinds map[schema.GroupVersionKind]sets.Set[string]
+
+// newWarmup returns a warmup for the components of the worker.
+func (w *worker) newWarmup(view func() (*observe.Cache, error)) *warmup {
+	return &warmup{
+		cache: w.cache, newComponent: w.newComponent, view: view, grace: warmupGrace,
+		kinds: map[client.ObjectKey]kinds{}, changed: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+}
+
+// NeedLeaderElection is false: it is for those that do not lead yet.
+func (u *warmup) NeedLeaderElection() bool { return false }
+
+// Start runs until the kinds need not be observed any longer.
+func (u *warmup) Start(ctx context.Context) error {
+	informer, err := u.cache.GetInformer(ctx, u.newComponent())
+	if err != nil {
+		return untilCancelled(ctx, fmt.Errorf("watching the components: %w", err))
+	}
+	registration, err := informer.AddEventHandler(u.handler())
+	if err != nil {
+		return untilCancelled(ctx, fmt.Errorf("following the components: %w", err))
+	}
+	defer func() { _ = informer.RemoveEventHandler(registration) }() // fails only if there is nothing to be removed
+	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return nil
+	}
+	view, err := u.view()
+	if err != nil {
+		return err
+	}
+	u.follow(ctx, view)
+	return view.Watch(context.WithoutCancel(ctx), warmupOwner, nil)
+}
+
+// untilCancelled forgets an error that is due to the end of the context.
+func untilCancelled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// follow observes what the components need, until some time after the election.
+func (u *warmup) follow(ctx context.Context, view *observe.Cache) {
+	started, elected := u.done, u.elected
+	var over <-chan time.Time
+	for {
+		if view.Watch(ctx, warmupOwner, u.needs()) != nil {
+			return
+		}
+		if started != nil {
+			close(started)
+			started = nil
+		}
+		select {
+		case <-u.changed:
+		case <-elected:
+			elected, over = nil, time.After(u.grace)
+		case <-over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (u *warmup) handler() toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { u.seen(object) },
+		UpdateFunc: func(_, object any) { u.seen(object) },
+		DeleteFunc: func(object any) {
+			if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+				object = unknown.Obj
+			}
+			if component, ok := object.(Component); ok {
+				u.record(client.ObjectKeyFromObject(component), nil)
+			}
+		},
+	}
+}
+
+func (u *warmup) seen(object any) {
+	if component, ok := object.(Component); ok {
+		u.record(client.ObjectKeyFromObject(component), localKinds(component))
+	}
+}
+
+// record takes over the kinds of one component, and has them observed if they are others than before.
+func (u *warmup) record(key client.ObjectKey, found kinds) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if maps.EqualFunc(u.kinds[key], found, sets.Set[string].Equal) {
+		return
+	}
+	u.kinds[key] = found
+	if len(found) == 0 {
+		delete(u.kinds, key)
+	}
+	select {
+	case u.changed <- struct{}{}:
+	default:
+	}
+}
+
+// needs unites the kinds of all components.
+func (u *warmup) needs() []observe.Need {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	united := kinds{}
+	for _, found := range u.kinds {
+		for kind, namespaces := range found {
+			united.add(kind, namespaces.UnsortedList()...)
+		}
+	}
+	needs := make([]observe.Need, 0, len(united))
+	for kind, namespaces := range united {
+		needs = append(needs, observe.Need{Kind: kind, Namespaces: slices.Sorted(maps.Keys(namespaces))})
+	}
+	return needs
+}
+
+// add adds namespaces to a kind; an empty one stands for none.
+func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
+	if k[kind] == nil {
+		k[kind] = sets.New[string]()
+	}
+	k[kind].Insert(namespaces...).Delete("")
+}
+
+// localKinds returns the kinds of the dependents that a component has, provided that they live in the local cluster.
+func localKinds(component Component) kinds {
+	if mayBeRemote(component) {
+		return nil
+	}
+	found := kinds{}
+	for _, item := range component.GetStatus().Inventory {
+		found.add(item.GroupVersionKind(), item.GetNamespace())
+	}
+	return found
+}
+
+// mayBeRemote tells whether dependents may live in another cluster. Unlike scope.isRemote it does without references.
+func mayBeRemote(component Component) bool {
+	if _, ok := capability[ClientConfiguration](component); !ok {
+		return false
+	}
+	if hasForeignTarget(component) {
+		return true
+	}
+	field := reflect.Indirect(reflect.ValueOf(specOf(component))).FieldByName("ClientSpec")
+	spec, ok := field.Interface().(ClientSpec)
+	return !ok || spec.KubeConfig != nil
+}
