@@ -34,27 +34,28 @@ type generationKey struct {
 }
 
 // generate returns the dependents. The result of a pure generator is used again until something changes that it depends on,
-// unless it has looked into a cluster.
-func (w *worker) generate(ctx context.Context, s *scope) ([]client.Object, error) {
+// unless it has looked into a cluster. Results with the same version are the same; a result without one may be like no other.
+func (w *worker) generate(ctx context.Context, s *scope) (objects []client.Object, version string, err error) {
 	ctx = w.generatorContext(ctx, s)
 	key := w.generationKey(ctx, s)
 	if kept := s.memory.generated; kept != nil && key != "" && kept.key == key {
-		return kept.objects, nil
+		return kept.objects, key, nil
 	}
 	s.memory.generated = nil
 	parameters, ok := specParameters(s.component)
 	if !ok {
-		return nil, errors.New("the component has no spec")
+		return nil, "", errors.New("the component has no spec")
 	}
 	ctx, reads := manifests.TrackClusterReads(ctx)
-	objects, err := w.generator.Generate(ctx, s.settings.namespace, s.settings.name, parameters)
+	objects, err = w.generator.Generate(ctx, s.settings.namespace, s.settings.name, parameters)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if key != "" && !reads.Any() {
-		s.memory.generated = &generated{key: key, objects: objects}
+	if key == "" || reads.Any() {
+		return objects, "", nil
 	}
-	return objects, nil
+	s.memory.generated = &generated{key: key, objects: objects}
+	return objects, key, nil
 }
 
 // specParameters returns what the generator is given as parameters.

@@ -147,13 +147,14 @@ func (w *worker) owner(s *scope) reconciler.Owner {
 
 // applyTarget generates the dependents and brings them into the cluster.
 func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
-	objects, err := w.generate(ctx, s)
+	objects, version, err := w.generate(ctx, s)
 	if err != nil {
 		return outcomeOf(fmt.Errorf("generating dependents: %w", err))
 	}
 	result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{
 		Owner:    w.owner(s),
 		Objects:  objects,
+		Version:  version,
 		Digest:   s.digest,
 		Policies: s.settings.policies,
 	})

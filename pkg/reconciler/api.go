@@ -68,6 +68,10 @@ type ApplyRequest struct {
 	Owner
 	// Objects is the complete set of wanted objects, in any order. They are not changed.
 	Objects []client.Object
+	// Version identifies Objects: what was computed from them is used again by the next call for the same owner that has
+	// the same Version, which then must have the same objects in the same order. Defaults to none: then each call
+	// looks at each object.
+	Version string
 	// Digest identifies the state of the owner. Objects with ReconcilePolicyOnObjectOrComponentChange are applied
 	// when it changes.
 	Digest string

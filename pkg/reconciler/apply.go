@@ -28,19 +28,17 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 		return unchanged, err
 	}
 	policies = policies.or(r.options.Policies)
-	objects, err := r.prepareObjects(request.Objects, request.Namespace)
+	prepared, objects, err := r.prepare(request, policies)
 	if err != nil {
 		return unchanged, err
 	}
-	targets, err := r.newTargets(objects, request, policies)
-	if err != nil {
-		return unchanged, err
-	}
+	targets := prepared.targets
 	plan := planInventory(targets, request.Inventory)
-	if err := validatePlan(targets, plan.items, r.additionalTypes(request.Owner)); err != nil {
+	if err := validatePlan(targets, plan.items, prepared.additional); err != nil {
 		return unchanged, err
 	}
 	p := r.newPass(request.Owner, plan.items)
+	p.assign(targets, plan.wanted, objects, request.Objects)
 	ctx = flow.WithLimiter(ctx, p.flow)
 	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	if err := p.watch(ctx, targets, stageLate); err != nil {
@@ -58,7 +56,10 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	if err == nil && ready {
 		err = p.deleteRedundant(ctx)
 	}
-	r.memory.keep(request.ID, func(key objectKey) bool { return p.byKey[key] != nil })
+	if err != nil || p.misplaced {
+		prepared = nil
+	}
+	r.memory.retain(request.ID, prepared)
 	return p.finish(), err
 }
 
@@ -67,7 +68,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 func (p *pass) checkOwnership(targets []*target) error {
 	var problems []string
 	for _, t := range targets {
-		item := p.byKey[t.key]
+		item := p.item(t)
 		if item.written() || item.completing() || t.adoption == AdoptionPolicyAlways {
 			continue
 		}

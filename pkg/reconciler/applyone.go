@@ -17,7 +17,7 @@ const maxAttempts = 5
 
 // applyQuietly settles a dependent about which nothing has to be requested.
 func (p *pass) applyQuietly(t *target) (outcome, bool) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	if item.completing() {
 		return outcome{item: item, ready: true}, true
 	}
@@ -50,7 +50,7 @@ func (p *pass) paced(t *target, s situation) situation {
 // applyOne does what is to be done about one wanted object: it observes, decides, and makes one mutating request (and, for
 // some update policies, a second one that removes what others added).
 func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	s, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
 		s = p.paced(t, s)
@@ -87,7 +87,7 @@ func (p *pass) excuse(t *target, item *InventoryItem, err error) (outcome, error
 
 // execute carries out a decision. It asks to be called again with what the server says if the decision depends on that.
 func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) (o outcome, again bool, err error) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	switch d.action {
 	case actionKeep:
 		o, err = p.kept(ctx, t, s)
@@ -122,7 +122,7 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 
 // kept settles a dependent that is as it should be.
 func (p *pass) kept(ctx context.Context, t *target, s situation) (outcome, error) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	o := p.settled(item, s)
 	if !o.ready && s.seen.Status == status.InProgressStatus && isClaim(t.key) {
 		awaits, err := p.awaitsConsumer(ctx, t, item)
@@ -136,7 +136,7 @@ func (p *pass) kept(ctx context.Context, t *target, s situation) (outcome, error
 
 // reported settles a dependent that others changed and that is left alone. That it drifted does not make it unready.
 func (p *pass) reported(t *target, s situation, d decision) outcome {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	p.note(&p.result.Drift, item, d.message)
 	if !s.exists {
 		// That its absence is left alone makes it ready; that it is created again only later does not.

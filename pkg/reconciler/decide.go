@@ -75,7 +75,7 @@ func decideAbsent(t *target, item *InventoryItem, s situation) decision {
 	if !item.written() {
 		return decision{action: actionCreate, verb: VerbCreated}
 	}
-	finished := t.removesItself() && item.Phase == PhaseReady && item.Status != status.FailedStatus
+	finished := t.removesItself && item.Phase == PhaseReady && item.Status != status.FailedStatus
 	if !s.proven && (finished || t.drift == DriftPolicyReport) {
 		// What follows must not rest on the cache alone: the object may merely have lost its label.
 		return decision{action: actionAsk}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/observe"
@@ -24,16 +23,13 @@ const (
 
 // wish is a target with the default behaviour, changed by the given functions.
 func wish(changes ...func(*target)) *target {
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a", "namespace": "default"},
-	}}
-	t := &target{object: object, digest: "new"}
+	t := &target{digest: "new"}
+	named("v1", "ConfigMap", "default", "a")(t)
 	t.adoption, t.reconcile, t.update, t.delete = AdoptionPolicyIfUnowned, ReconcilePolicyOnObjectChange, UpdatePolicyReplace, DeletePolicyDelete
 	t.drift, t.applyOrder, t.reapplyInterval = DriftPolicyCorrect, wave, time.Hour
 	for _, change := range changes {
 		change(t)
 	}
-	t.key = keyOf(t.object)
 	return t
 }
 
@@ -43,9 +39,8 @@ func drift(p DriftPolicy) func(*target)           { return func(t *target) { t.d
 func reconcileBy(p ReconcilePolicy) func(*target) { return func(t *target) { t.reconcile = p } }
 
 func selfRemovingJob(t *target) {
-	t.object.SetAPIVersion("batch/v1")
-	t.object.SetKind("Job")
-	t.object.Object["spec"] = map[string]any{"ttlSecondsAfterFinished": int64(0)}
+	named("batch/v1", "Job", "default", "a")(t)
+	t.removesItself = true
 }
 
 // seenAs is an observation that fits the record of writtenItem, changed by the given functions.

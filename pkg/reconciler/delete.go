@@ -32,7 +32,6 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	gone, err := p.deleteWaves(ctx, slices.Clone(items), DeletePolicy.orphanedOnDelete)
 	p.result.Done = gone && err == nil
 	if p.result.Done {
-		r.memory.keep(request.ID, func(objectKey) bool { return false })
 		if err := r.options.Observer.Watch(ctx, p.label, nil); err != nil {
 			return p.finish(), err
 		}
@@ -108,7 +107,9 @@ func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem, orphaned f
 	each(ctx, p.flow, tier, func(item *InventoryItem) {
 		t.add(p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder}))
 	})
-	p.remove(t.ready)
+	for _, item := range t.ready {
+		p.gone[item] = true
+	}
 	return t.unready, t.err()
 }
 

@@ -34,7 +34,7 @@ func (p *pass) suspects(ctx context.Context, t *target, s situation, d decision)
 	if d.verb != VerbCorrected || d.action != actionApply || recalled.corrections.count < fightThreshold {
 		return nil
 	}
-	object, err := p.get(ctx, p.byKey[t.key])
+	object, err := p.get(ctx, p.item(t))
 	if err != nil || object.GetResourceVersion() != s.seen.ResourceVersion {
 		return nil
 	}
@@ -68,12 +68,15 @@ func fieldTexts(paths []fieldpath.Path) string {
 
 // compare finds out, without writing, whether a dependent whose drift is only reported differs from its manifest.
 func (p *pass) compare(ctx context.Context, t *target, s situation) (outcome, error) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	live, err := p.get(ctx, item)
 	if err != nil {
 		return outcome{}, err
 	}
-	applied := p.marked(t)
+	applied, err := p.marked(t)
+	if err != nil {
+		return outcome{}, err
+	}
 	err = p.read(func() error {
 		return p.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(p.options.FieldOwner), client.DryRunAll)
 	})

@@ -13,6 +13,8 @@ import (
 type memory struct {
 	mu     sync.Mutex
 	owners map[string]map[objectKey]*recollection
+	// prepared holds per owner what was computed from the objects of the last call.
+	prepared map[string]*prepared
 }
 
 // recollection is what is remembered about one object. It is used by one goroutine at a time.
@@ -27,7 +29,7 @@ type recollection struct {
 }
 
 func newMemory() *memory {
-	return &memory{owners: map[string]map[objectKey]*recollection{}}
+	return &memory{owners: map[string]map[objectKey]*recollection{}, prepared: map[string]*prepared{}}
 }
 
 func (m *memory) of(owner string, key objectKey) *recollection {
@@ -51,12 +53,37 @@ func (m *memory) peek(owner string, key objectKey) *recollection {
 	return m.owners[owner][key]
 }
 
-// keep forgets all objects of the owner for which wanted is false.
-func (m *memory) keep(owner string, wanted func(key objectKey) bool) {
+// recall returns what was computed from the objects of the last call; nil if that is not known.
+func (m *memory) recall(owner string) *prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.prepared[owner]
+}
+
+// retain remembers what was computed from the objects of a call; nil: nothing.
+func (m *memory) retain(owner string, computed *prepared) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if computed == nil || computed.version == "" {
+		delete(m.prepared, owner)
+		return
+	}
+	m.prepared[owner] = computed
+}
+
+// keep forgets all objects of the owner that are not recorded.
+func (m *memory) keep(owner string, recorded []*InventoryItem) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(recorded) == 0 {
+		delete(m.prepared, owner)
+	}
+	if len(m.owners[owner]) == 0 {
+		return
+	}
+	kept := index(recorded)
 	for key := range m.owners[owner] {
-		if !wanted(key) {
+		if kept[key] == nil {
 			delete(m.owners[owner], key)
 		}
 	}

@@ -312,14 +312,20 @@ func TestMemory(t *testing.T) {
 	if m.peek("o", a).fight != "x" || m.peek("p", a).fight != "z" {
 		t.Error("owners must be told apart")
 	}
-	m.keep("o", func(key objectKey) bool { return key == b })
+	kept := item(schema.GroupVersionKind{}, "", "b")
+	m.retain("o", &prepared{version: "1"})
+	m.retain("p", &prepared{})
+	m.keep("o", []*InventoryItem{kept})
+	if m.recall("o") == nil || m.recall("p") != nil {
+		t.Error("what was computed is kept as long as there is an inventory, provided that it can be recognised")
+	}
 	if m.peek("o", a) != nil || m.peek("o", b) == nil || m.peek("p", a) == nil {
 		t.Error("only what is not wanted by this owner is forgotten")
 	}
-	m.keep("o", func(objectKey) bool { return false })
-	m.keep("p", func(objectKey) bool { return false })
-	m.keep("unknown", func(objectKey) bool { return false })
-	if len(m.owners) != 0 {
+	for _, owner := range []string{"o", "p", "unknown"} {
+		m.keep(owner, nil)
+	}
+	if len(m.owners) != 0 || len(m.prepared) != 0 {
 		t.Errorf("owners leak: %v", m.owners)
 	}
 }
@@ -327,7 +333,9 @@ func TestMemory(t *testing.T) {
 // TestTypeMustNotGoBeforeItsInstances goes the whole way, because the definition is recorded and not among the objects.
 func TestTypeMustNotGoBeforeItsInstances(t *testing.T) {
 	t.Parallel()
-	widget := wish(named("example.com/v1", "Widget", "ns", "w")).object
+	widget := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"namespace": "ns", "name": "w"},
+	}}
 	request := ApplyRequest{Owner: Owner{ID: "o", Inventory: []*InventoryItem{item(crdKind, "", "widgets", func(i *InventoryItem) {
 		i.Phase, i.Digest, i.ManagedTypes = PhaseReady, "2:x", []TypeVersionInfo{{"example.com", "*", "Widget"}}
 	})}}}

@@ -31,11 +31,13 @@ type pass struct {
 	owner            Owner
 	label            string // value of the owner label
 	items            []*InventoryItem
-	byKey            map[objectKey]*InventoryItem
+	gone             map[*InventoryItem]bool // items that are no longer to be recorded
+	works            []work                  // by the index of the target
+	sources          []client.Object         // the objects of the request
+	misplaced        bool                    // there are objects whose namespace could not be known yet
 	createNamespaces bool
 	saved            time.Time
 	watched          map[schema.GroupVersionKind]map[string]bool // kinds and namespaces that the observer was told of
-	visited          map[objectKey]bool                          // targets that were worked upon
 	flow             *flow.Limiter
 
 	mu         sync.Mutex // guards what follows; items are touched by one worker at a time
@@ -60,24 +62,49 @@ func (r *Reconciler) newPass(owner Owner, items []*InventoryItem) *pass {
 		owner:      owner,
 		label:      digest.OwnerLabel(owner.ID),
 		items:      items,
-		byKey:      index(items),
+		gone:       map[*InventoryItem]bool{},
 		saved:      r.options.Clock.Now(),
 		watched:    map[schema.GroupVersionKind]map[string]bool{},
-		visited:    map[objectKey]bool{},
 		flow:       flow.NewLimiter(r.options.MaxConcurrency),
 		actions:    map[actionGroup][]types.ObjectKey{},
 		namespaces: map[string]error{},
 	}
 }
 
+// work is what a pass knows about a target.
+type work struct {
+	item    *InventoryItem
+	object  *unstructured.Unstructured // nil until somebody needs it
+	visited bool                       // it was worked upon
+}
+
+// assign gives targets their records and, if they were looked at already, their objects.
+func (p *pass) assign(targets []*target, items []*InventoryItem, objects []*unstructured.Unstructured, sources []client.Object) {
+	p.sources = sources
+	p.works = make([]work, len(targets))
+	for i, t := range targets {
+		p.works[t.index].item = items[i]
+		if objects != nil {
+			p.works[t.index].object = objects[t.index]
+		}
+	}
+}
+
+// item returns the record of a target.
+func (p *pass) item(t *target) *InventoryItem { return p.works[t.index].item }
+
 // watch tells the observer which kinds this owner has. Kinds of targets beyond the given stage are left out, because they
 // may not exist yet, unless dependents of them are recorded.
 func (p *pass) watch(ctx context.Context, targets []*target, upTo stage) error {
 	told, more := len(p.watched) > 0, false
+	var last *target
 	for _, t := range targets {
-		item := p.byKey[t.key]
-		if t.stage() <= upTo || item.UID != "" {
+		if last != nil && last.gvk() == t.gvk() && last.key.namespace == t.key.namespace {
+			continue
+		}
+		if t.stage() <= upTo || p.item(t).UID != "" {
 			more = p.needed(t.gvk(), t.key.namespace) || more
+			last = t
 		}
 	}
 	for _, item := range p.items {
@@ -88,6 +115,11 @@ func (p *pass) watch(ctx context.Context, targets []*target, upTo stage) error {
 	if told && !more {
 		return nil
 	}
+	return p.options.Observer.Watch(ctx, p.label, p.needs())
+}
+
+// needs are all kinds and namespaces that were needed so far.
+func (p *pass) needs() []observe.Need {
 	needs := make([]observe.Need, 0, len(p.watched))
 	for kind, namespaces := range p.watched {
 		need := observe.Need{Kind: kind}
@@ -99,7 +131,7 @@ func (p *pass) watch(ctx context.Context, targets []*target, upTo stage) error {
 		needs = append(needs, need)
 	}
 	slices.SortFunc(needs, func(a, b observe.Need) int { return cmp.Compare(a.Kind.String(), b.Kind.String()) })
-	return p.options.Observer.Watch(ctx, p.label, needs)
+	return needs
 }
 
 // needed tells whether this kind and namespace were not needed before.
@@ -130,9 +162,22 @@ func (p *pass) checkpoint(ctx context.Context) error {
 }
 
 func (p *pass) snapshot() []*InventoryItem {
-	items := make([]*InventoryItem, len(p.items))
-	for i, item := range p.items {
-		items[i] = item.DeepCopy()
+	items := p.remaining()
+	copies := make([]InventoryItem, len(items))
+	for i, item := range items {
+		copies[i] = *item
+		items[i] = &copies[i]
+	}
+	return items
+}
+
+// remaining returns the items that are to be recorded.
+func (p *pass) remaining() []*InventoryItem {
+	items := make([]*InventoryItem, 0, len(p.items))
+	for _, item := range p.items {
+		if !p.gone[item] {
+			items = append(items, item)
+		}
 	}
 	return items
 }
@@ -142,7 +187,8 @@ func (p *pass) finish() Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.options.Observer.Guard(p.label, p.guarded)
-	p.result.Inventory = p.items
+	p.result.Inventory = p.remaining()
+	p.memory.keep(p.owner.ID, p.result.Inventory)
 	for group, objects := range p.actions {
 		slices.SortFunc(objects, func(a, b types.ObjectKey) int { return compareKeys(keyOf(a), keyOf(b)) })
 		p.result.Actions = append(p.result.Actions, Action{Verb: group.verb, Wave: group.wave, Objects: objects})
@@ -181,17 +227,6 @@ func (p *pass) note(list *[]Notice, item *InventoryItem, message string) {
 // objectRef returns a key that does not change with the item.
 func objectRef(item *InventoryItem) types.ObjectKey {
 	return &InventoryItem{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}
-}
-
-// remove takes items out of the inventory.
-func (p *pass) remove(items []*InventoryItem) {
-	if len(items) == 0 {
-		return
-	}
-	for _, item := range items {
-		delete(p.byKey, keyOf(item))
-	}
-	p.items = slices.DeleteFunc(p.items, func(item *InventoryItem) bool { return p.byKey[keyOf(item)] == nil })
 }
 
 // look returns what is known about a dependent, asking the server only if the observer cannot tell.

@@ -4,6 +4,7 @@
 package reconciler
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/component-operator/runtime/pkg/status"
@@ -13,6 +14,8 @@ import (
 type plan struct {
 	// items is the next inventory, sorted.
 	items []*InventoryItem
+	// wanted are the items of the targets, in the order of these.
+	wanted []*InventoryItem
 	// grown means that there are items which the recorded inventory lacks, or has as good as gone; they must be recorded
 	// before the first write.
 	grown bool
@@ -20,47 +23,54 @@ type plan struct {
 
 // planInventory compares the targets with what is recorded. Items of the old inventory are not changed.
 func planInventory(targets []*target, inventory []*InventoryItem) plan {
-	old := make(map[objectKey]*InventoryItem, len(inventory))
-	for _, item := range inventory {
-		old[keyOf(item)] = item
+	old := make(map[objectKey]int, len(inventory))
+	for i, item := range inventory {
+		old[keyOf(item)] = i
 	}
-	var p plan
-	wanted := make(map[objectKey]bool, len(targets))
-	for _, t := range targets {
-		wanted[t.key] = true
-		recorded, ok := old[t.key]
-		if before := (objectKey{GroupKind: t.key.GroupKind, name: t.key.name}); !ok && t.key.namespace != "" && old[before] != nil && !old[before].touched() {
-			// It was recorded before its type was served, and its namespace known.
-			recorded, ok = old[before].DeepCopy(), true
-			recorded.Namespace = t.key.namespace
-			delete(old, before)
-			p.grown = true
+	p := plan{wanted: make([]*InventoryItem, len(targets))}
+	// What was recorded keeps its place, so that there is little to sort.
+	next := make([]*InventoryItem, len(inventory), len(inventory)+len(targets))
+	// One piece of memory for all: a pass begins with a copy of everything that is recorded.
+	copies := make([]InventoryItem, len(targets))
+	for i, t := range targets {
+		item := &copies[i]
+		p.wanted[i] = item
+		at, known := recordedAt(t, old, inventory)
+		if known {
+			*item, next[at] = *inventory[at], item
+			delete(old, keyOf(inventory[at]))
+		} else {
+			item.Name = t.key.name
+			next = append(next, item)
 		}
-		if !ok {
-			recorded = &InventoryItem{NameInfo: NameInfo{Namespace: t.key.namespace, Name: t.key.name}}
-			p.grown = true
-		}
-		item := planWanted(t, recorded)
-		if item.Phase == PhaseScheduledForApplication && (recorded.unwanted() || recorded.completing()) {
-			// Whoever finds only the old record would not delete what is created now.
-			p.grown = true
-		}
-		p.items = append(p.items, item)
+		recorded := *item
+		item.Namespace = t.key.namespace
+		planWanted(t, item)
+		again := item.Phase == PhaseScheduledForApplication && (recorded.unwanted() || recorded.completing())
+		// Whoever finds only the old record would not delete what is created now.
+		p.grown = p.grown || again || !known || recorded.Namespace != item.Namespace
 	}
-	for key, item := range old {
-		if wanted[key] {
-			continue
-		}
-		if unwanted := planUnwanted(item); unwanted != nil {
-			p.items = append(p.items, unwanted)
+	for i, item := range inventory {
+		if next[i] == nil {
+			next[i] = planUnwanted(item)
 		}
 	}
+	p.items = slices.DeleteFunc(next, func(item *InventoryItem) bool { return item == nil })
 	sortInventory(p.items)
 	return p
 }
 
-func planWanted(t *target, recorded *InventoryItem) *InventoryItem {
-	item := recorded.DeepCopy()
+// recordedAt returns where an object is recorded, be it without the namespace that was not known before its type was served.
+func recordedAt(t *target, old map[objectKey]int, inventory []*InventoryItem) (at int, known bool) {
+	if at, known = old[t.key]; known || t.key.namespace == "" {
+		return at, known
+	}
+	at, known = old[objectKey{GroupKind: t.key.GroupKind, name: t.key.name}]
+	return at, known && !inventory[at].touched()
+}
+
+// planWanted changes a copy of what is recorded to what is to be.
+func planWanted(t *target, item *InventoryItem) {
 	item.TypeVersionInfo = TypeVersionInfo(t.gvk())
 	item.AdoptionPolicy = t.adoption
 	item.ReconcilePolicy = t.reconcile
@@ -79,7 +89,6 @@ func planWanted(t *target, recorded *InventoryItem) *InventoryItem {
 		item.Phase = PhaseScheduledForApplication
 		item.Status = status.InProgressStatus
 	}
-	return item
 }
 
 // planUnwanted returns nil if nothing has to be done about the item.

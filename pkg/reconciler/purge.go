@@ -8,12 +8,12 @@ import (
 	"fmt"
 )
 
-// purge deletes, at the end of a wave, those of the targets applied so far that have served their purpose, and tells
-// whether all of them are gone. At the end of the last wave that is every target with a purge order.
-func (p *pass) purge(ctx context.Context, applied []*target, order int, last bool) (done bool, err error) {
+// purge deletes, at the end of a wave, those of the targets with a purge order that were applied and have served their purpose,
+// and tells whether all of them are gone. At the end of the last wave that is every one.
+func (p *pass) purge(ctx context.Context, purgeable []*target, order int, last bool) (done bool, err error) {
 	var due []*target
-	for _, t := range applied {
-		if t.purgeOrder != nil && (last || *t.purgeOrder <= order) && p.byKey[t.key].Phase != PhaseCompleted {
+	for _, t := range purgeable {
+		if t.applyOrder <= order && (last || *t.purgeOrder <= order) && p.item(t).Phase != PhaseCompleted {
 			due = append(due, t)
 		}
 	}
@@ -25,7 +25,7 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 	}
 	var all tally
 	each(ctx, p.flow, due, func(t *target) {
-		item := p.byKey[t.key]
+		item := p.item(t)
 		o, err := p.deleteOne(ctx, item, deletion{verb: VerbCompleted, wave: order})
 		if o.ready && err == nil {
 			item.complete()
@@ -47,7 +47,7 @@ func (p *pass) purge(ctx context.Context, applied []*target, order int, last boo
 func (p *pass) schedule(ctx context.Context, due []*target) error {
 	changed := false
 	for _, t := range due {
-		if item := p.byKey[t.key]; !item.completing() {
+		if item := p.item(t); !item.completing() {
 			item.Phase, changed = PhaseScheduledForCompletion, true
 		}
 	}

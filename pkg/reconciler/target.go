@@ -12,15 +12,17 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// target is one object that is to be, with all that can be known about it before looking at the cluster.
+// target is one object that is to be, with all that can be known about it before looking at the cluster. It does not change.
 type target struct {
 	behavior
 
-	key          objectKey
-	object       *unstructured.Unstructured // normalised, without the marks of the owner
-	digest       string
-	managedTypes []TypeVersionInfo
-	instance     bool // of a managed type
+	index         int // in the objects of the request
+	key           objectKey
+	version       string
+	digest        string
+	managedTypes  []TypeVersionInfo
+	instance      bool // of a managed type
+	removesItself bool // a Job that does so some time after it has finished
 }
 
 const (
@@ -35,14 +37,15 @@ func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request Ap
 	targets := make([]*target, 0, len(objects))
 	types := newTypeSet(r.additionalTypes(request.Owner))
 	var problems []string
-	for _, object := range objects {
+	for i, object := range objects {
 		parsed, bad := parseBehavior(r.keys.prefix, object, policies)
 		problems = append(problems, bad...)
 		sum, err := objectDigest(object, parsed.reconcile, request.Digest)
 		if err != nil {
 			return nil, err
 		}
-		t := &target{behavior: parsed, key: keyOf(object), object: object, digest: sum, managedTypes: managedTypesOf(object)}
+		t := newTarget(i, object)
+		t.behavior, t.digest = parsed, sum
 		if len(t.managedTypes) > 0 {
 			types.items[t.key] = t.managedTypes
 		}
@@ -57,12 +60,22 @@ func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request Ap
 	return targets, nil
 }
 
+func newTarget(index int, object *unstructured.Unstructured) *target {
+	return &target{
+		index:         index,
+		key:           keyOf(object),
+		version:       object.GroupVersionKind().Version,
+		managedTypes:  managedTypesOf(object),
+		removesItself: removesItself(object),
+	}
+}
+
 func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 	return append(append([]TypeInfo{}, r.options.AdditionalManagedTypes...), owner.AdditionalManagedTypes...)
 }
 
 func (t *target) gvk() schema.GroupVersionKind {
-	return t.object.GroupVersionKind()
+	return t.key.WithVersion(t.version)
 }
 
 func objectDigest(object *unstructured.Unstructured, policy ReconcilePolicy, componentDigest string) (string, error) {
@@ -107,9 +120,9 @@ func isContainer(key objectKey) bool {
 }
 
 // declaresData tells whether the manifest of a Secret or ConfigMap has content.
-func (t *target) declaresData() bool {
+func declaresData(object *unstructured.Unstructured) bool {
 	for _, field := range []string{"data", "binaryData"} {
-		if content, _, _ := unstructured.NestedMap(t.object.Object, field); len(content) > 0 {
+		if content, _, _ := unstructured.NestedMap(object.Object, field); len(content) > 0 {
 			return true
 		}
 	}
@@ -117,10 +130,10 @@ func (t *target) declaresData() bool {
 }
 
 // removesItself tells whether the object is a Job that removes itself some time after it has finished.
-func (t *target) removesItself() bool {
-	if t.key.Group != "batch" || t.key.Kind != "Job" {
+func removesItself(object *unstructured.Unstructured) bool {
+	if (object.GroupVersionKind().GroupKind() != schema.GroupKind{Group: "batch", Kind: "Job"}) {
 		return false
 	}
-	ttl, found, _ := unstructured.NestedFieldNoCopy(t.object.Object, "spec", "ttlSecondsAfterFinished")
+	ttl, found, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "ttlSecondsAfterFinished")
 	return found && ttl != nil
 }

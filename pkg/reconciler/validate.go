@@ -41,6 +41,9 @@ func purgeable(targets []*target, _ []*InventoryItem, _ typeSet) []string {
 
 // typesAroundInstances demands that types come before and go after their instances.
 func typesAroundInstances(targets []*target, items []*InventoryItem, types typeSet) []string {
+	if len(types.items) == 0 {
+		return nil
+	}
 	byKey := index(items)
 	var problems []string
 	for _, t := range targets {
@@ -59,6 +62,9 @@ func namespacesAroundContent(targets []*target, items []*InventoryItem, _ typeSe
 		if isNamespace(item.GroupVersionKind().GroupKind()) {
 			namespaces[item.Name] = item
 		}
+	}
+	if len(namespaces) == 0 {
+		return nil
 	}
 	var problems []string
 	for _, t := range targets {

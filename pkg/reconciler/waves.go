@@ -24,17 +24,23 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 			cmp.Compare(applyTier(a.key.GroupKind), applyTier(b.key.GroupKind)), compareKeys(a.key, b.key),
 		)
 	})
+	var purgeable []*target
+	for _, t := range targets {
+		if t.purgeOrder != nil {
+			purgeable = append(purgeable, t)
+		}
+	}
 	done := 0
 	waves := group(targets, func(t *target) int { return t.applyOrder })
 	for i, wave := range waves {
 		for _, members := range group(wave, (*target).stage) {
-			ready, err := p.applyStage(ctx, targets, members, len(wave))
+			ready, err := p.applyStage(ctx, members, len(wave))
 			if err != nil || !ready {
 				return false, errors.Join(err, p.heal(ctx, targets[done:]))
 			}
 			done += len(members)
 		}
-		if ready, err := p.purge(ctx, targets[:done], wave[0].applyOrder, i == len(waves)-1); err != nil || !ready {
+		if ready, err := p.purge(ctx, purgeable, wave[0].applyOrder, i == len(waves)-1); err != nil || !ready {
 			return false, errors.Join(err, p.heal(ctx, targets[done:]))
 		}
 		if err := p.checkpoint(ctx); err != nil {
@@ -45,13 +51,13 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 }
 
 // applyStage applies the members of one stage, tier by tier, and tells whether all are ready.
-func (p *pass) applyStage(ctx context.Context, targets, members []*target, waveSize int) (ready bool, err error) {
+func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) (ready bool, err error) {
 	if members[0].stage() == stageInstances {
 		if unplaced := p.unplaced(members); len(unplaced) > 0 {
 			p.result.Wave, p.result.WaveSize = members[0].applyOrder, waveSize
 			return false, nil
 		}
-		if err := p.watch(ctx, targets, stageInstances); err != nil {
+		if err := p.watch(ctx, members, stageInstances); err != nil {
 			return false, err
 		}
 	}
@@ -83,7 +89,8 @@ func (p *pass) unplaced(members []*target) []*target {
 		mapping, err := p.client.RESTMapper().RESTMapping(t.key.GroupKind, t.gvk().Version)
 		if err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
 			unplaced = append(unplaced, t)
-			p.note(&p.result.Waits, p.byKey[t.key], "its type has become known only now")
+			p.misplaced = true
+			p.note(&p.result.Waits, p.item(t), "its type has become known only now")
 			p.requeueAfter(1)
 		}
 	}
@@ -92,7 +99,7 @@ func (p *pass) unplaced(members []*target) []*target {
 
 // heal corrects drift of those dependents that the waves did not come to before they stopped.
 func (p *pass) heal(ctx context.Context, rest []*target) error {
-	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool { return p.visited[t.key] || !p.byKey[t.key].written() })
+	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool { return p.works[t.index].visited || !p.item(t).written() })
 	if len(written) == 0 {
 		return nil
 	}
@@ -114,7 +121,7 @@ func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error)
 	var t tally
 	var requests []*target
 	for _, target := range tier {
-		p.visited[target.key] = true
+		p.works[target.index].visited = true
 		if o, settled := p.applyQuietly(target); settled {
 			t.add(o, nil)
 		} else {

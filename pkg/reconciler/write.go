@@ -26,7 +26,7 @@ const createOnly = "1"
 
 // write applies the manifest of a target to the object that was seen, or creates it.
 func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (outcome, error) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	before := p.suspects(ctx, t, s, d)
 	collector := &clients.Collector{}
 	object, err := p.send(clients.WithWarnings(ctx, collector), t, s, d.action)
@@ -37,7 +37,11 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 		p.note(&p.result.Notes, item, warning)
 	}
 	p.attribute(t, before, object)
-	for _, alteration := range alterations(t.object.Object, object.Object) {
+	manifest, err := p.object(t)
+	if err != nil {
+		return outcome{}, err
+	}
+	for _, alteration := range alterations(manifest.Object, object.Object) {
 		p.note(&p.result.Notes, item, alteration)
 	}
 	changed := d.action != actionVerify || object.GetResourceVersion() != s.seen.ResourceVersion
@@ -53,7 +57,7 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 
 // wrote records the response of a write.
 func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, changed bool) (outcome, error) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	seen := p.reader.Read(object)
 	p.options.Observer.Record(t.gvk(), t.key.namespace, t.key.name, seen)
 	now := p.options.Clock.Now()
@@ -86,7 +90,10 @@ func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, c
 
 // send makes the apply request. A missing namespace is created if that is the policy.
 func (p *pass) send(ctx context.Context, t *target, s situation, action action) (*unstructured.Unstructured, error) {
-	object := p.marked(t)
+	object, err := p.marked(t)
+	if err != nil {
+		return nil, err
+	}
 	operation := "update"
 	if action == actionCreate {
 		object.SetResourceVersion(createOnly)
@@ -116,14 +123,18 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 			if len(unknown) == 0 || !prune(object, unknown) {
 				return nil, err
 			}
-			p.note(&p.result.Notes, p.byKey[t.key], "unknown fields were left out: "+strings.Join(unknown, ", "))
+			p.note(&p.result.Notes, p.item(t), "unknown fields were left out: "+strings.Join(unknown, ", "))
 		}
 	}
 }
 
 // marked returns the manifest with the marks of the owner.
-func (p *pass) marked(t *target) *unstructured.Unstructured {
-	object := t.object.DeepCopy()
+func (p *pass) marked(t *target) (*unstructured.Unstructured, error) {
+	manifest, err := p.object(t)
+	if err != nil {
+		return nil, err
+	}
+	object := manifest.DeepCopy()
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	if labels == nil {
 		labels = map[string]string{}
@@ -139,7 +150,7 @@ func (p *pass) marked(t *target) *unstructured.Unstructured {
 	if definesTypes(t.key.GroupKind) {
 		controllerutil.AddFinalizer(object, p.options.Finalizer)
 	}
-	return object
+	return object, nil
 }
 
 // createNamespace creates a namespace once per pass. It gets no marks: it is not a dependent.
@@ -174,7 +185,11 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 		// Labels and annotations that others add are nobody's drift; they go when the manifest changes.
 		surplus = fieldset.Outside(surplus, "metadata")
 	}
-	if isContainer(t.key) && !t.declaresData() {
+	manifest, err := p.object(t)
+	if err != nil {
+		return nil, err
+	}
+	if isContainer(t.key) && !declaresData(manifest) {
 		// Whoever ships a Secret without content expects somebody to fill it.
 		surplus = fieldset.Outside(surplus, "data", "binaryData")
 	}
@@ -189,7 +204,7 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 	fieldset.Remove(cleaned.Object, surplus, owned)
 	err = p.mutate("update", func() error { return p.client.Update(ctx, cleaned, client.FieldOwner(p.options.FieldOwner)) })
 	if apierrors.IsInvalid(err) && !isOutdated(err) {
-		p.note(&p.result.Notes, p.byKey[t.key], fmt.Sprintf("fields set by others cannot be removed: %s", fieldTexts(surplus)))
+		p.note(&p.result.Notes, p.item(t), fmt.Sprintf("fields set by others cannot be removed: %s", fieldTexts(surplus)))
 		return nil, nil
 	}
 	if err != nil {
@@ -203,7 +218,7 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 
 // recreate deletes the object that was seen and, if it is gone at once, creates it.
 func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
-	item := p.byKey[t.key]
+	item := p.item(t)
 	gone, message, err := p.requestEnd(ctx, item, s)
 	if err != nil || message != "" {
 		return outcome{item: item, message: message}, false, err
