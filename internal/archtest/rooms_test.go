@@ -42,6 +42,7 @@ var rooms = []room{
 	{path: "pkg/sandbox/...", layer: foundations},
 	{path: "pkg/status", layer: foundations},
 
+	{path: "internal/chunks", layer: services},
 	{path: "internal/clients", layer: services},
 	{path: "internal/events", layer: services},
 	{path: "internal/helm", layer: services},

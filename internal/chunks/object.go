@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chunks
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Kind is a kind of objects that can hold a chunk.
+type Kind string
+
+const (
+	// ConfigMap is the kind of ConfigMaps.
+	ConfigMap Kind = "ConfigMap"
+	// Secret is the kind of Secrets.
+	Secret Kind = "Secret"
+)
+
+const (
+	// dataKey is the key under which an object has its content, compressed by gzip.
+	dataKey = "content"
+	// maxStored is how large the encoded content of an object may be, in bytes; it leaves room for metadata below 900 KiB.
+	maxStored = 880 << 10
+	// maxContent bounds what is decompressed, in bytes. Nothing that Spread makes of items that fit is as large.
+	maxContent = 64 << 20
+)
+
+// ErrTooLarge says that an item is too large for a chunk.
+var ErrTooLarge = errors.New("an item is too large to be stored")
+
+// newObject returns an object without metadata.
+func (k Kind) newObject(packed []byte) client.Object {
+	data := map[string][]byte{dataKey: packed}
+	if k == Secret {
+		return &corev1.Secret{Data: data, Immutable: new(true), Type: corev1.SecretTypeOpaque}
+	}
+	return &corev1.ConfigMap{BinaryData: data, Immutable: new(true)}
+}
+
+// packedOf returns the compressed content of an object.
+func packedOf(object client.Object) []byte {
+	switch object := object.(type) {
+	case *corev1.ConfigMap:
+		return object.BinaryData[dataKey]
+	case *corev1.Secret:
+		return object.Data[dataKey]
+	default:
+		return nil
+	}
+}
+
+func pack(content []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	if _, err := writer.Write(content); err != nil {
+		return nil, fmt.Errorf("compressing a chunk: %w", err)
+	}
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("compressing a chunk: %w", err)
+	}
+	if size := base64.StdEncoding.EncodedLen(packed.Len()); size > maxStored {
+		return nil, fmt.Errorf("%w: it takes %d bytes; allowed are at most %d", ErrTooLarge, size, maxStored)
+	}
+	return packed.Bytes(), nil
+}
+
+// unpack returns the content of an object, or what is wrong with it.
+func unpack(object client.Object, wanted string) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(packedOf(object)))
+	if err != nil {
+		return nil, fmt.Errorf("decompressing its content: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(reader, maxContent))
+	if err != nil {
+		return nil, fmt.Errorf("decompressing its content: %w", err)
+	}
+	if digest(content) != wanted {
+		return nil, errors.New("its content is not that after which it is named")
+	}
+	return content, nil
+}
+
+// Handle identifies a chunk in the state in which it was seen.
+type Handle struct {
+	// Namespace of the chunk.
+	Namespace string
+	// UID of the chunk.
+	UID string
+	// ResourceVersion at which the chunk was seen.
+	ResourceVersion string
+	// foreign are the finalizers that are not ours.
+	foreign []string
+}
+
+// Handles are chunks by name.
+type Handles map[string]Handle
+
+func (s *Store) handleOf(object metav1.Object) Handle {
+	handle := Handle{Namespace: object.GetNamespace(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(), foreign: []string{}}
+	for _, finalizer := range object.GetFinalizers() {
+		if finalizer != s.options.Finalizer {
+			handle.foreign = append(handle.foreign, finalizer)
+		}
+	}
+	return handle
+}

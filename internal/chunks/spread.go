@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chunks
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"hash/fnv"
+	"slices"
+)
+
+// Item is an entry of the list.
+type Item struct {
+	// Key identifies the item, and decides on the chunk that it goes to.
+	Key string
+	// Value is the JSON form of the item.
+	Value json.RawMessage
+}
+
+// maxCount bounds the number of chunks, whatever their size.
+const maxCount = 1 << 12
+
+// Spread distributes items over contents, each of which is a JSON list of values and not empty. An item stays where it is as long as the
+// number of contents stays, so that a changed item changes one content. That number is a power of two. It begins with what
+// it was before (zero if there was nothing before), is doubled as long as contents have more than size bytes on average or one
+// has more than twice as much, and halved as long as they have less than a quarter on average.
+func Spread(items []Item, before int, size int) [][]byte {
+	total := 0
+	for _, item := range items {
+		total += len(item.Value) + 1
+	}
+	count := 1
+	for count < before {
+		count *= 2
+	}
+	for count < maxCount && total > count*size {
+		count *= 2
+	}
+	for count > 1 && total < count*size/4 {
+		count /= 2
+	}
+	sorted := slices.Clone(items)
+	slices.SortFunc(sorted, func(a, b Item) int { return cmp.Compare(a.Key, b.Key) })
+	for {
+		contents := distribute(sorted, count)
+		if count >= maxCount || !slices.ContainsFunc(contents, func(content []byte) bool { return len(content) > 2*size }) {
+			return contents
+		}
+		if total < count*size/4 {
+			// A single item is that large; no number of contents would help.
+			return contents
+		}
+		count *= 2
+	}
+}
+
+func distribute(items []Item, count int) [][]byte {
+	buffers := make([]bytes.Buffer, count)
+	for _, item := range items {
+		buffer := &buffers[bucket(item.Key, count)]
+		if buffer.Len() > 0 {
+			buffer.WriteByte(',')
+		}
+		buffer.Write(item.Value)
+	}
+	contents := make([][]byte, 0, count)
+	for i := range buffers {
+		if buffers[i].Len() > 0 {
+			contents = append(contents, slices.Concat([]byte{'['}, buffers[i].Bytes(), []byte{']'}))
+		}
+	}
+	return contents
+}
+
+// bucket must not change from one version of this package to the next without need: all chunks would be written anew.
+func bucket(key string, count int) int {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(key))
+	sum := hash.Sum64()
+	// The low bits alone are not well mixed.
+	return int((sum ^ sum>>32) % uint64(count)) //nolint:gosec // count is positive, and the result below it
+}
+
+// Checksum returns the SHA-256 of all contents, in their order, in lower-case hexadecimal.
+func Checksum(contents [][]byte) string {
+	hash := sha256.New()
+	for _, content := range contents {
+		_, _ = hash.Write(content)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// digest identifies a content by 128 bits.
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chunks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Options configure a Store.
+type Options struct {
+	// Client writes. Required.
+	Client client.Client
+	// Reader reads, from the server and not from a cache. Required.
+	Reader client.Reader
+	// Kind of the objects. Defaults to ConfigMap.
+	Kind Kind
+	// Namespace of the objects. Required.
+	Namespace string
+	// Prefix of all names; different for each list in a namespace. Required.
+	Prefix string
+	// Labels of the objects; they select exactly the chunks of this list. Required.
+	Labels map[string]string
+	// Annotations of the objects. Defaults to none.
+	Annotations map[string]string
+	// ClaimKey is the key of an annotation that changes whenever a chunk that exists already is referred to again. Required.
+	ClaimKey string
+	// Finalizer keeps others, and the deletion of the namespace, from taking chunks away. Required.
+	Finalizer string
+	// FieldOwner is the field manager of all writes. Required.
+	FieldOwner string
+}
+
+// Store keeps the chunks of one list in one namespace. It has no state.
+type Store struct {
+	options Options
+}
+
+// NewStore returns a store. It makes no request.
+func NewStore(options Options) *Store {
+	if options.Kind == "" {
+		options.Kind = ConfigMap
+	}
+	return &Store{options: options}
+}
+
+const (
+	// parallel is how many requests are under way at once.
+	parallel = 8
+	// maxAttempts bounds how often a request is repeated because others change the same chunk.
+	maxAttempts = 8
+)
+
+// Name returns the name of the chunk that holds a content.
+func (s *Store) Name(content []byte) string {
+	return s.options.Prefix + "-" + digest(content)
+}
+
+// Found is what Read has found.
+type Found struct {
+	// Contents are those of the intact chunks, in the order of their names in the call of Read.
+	Contents [][]byte
+	// Intact are the chunks that exist and have the content after which they are named.
+	Intact Handles
+	// Damage says what is wrong with which of the others; sorted.
+	Damage []string
+}
+
+// Read reads chunks by name. That a chunk is missing or damaged is part of the result; any other failure is an error, and says
+// nothing about the chunks.
+func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
+	found := Found{Intact: Handles{}}
+	contents := make([][]byte, len(names))
+	var mu sync.Mutex
+	err := each(names, func(i int, name string) error {
+		object := s.options.Kind.newObject(nil)
+		err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("reading %s: %w", s.text(name), err)
+		}
+		var content []byte
+		if err == nil {
+			content, err = unpack(object, strings.TrimPrefix(name, s.options.Prefix+"-"))
+		} else {
+			err = errors.New("it does not exist")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			found.Damage = append(found.Damage, s.text(name)+": "+err.Error())
+			return nil
+		}
+		contents[i], found.Intact[name] = content, s.handleOf(object)
+		return nil
+	})
+	if err != nil {
+		return Found{}, err
+	}
+	found.Contents = slices.DeleteFunc(contents, func(content []byte) bool { return content == nil })
+	slices.Sort(found.Damage)
+	return found, nil
+}
+
+// Written is what Write has done.
+type Written struct {
+	// Names of the chunks, in the order of the contents.
+	Names []string
+	// All are the chunks of these names.
+	All Handles
+	// Created are those of them that did not exist before.
+	Created Handles
+}
+
+// Write makes sure that there is a chunk for each content. Those that are known to be there are not looked at. The result is
+// valid as far as it goes also if there is an error, which is ErrTooLarge if nothing was written for that reason.
+func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Written, error) {
+	written := Written{All: Handles{}, Created: Handles{}}
+	missing := map[string][]byte{}
+	for _, content := range contents {
+		name := s.Name(content)
+		written.Names = append(written.Names, name)
+		if handle, ok := known[name]; ok && handle.Namespace == s.options.Namespace {
+			written.All[name] = handle
+			continue
+		}
+		packed, err := pack(content)
+		if err != nil {
+			return written, err
+		}
+		missing[name] = packed
+	}
+	var mu sync.Mutex
+	err := each(slices.Sorted(maps.Keys(missing)), func(_ int, name string) error {
+		handle, created, err := s.ensure(ctx, name, missing[name])
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			return err
+		}
+		written.All[name] = handle
+		if created {
+			written.Created[name] = handle
+		}
+		return nil
+	})
+	return written, err
+}
+
+// ensure creates a chunk, or spoils the removal of the one that exists already.
+func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle Handle, created bool, err error) {
+	for range maxAttempts {
+		object := s.options.Kind.newObject(packed)
+		object.SetNamespace(s.options.Namespace)
+		object.SetName(name)
+		object.SetLabels(s.options.Labels)
+		object.SetAnnotations(s.options.Annotations)
+		object.SetFinalizers([]string{s.options.Finalizer})
+		err := s.options.Client.Create(ctx, object, client.FieldOwner(s.options.FieldOwner))
+		if err == nil {
+			return s.handleOf(object), true, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return Handle{}, false, fmt.Errorf("creating %s: %w", s.text(name), err)
+		}
+		handle, err := s.claim(ctx, name)
+		if err == nil {
+			return handle, false, nil
+		}
+		if !isOutdated(err) {
+			return Handle{}, false, fmt.Errorf("claiming %s: %w", s.text(name), err)
+		}
+	}
+	return Handle{}, false, fmt.Errorf("creating %s: it is being changed by others all the time", s.text(name))
+}
+
+// text names a chunk in messages.
+func (s *Store) text(name string) string {
+	return string(s.options.Kind) + " " + s.options.Namespace + "/" + name
+}
+
+// isOutdated tells whether a chunk is not what it was when it was looked at.
+func isOutdated(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+}
+
+// each calls work for all items, several at a time, and returns the error of the first one, by order, that has failed. After a
+// failure no further work is begun.
+func each[T any](items []T, work func(i int, item T) error) error {
+	errs := make([]error, len(items))
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	next, failed := 0, false
+	for range min(parallel, len(items)) {
+		group.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				stop := failed || i >= len(items)
+				mu.Unlock()
+				if stop {
+					return
+				}
+				if errs[i] = work(i, items[i]); errs[i] != nil {
+					mu.Lock()
+					failed = true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
