@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package requests
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Recorder records requests. Its zero value is ready for use. Its methods may be called from several goroutines.
+type Recorder struct {
+	mu   sync.Mutex
+	list []Request
+}
+
+// All returns the requests so far in the order of their responses.
+func (r *Recorder) All() []Request {
+	return r.Since(0)
+}
+
+// Since returns the requests after the first n, in the order of their responses.
+func (r *Recorder) Since(n int) []Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list[n:])
+}
+
+// Len returns the number of requests so far.
+func (r *Recorder) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.list)
+}
+
+// Reset forgets the requests so far.
+func (r *Recorder) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = nil
+}
+
+// Count returns the number of requests so far for which the condition holds.
+func (r *Recorder) Count(condition func(Request) bool) int {
+	count := 0
+	for _, request := range r.All() {
+		if condition(request) {
+			count++
+		}
+	}
+	return count
+}
+
+// String is [Summary] of the requests so far.
+func (r *Recorder) String() string {
+	return Summary(r.All())
+}
+
+// Summary lists requests, one line for those of one method on one resource (or path, where there is none), with their
+// number: for messages about requests that should not be.
+func Summary(list []Request) string {
+	counts := map[string]int{}
+	for _, request := range list {
+		what := request.Path
+		if request.Resource != "" {
+			what = strings.Trim(strings.Join([]string{request.Group, request.Version, request.Resource, request.Subresource}, "/"), "/")
+		}
+		if request.IsWatch() {
+			what += " (watch)"
+		}
+		counts[request.Method+" "+what]++
+	}
+	var lines strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		_, _ = fmt.Fprintf(&lines, "%4d %s\n", counts[what], what)
+	}
+	return lines.String()
+}
+
+// Wrap returns a transport that records each request which passes through it. It fits rest.Config.Wrap.
+func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		entry := New(request.Method, request.URL)
+		entry.UserAgent = request.UserAgent()
+		entry.Sent = time.Now()
+		response, err := next.RoundTrip(request)
+		entry.Answered = time.Now()
+		if response != nil {
+			entry.Status = response.StatusCode
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.list = append(r.list, entry)
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
