@@ -11,7 +11,7 @@ CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
 
 # Where types live that need generated code; directories that do not exist yet are left out.
-DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/reconciler examples,$(if $(wildcard $(dir)),paths=./$(dir)/...))
+DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/reconciler examples bench,$(if $(wildcard $(dir)),paths=./$(dir)/...))
 
 # TESTFLAGS are handed to go test, PACKAGES are what it tests.
 TESTFLAGS ?=
@@ -32,6 +32,7 @@ generate: ## Write generated code and CRDs.
 	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS)
 	$(CONTROLLER_GEN) crd paths=./examples/parcel-operator/api/... output:crd:artifacts:config=examples/parcel-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/hello-operator/... output:crd:artifacts:config=examples/hello-operator/crds
+	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/crds
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -63,6 +64,14 @@ test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Nam
 demo: ## Play the demo: an operator around a Helm chart, from creation to deletion.
 	go build -o bin/demo ./examples/demo
 	bin/demo
+
+# BENCHFLAGS are handed to the benchmark; see bin/bench -h.
+BENCHFLAGS ?=
+
+.PHONY: bench
+bench: ## Measure in a sandbox and print a table (SHORT=1: within three minutes).
+	go build -o bin/bench ./bench
+	bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
 
 .PHONY: sandbox
 sandbox: clm ## Start a Kubernetes in the background and print its kubeconfig path (end it with: bin/clm sandbox down).

@@ -61,6 +61,7 @@ var rooms = []room{
 	{path: "pkg/resources/...", layer: authoring},
 
 	{path: "pkg/operator", layer: commands},
+	{path: "bench", layer: commands},
 	{path: "clm/...", layer: commands},
 	{path: "scaffold/...", layer: commands},
 

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+// benchmarks returns all cases in the order in which they are measured.
+func benchmarks() []benchmark {
+	return []benchmark{
+		{"create-component", createComponent},
+		{"create-engine", createEngine},
+		{"waves", createWaves},
+		{"restart", restart},
+		{"change-one", changeOne},
+		{"heal", heal},
+		{"delete", deleteComponent},
+		{"cold-start", coldStart},
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/requests"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// manyDependents is the number of dependents of the components that speed is measured with.
+const manyDependents = 500
+
+// usual is the spec of such a component.
+var usual = BundleSpec{Dependents: manyDependents, PayloadBytes: dependentBytes}
+
+var bundles = manifests.GeneratorFunc(generateBundle)
+
+// A stage is a lab with an operator, a watch of the components, and a bare client.
+type stage struct {
+	*lab
+	operator *operator
+	seen     *sightings
+	bare     *connection
+}
+
+func (l *lab) stage(ctx context.Context) (*stage, error) {
+	s := &stage{lab: l}
+	var err error
+	if s.operator, err = l.startOperator(ctx, bundles); err != nil {
+		return nil, err
+	}
+	if s.seen, err = l.watch(ctx); err != nil {
+		return nil, err
+	}
+	if s.bare, err = l.connect("bare"); err != nil {
+		return nil, err
+	}
+	// The first requests of a connection pay for making it.
+	return s, s.bare.client.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace))
+}
+
+// create creates a component and waits until it is ready. It returns how long that took.
+func (s *stage) create(ctx context.Context, name string, spec BundleSpec) (*Bundle, time.Duration, error) {
+	bundle := &Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Spec: spec}
+	started := time.Now()
+	if err := s.bench.client.Create(ctx, bundle); err != nil {
+		return nil, 0, fmt.Errorf("creating a component: %w", err)
+	}
+	ready, err := s.seen.ready(ctx, name, bundle.Generation)
+	return bundle, ready.at.Sub(started), err
+}
+
+// remove deletes a component and waits until it is gone. It returns how long that took.
+func (s *stage) remove(ctx context.Context, bundle *Bundle) (time.Duration, error) {
+	started := time.Now()
+	if err := s.bench.client.Delete(ctx, bundle); err != nil {
+		return 0, fmt.Errorf("deleting a component: %w", err)
+	}
+	gone, err := s.seen.gone(ctx, bundle.Name)
+	return gone.at.Sub(started), err
+}
+
+// repeat measures the limit and, right after it, the case, as often as asked for.
+func (s *stage) repeat(ctx context.Context, once func(name string, found limits) error) error {
+	for i := range s.repeats {
+		found, err := s.limits(ctx, s.bare, manyDependents)
+		if err != nil {
+			return err
+		}
+		if err := once(fmt.Sprintf("%s-%d", s.name, i), found); err != nil {
+			return err
+		}
+		s.tick("%s: %d of %d", s.name, i+1, s.repeats)
+	}
+	return nil
+}
+
+// createComponent measures a component of one wave from its creation until it is ready.
+func createComponent(ctx context.Context, l *lab) ([]figure, error) {
+	s, err := l.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var times, applies, lists []time.Duration
+	var traffic traffic
+	err = s.repeat(ctx, func(name string, found limits) error {
+		if _, err := s.operator.idle(ctx, 0); err != nil {
+			return err
+		}
+		before := s.operator.requests.Len()
+		bundle, took, err := s.create(ctx, name, usual)
+		if err != nil {
+			return err
+		}
+		sent, err := s.operator.idle(ctx, before)
+		if err != nil {
+			return err
+		}
+		traffic.add(sent)
+		times, applies, lists = append(times, took), append(applies, found.apply), append(lists, found.list)
+		_, err = s.remove(ctx, bundle)
+		return err
+	})
+	return []figure{
+		speed("500 dependents, created to Ready", times, applies).atMost(barRatio, 1.5),
+		most("writes to dependents", traffic.writes).exactly(manyDependents),
+		most("reads of dependents", traffic.reads).exactly(0),
+		most("other requests", traffic.others).atMost(barValue, 6).noted("%s", traffic.otherKinds),
+		most("events", traffic.events).atMost(barValue, 3),
+		amount("limit: one LIST", median(milliseconds(lists)), "ms"),
+	}, err
+}
+
+// traffic sorts the requests of an operator that are not for leases.
+type traffic struct {
+	writes, reads, others, events []int
+	otherKinds                    string // of the time when there were most
+}
+
+func (t *traffic) add(list []requests.Request) {
+	var others []requests.Request
+	for _, r := range list {
+		if !isDependentWrite(r) && !isDependentRead(r) && !isEvent(r) && !isLease(r) {
+			others = append(others, r)
+		}
+	}
+	t.writes = append(t.writes, tally(list, isDependentWrite))
+	t.reads = append(t.reads, tally(list, isDependentRead))
+	t.events = append(t.events, tally(list, isEvent))
+	if len(t.others) == 0 || len(others) > slices.Max(t.others) {
+		t.otherKinds = strings.Join(strings.Fields(requests.Summary(others)), " ")
+	}
+	t.others = append(t.others, len(others))
+}

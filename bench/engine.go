@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// memoryStore keeps the inventory in memory.
+type memoryStore struct {
+	saves int
+}
+
+// Save counts; the inventory is in the result anyway.
+func (s *memoryStore) Save(context.Context, []*reconciler.InventoryItem) error {
+	s.saves++
+	return nil
+}
+
+// clusterClient bundles what the engine needs of a connection.
+func (c *connection) clusterClient() (cluster.Client, error) {
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(c.config, c.http)
+	if err != nil {
+		return nil, fmt.Errorf("making a client for discovery: %w", err)
+	}
+	return cluster.NewClient(c.client, discoveryClient, &record.FakeRecorder{}, c.config, c.http), nil
+}
+
+// newCache observes through a connection.
+func newCache(c *connection, reader *observe.Reader, notify func(string)) (*observe.Cache, error) {
+	return observe.New(observe.Options{Reader: reader, Config: c.config, HTTPClient: c.http, Mapper: c.client.RESTMapper(), Notify: notify})
+}
+
+func newReader() *observe.Reader {
+	return reconciler.NewReader(reconcilerName, reconcilerName, status.NewAnalyzer(reconcilerName, status.Options{}), nil)
+}
+
+// createEngine measures the engine alone, from an empty inventory until everything is ready.
+func createEngine(ctx context.Context, l *lab) ([]figure, error) {
+	c, err := l.connect("engine")
+	if err != nil {
+		return nil, err
+	}
+	bare, err := l.connect("bare")
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{lab: l, bare: bare}
+	var times, applies, decoded []time.Duration
+	var traffic traffic
+	err = s.repeat(ctx, func(name string, found limits) error {
+		took, err := l.applyDecoded(ctx, bare)
+		if err != nil {
+			return err
+		}
+		decoded = append(decoded, took)
+		before := c.requests.Len()
+		if took, err = l.applyOnce(ctx, c, name); err != nil {
+			return err
+		}
+		traffic.add(c.requests.Since(before))
+		times, applies = append(times, took), append(applies, found.apply)
+		return l.removeAll(ctx, &corev1.ConfigMap{})
+	})
+	return []figure{
+		speed("500 dependents, Apply", times, applies).atMost(barRatio, 1.25),
+		most("writes to dependents", traffic.writes).exactly(manyDependents),
+		most("reads of dependents", traffic.reads).exactly(0),
+		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
+		speed("the limit, with responses decoded", decoded, applies).noted("what is left to win"),
+	}, err
+}
+
+// applyDecoded makes the same requests as the limit with a client that encodes and decodes them, as anybody must who wants to
+// know what became of them.
+func (l *lab) applyDecoded(ctx context.Context, c *connection) (time.Duration, error) {
+	started := time.Now()
+	err := parallel(ctx, manyDependents, func(ctx context.Context, i int) error {
+		object := newConfigMap(dependentName("decoded", int64(i)), payload(dependentBytes))
+		object.SetNamespace(l.namespace)
+		return c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(c.agent))
+	})
+	took := time.Since(started)
+	if err != nil {
+		return took, fmt.Errorf("measuring with decoded responses: %w", err)
+	}
+	return took, l.removeAll(ctx, &corev1.ConfigMap{})
+}
+
+// applyOnce makes one call of Apply with an engine that knows nothing.
+func (l *lab) applyOnce(ctx context.Context, c *connection, name string) (time.Duration, error) {
+	clnt, err := c.clusterClient()
+	if err != nil {
+		return 0, err
+	}
+	cache, err := newCache(c, newReader(), func(string) {})
+	if err != nil {
+		return 0, err
+	}
+	defer cache.Close()
+	engine, err := reconciler.New(reconcilerName, clnt, reconciler.Options{Observer: cache})
+	if err != nil {
+		return 0, err
+	}
+	bundle := &Bundle{Spec: usual}
+	objects, err := generateBundle(ctx, l.namespace, name, bundle.GetSpec())
+	if err != nil {
+		return 0, err
+	}
+	request := reconciler.ApplyRequest{
+		Owner:   reconciler.Owner{ID: "bench/" + l.namespace + "/" + name, Namespace: l.namespace, Store: &memoryStore{}},
+		Objects: objects,
+		Digest:  "1",
+	}
+	started := time.Now()
+	result, err := engine.Apply(ctx, request)
+	took := time.Since(started)
+	if err == nil && !result.Done {
+		err = fmt.Errorf("applying %d objects: one call was not enough (%d waits)", len(objects), len(result.Waits))
+	}
+	return took, err
+}

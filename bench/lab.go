@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// waitLimit bounds each wait for something that should take seconds at most.
+const waitLimit = 5 * time.Minute
+
+// A lab is what one case works with: a namespace, clients with records, and what to measure how often.
+type lab struct {
+	*progress
+	short   bool
+	repeats int
+	// namespace is that of the case.
+	namespace string
+
+	admin       *rest.Config
+	name        string
+	connections []*connection
+	closers     []func() error
+	// bench is the client that prepares, meddles and cleans up.
+	bench *connection
+}
+
+func newLab(ctx context.Context, admin *rest.Config, name string, p *progress, o options) (*lab, error) {
+	l := &lab{progress: p, short: o.short, repeats: o.repeats, namespace: "bench-" + name, admin: admin, name: name}
+	var err error
+	if l.bench, err = l.connect("hand"); err != nil {
+		return nil, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace}}
+	if err := l.bench.client.Create(ctx, namespace); client.IgnoreAlreadyExists(err) != nil {
+		return nil, fmt.Errorf("creating the namespace: %w", err)
+	}
+	return l, l.install(ctx)
+}
+
+// pick returns the first value in a short run, and else the second.
+func pick[T any](l *lab, short, long T) T {
+	if l.short {
+		return short
+	}
+	return long
+}
+
+// connect makes a client with a user agent that no other client of the run has.
+func (l *lab) connect(role string) (*connection, error) {
+	c, err := newConnection(l.admin, fmt.Sprintf("%s%s-%s-%d", agentPrefix, l.name, role, len(l.connections)))
+	if err != nil {
+		return nil, err
+	}
+	l.connections = append(l.connections, c)
+	return c, nil
+}
+
+// atEnd has the function called when the case is over, the last one first.
+func (l *lab) atEnd(closer func() error) {
+	l.closers = append(l.closers, closer)
+}
+
+// close ends what the case has started, removes what it has created, and compares all requests with the audit log.
+func (l *lab) close(ctx context.Context, log *auditLog) error {
+	var errs []error
+	for i := len(l.closers) - 1; i >= 0; i-- {
+		errs = append(errs, l.closers[i]())
+	}
+	errs = append(errs, l.clean(ctx))
+	for _, c := range l.connections {
+		errs = append(errs, log.check(ctx, c.requests.All()))
+		c.http.CloseIdleConnections()
+	}
+	log.forget()
+	return errors.Join(errs...)
+}
+
+// install brings the definition of the components, unless it is there.
+func (l *lab) install(ctx context.Context) error {
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(bundleDefinition, definition); err != nil {
+		return fmt.Errorf("reading the definition of components: %w", err)
+	}
+	if err := l.bench.client.Create(ctx, definition); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("creating the definition of components: %w", err)
+	}
+	return l.await(ctx, "the definition of components to be served", func(ctx context.Context) (bool, string) {
+		err := l.bench.client.List(ctx, &BundleList{}, client.InNamespace(l.namespace))
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// await asks until the answer is yes; it is for preparations, not for what is measured.
+func (l *lab) await(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	defer cancel()
+	for {
+		ok, reason := ready(ctx)
+		if ok {
+			return nil
+		}
+		l.tick("%s: waiting for %s (%s)", l.name, what, reason)
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for %s: %w (%s)", what, err, reason)
+		}
+	}
+}
+
+// clean removes all components, without the help of their operator, and all objects in the namespace.
+func (l *lab) clean(ctx context.Context) error {
+	bundles := &BundleList{}
+	if err := l.bench.client.List(ctx, bundles, client.InNamespace(l.namespace)); err != nil {
+		return fmt.Errorf("listing components: %w", err)
+	}
+	err := parallel(ctx, len(bundles.Items), func(ctx context.Context, i int) error {
+		return l.discard(ctx, &bundles.Items[i])
+	})
+	if err != nil {
+		return err
+	}
+	definitions := &apiextensionsv1.CustomResourceDefinitionList{}
+	if err := l.bench.client.List(ctx, definitions); err != nil {
+		return fmt.Errorf("listing definitions: %w", err)
+	}
+	for i := range definitions.Items {
+		if definitions.Items[i].Spec.Group != reconcilerName {
+			if err := l.discard(ctx, &definitions.Items[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(l.removeAll(ctx, &corev1.ConfigMap{}), l.removeAll(ctx, newDeployment("", "")))
+}
+
+// discard deletes an object although it has finalizers.
+func (l *lab) discard(ctx context.Context, object client.Object) error {
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+	err := l.bench.client.Patch(ctx, object, patch)
+	if err == nil {
+		err = l.bench.client.Delete(ctx, object)
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("discarding %s: %w", object.GetName(), err)
+	}
+	return nil
+}
+
+// removeAll deletes all objects of a kind in the namespace.
+func (l *lab) removeAll(ctx context.Context, of client.Object) error {
+	kind, err := l.bench.client.GroupVersionKindFor(of)
+	if err != nil {
+		return err
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind)
+	if err := l.bench.client.List(ctx, list, client.InNamespace(l.namespace)); err != nil {
+		return fmt.Errorf("listing %s: %w", kind.Kind, err)
+	}
+	names := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	if err := l.bench.deleteEach(ctx, of, l.namespace, names); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("cleaning up: %w", err)
+	}
+	return nil
+}

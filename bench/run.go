@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// stopTimeout bounds the clean-up, which happens after the context of the program has ended.
+const stopTimeout = 30 * time.Second
+
+// A benchmark is one thing to measure. Its error says that it could not be measured; figures are reported also then.
+type benchmark struct {
+	name    string
+	measure func(ctx context.Context, l *lab) ([]figure, error)
+}
+
+// run starts a sandbox, measures in it, reports, and stops it, whatever happens in between.
+func run(ctx context.Context, o options, out, messages io.Writer) (err error) {
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	p := newProgress(messages)
+	folder, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	log := filepath.Join(folder, "audit.log")
+	// Nobody but the operator is to work on the API server: controllers would take part of its time.
+	box, err := sandbox.Start(ctx, sandbox.Options{APIServerOnly: true, AuditLog: log, Log: p})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		err = errors.Join(err, box.Stop(ctx))
+	}()
+	audit, err := openAuditLog(log)
+	if err != nil {
+		return err
+	}
+	defer audit.file.Close()
+	stop, err := startProfile(o.cpuProfile)
+	if err != nil {
+		return err
+	}
+	r := newReport(ctx, o)
+	measureAll(ctx, r, runner{config: box.Config(), audit: audit, progress: p, options: o})
+	stop()
+	return errors.Join(finish(r, o, out), box.Failure())
+}
+
+// finish tells the outcome.
+func finish(r *report, o options, out io.Writer) error {
+	r.print(out)
+	errs := []error{r.writeJSON(o.json), writeHeapProfile(o.memProfile)}
+	if len(r.Failures) > 0 {
+		errs = append(errs, fmt.Errorf("%d cases could not be measured", len(r.Failures)))
+	}
+	if missed := r.missed(); o.strict && missed > 0 {
+		errs = append(errs, fmt.Errorf("%d bars were missed", missed))
+	}
+	return errors.Join(errs...)
+}
+
+// A runner has what all cases have in common.
+type runner struct {
+	config   *rest.Config
+	audit    *auditLog
+	progress *progress
+	options  options
+}
+
+// measureAll measures the cases that were asked for, one after the other. One that fails does not keep the others from being
+// measured.
+func measureAll(ctx context.Context, r *report, with runner) {
+	for _, b := range benchmarks() {
+		if ctx.Err() != nil {
+			r.add(b.name, nil, context.Cause(ctx))
+			return
+		}
+		if !with.options.run.MatchString(b.name) {
+			continue
+		}
+		with.progress.say("%s", b.name)
+		figures, err := with.measure(ctx, b)
+		if err != nil {
+			with.progress.say("%s: %v", b.name, err)
+		}
+		r.add(b.name, figures, err)
+	}
+}
+
+func (r runner) measure(ctx context.Context, b benchmark) (figures []figure, err error) {
+	l, err := newLab(ctx, r.config, b.name, r.progress, r.options)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitLimit)
+		defer cancel()
+		err = errors.Join(err, l.close(ctx, r.audit))
+	}()
+	// What earlier cases have left in memory is not to be collected at the cost of this one.
+	runtime.GC()
+	return b.measure(ctx, l)
+}
+
+func startProfile(path string) (stop func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("creating the CPU profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the CPU profile: %w", err), file.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+	}, nil
+}
+
+func writeHeapProfile(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("creating the heap profile: %w", err)
+	}
+	defer file.Close()
+	runtime.GC()
+	if err := pprof.WriteHeapProfile(file); err != nil {
+		return fmt.Errorf("writing the heap profile: %w", err)
+	}
+	return nil
+}
