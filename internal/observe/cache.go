@@ -46,6 +46,8 @@ type Cache struct {
 	ctx      context.Context //nolint:containedctx // the lifetime of the watches, ended by Close
 	cancel   context.CancelFunc
 
+	types sync.Once
+
 	mu     sync.Mutex
 	kinds  map[schema.GroupVersionKind]*kind
 	needs  map[string]map[schema.GroupVersionKind]bool

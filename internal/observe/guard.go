@@ -76,8 +76,12 @@ func (g *guard) run(ctx context.Context) {
 }
 
 func (g *guard) listAndWatch(ctx context.Context) error {
-	client := g.cache.metadata.Resource(g.resource)
-	selector := g.cache.options.Reader.OwnerLabel + "!=" + g.owner
+	return g.cache.listAndWatchMetadata(ctx, g.resource, g.cache.options.Reader.OwnerLabel+"!="+g.owner, &guardStore{guard: g})
+}
+
+// listAndWatchMetadata returns when the watch cannot be continued; an ordinary end of the watch is no error.
+func (c *Cache) listAndWatchMetadata(ctx context.Context, resource schema.GroupVersionResource, selector string, store cache.ReflectorStore) error {
+	client := c.metadata.Resource(resource)
 	listerWatcher := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = selector
@@ -88,9 +92,9 @@ func (g *guard) listAndWatch(ctx context.Context) error {
 			return client.Watch(ctx, options)
 		},
 	}
-	name := "foreign instances of " + g.resource.String()
-	reflector := cache.NewReflectorWithOptions(listerWatcher, &metav1.PartialObjectMetadata{}, &guardStore{guard: g}, cache.ReflectorOptions{Name: name})
-	return reflector.ListAndWatchWithContext(g.cache.quiet(ctx))
+	name := "metadata of " + resource.GroupResource().String()
+	reflector := cache.NewReflectorWithOptions(listerWatcher, &metav1.PartialObjectMetadata{}, store, cache.ReflectorOptions{Name: name})
+	return reflector.ListAndWatchWithContext(c.quiet(ctx))
 }
 
 // guardStore keeps nothing: whether instances remain is asked of the server.

@@ -18,6 +18,8 @@ import (
 type generated struct {
 	key     string
 	objects []client.Object
+	// discovery is the digest of what the generator has looked at of the types of the cluster; empty if of nothing.
+	discovery string
 }
 
 // generationKey is everything that the result of a pure generator depends on.
@@ -30,16 +32,15 @@ type generationKey struct {
 	Revision    int64             `json:"revision"`
 	Installed   bool              `json:"installed"`
 	Target      string            `json:"target"`
-	Discovery   string            `json:"discovery"`
 }
 
 // generate returns the dependents. The result of a pure generator is used again until something changes that it depends on,
 // unless it has looked into a cluster. Results with the same version are the same; a result without one may be like no other.
 func (w *worker) generate(ctx context.Context, s *scope) (objects []client.Object, version string, err error) {
 	ctx = w.generatorContext(ctx, s)
-	key := w.generationKey(ctx, s)
-	if kept := s.memory.generated; kept != nil && key != "" && kept.key == key {
-		return kept.objects, key, nil
+	key := w.generationKey(s)
+	if kept := s.memory.generated; kept != nil && key != "" && kept.key == key && kept.isCurrent(ctx) {
+		return kept.objects, kept.version(), nil
 	}
 	s.memory.generated = nil
 	parameters, ok := specParameters(s.component)
@@ -48,15 +49,31 @@ func (w *worker) generate(ctx context.Context, s *scope) (objects []client.Objec
 	}
 	ctx, reads := manifests.TrackClusterReads(ctx)
 	objects, err = w.generator.Generate(ctx, s.settings.namespace, s.settings.name, parameters)
+	if reads.Discovery() != "" {
+		s.target.watchTypes()
+	}
+	w.memories.depends(s.key, reads.Discovery() != "")
 	if err != nil {
 		return nil, "", err
 	}
 	if key == "" || reads.Any() {
 		return objects, "", nil
 	}
-	s.memory.generated = &generated{key: key, objects: objects}
-	return objects, key, nil
+	s.memory.generated = &generated{key: key, objects: objects, discovery: reads.Discovery()}
+	return objects, s.memory.generated.version(), nil
 }
+
+// isCurrent tells whether the types of the cluster are those that the generator has looked at.
+func (g *generated) isCurrent(ctx context.Context) bool {
+	if g.discovery == "" {
+		return true
+	}
+	found, err := manifests.DiscoveryFromContext(ctx)
+	// If they cannot be found out, the generator is going to say so.
+	return err == nil && found.Digest == g.discovery
+}
+
+func (g *generated) version() string { return g.key + "/" + g.discovery }
 
 // specParameters returns what the generator is given as parameters.
 func specParameters(component Component) (types.Unstructurable, bool) {
@@ -65,13 +82,8 @@ func specParameters(component Component) (types.Unstructurable, bool) {
 }
 
 // generationKey is empty if the result must not be used again.
-func (w *worker) generationKey(ctx context.Context, s *scope) string {
+func (w *worker) generationKey(s *scope) string {
 	if fingerprintOf(w.generator) == "" {
-		return ""
-	}
-	found, err := manifests.DiscoveryFromContext(ctx)
-	if err != nil {
-		// If the generator needs it, it will fail by itself.
 		return ""
 	}
 	key, err := digest.Of(generationKey{
@@ -83,7 +95,6 @@ func (w *worker) generationKey(ctx context.Context, s *scope) string {
 		Revision:    s.status.Revision,
 		Installed:   s.isInstalled(),
 		Target:      s.target.id,
-		Discovery:   found.Digest,
 	})
 	if err != nil {
 		return ""

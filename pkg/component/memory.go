@@ -4,6 +4,8 @@
 package component
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,10 +51,12 @@ type memories struct {
 	mu     sync.Mutex
 	byKey  map[apitypes.NamespacedName]*memory
 	owners map[string]apitypes.NamespacedName
+	// typed are the components whose dependents depend on which types the cluster has.
+	typed map[apitypes.NamespacedName]bool
 }
 
 func newMemories() *memories {
-	return &memories{byKey: map[apitypes.NamespacedName]*memory{}, owners: map[string]apitypes.NamespacedName{}}
+	return &memories{byKey: map[apitypes.NamespacedName]*memory{}, owners: map[string]apitypes.NamespacedName{}, typed: map[apitypes.NamespacedName]bool{}}
 }
 
 // of returns what is remembered of a component. A component of the same name that was created anew starts afresh.
@@ -72,7 +76,25 @@ func (r *memories) forget(key apitypes.NamespacedName, ownerID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byKey, key)
+	delete(r.typed, key)
 	delete(r.owners, digest.OwnerLabel(ownerID))
+}
+
+// depends notes whether the dependents of a component depend on which types the cluster has.
+func (r *memories) depends(key apitypes.NamespacedName, onTypes bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.typed, key)
+	if onTypes {
+		r.typed[key] = true
+	}
+}
+
+// onTypes returns the components whose dependents depend on which types the cluster has.
+func (r *memories) onTypes() []apitypes.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.typed))
 }
 
 // byOwner finds the component whose dependents carry the label.

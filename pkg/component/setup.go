@@ -182,7 +182,13 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 			queue.wake(key)
 		}
 	}
-	connections := newTargets(factory, w.name, engineOptions, notify, mgr.GetLogger().WithValues("reconciler", w.name))
+	connections := newTargets(factory, w.name, engineOptions, mgr.GetLogger().WithValues("reconciler", w.name))
+	connections.notify = notify
+	connections.typesChanged = func() {
+		for _, key := range w.memories.onTypes() {
+			queue.wake(key)
+		}
+	}
 	w.targets = connections
 	if !w.options.DisableWarmup {
 		w.warmup = w.newWarmup(connections.local)

@@ -34,6 +34,15 @@ type target struct {
 	engine engine
 	// modes tells how each kind of dependents is observed; see observe.Cache.Modes. May be nil.
 	modes func() []string
+	// types has changes of the types of the cluster noticed from now on. May be nil.
+	types func()
+}
+
+// watchTypes has changes of the types of the cluster noticed from now on.
+func (t *target) watchTypes() {
+	if t.types != nil {
+		t.types()
+	}
 }
 
 // unwatched returns those of the kinds that are not watched, sorted.
@@ -68,7 +77,9 @@ type targets struct {
 	name    string
 	options reconciler.Options
 	notify  func(ownerLabel string)
-	log     logr.Logger
+	// typesChanged is called some time after the types of a cluster have changed.
+	typesChanged func()
+	log          logr.Logger
 
 	mu     sync.Mutex
 	kept   map[string]*keptTarget
@@ -87,9 +98,10 @@ const localView = "local"
 
 var _ connector = &targets{}
 
-func newTargets(factory *clients.Factory, name string, options reconciler.Options, notify func(string), log logr.Logger) *targets {
+func newTargets(factory *clients.Factory, name string, options reconciler.Options, log logr.Logger) *targets {
 	return &targets{
-		factory: factory, name: name, options: options, notify: notify, log: log,
+		factory: factory, name: name, options: options, log: log,
+		notify: func(string) {}, typesChanged: func() {},
 		kept:   map[string]*keptTarget{},
 		views:  map[string]*observe.Cache{},
 		usedBy: map[apitypes.NamespacedName]string{},
@@ -137,7 +149,10 @@ func (t *targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		return nil, err
 	}
 	return &keptTarget{
-		target: target{id: connection.ID, client: connection, engine: made, modes: observed.Modes},
+		target: target{
+			id: connection.ID, client: connection, engine: made, modes: observed.Modes,
+			types: func() { observed.WatchTypes(newTypeListener(observer, t.typesChanged)) },
+		},
 		view:   view,
 		owners: map[apitypes.NamespacedName]bool{},
 	}, nil

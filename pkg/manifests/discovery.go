@@ -39,13 +39,26 @@ type Discovery struct {
 // DiscoveryFromContext returns the discovery information of the target cluster, that is of the client set with
 // WithClient. It is read with three requests and then remembered for some minutes, or until InvalidateDiscovery
 // is called. An API that is registered but broken is no error. Contrary to taking the client, calling this
-// function does not mark the result of the generator as dependent on the cluster.
+// function does not mark the result of the generator as dependent on the cluster, but as dependent on this information
+// (see ClusterReads.Discovery).
 func DiscoveryFromContext(ctx context.Context) (*Discovery, error) {
 	clnt, err := fromContext[cluster.Client](ctx, clientKey)
 	if err != nil {
 		return nil, err
 	}
-	return discoveries.get(ctx, clnt.DiscoveryClient(), hostOf(clnt))
+	found, err := discoveries.get(ctx, clnt.DiscoveryClient(), hostOf(clnt))
+	if err != nil {
+		return nil, err
+	}
+	markDiscovery(ctx, found.Digest)
+	return found, nil
+}
+
+// KeepDiscovery tells for how long information about the cluster that the given client talks to may be remembered: for an
+// hour if the caller watches the types of the cluster, and calls InvalidateDiscovery when they change, and otherwise,
+// as by default, for some minutes.
+func KeepDiscovery(clnt cluster.Client, watched bool) {
+	discoveries.keep(hostOf(clnt), watched)
 }
 
 // InvalidateDiscovery forgets what is remembered about the cluster that the given client talks to, through
@@ -65,6 +78,8 @@ func hostOf(clnt cluster.Client) string {
 const (
 	// discoveryLifetime bounds how long a chart may not notice that somebody else added a type to the cluster.
 	discoveryLifetime = 5 * time.Minute
+	// watchedDiscoveryLifetime bounds how long the version of the API server may be an old one, of which no watch tells.
+	watchedDiscoveryLifetime = time.Hour
 	// brokenDiscoveryLifetime applies while a part of the API is broken, which is expected to be repaired.
 	brokenDiscoveryLifetime = time.Minute
 	// discoveryRetention is the time after which a connection that is no longer used is forgotten.

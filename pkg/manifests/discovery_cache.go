@@ -18,6 +18,8 @@ type discoveryCache struct {
 
 	mu      sync.Mutex
 	entries map[discovery.DiscoveryInterface]*discoveryEntry
+	// watched holds the hosts of clusters whose types are watched.
+	watched map[string]bool
 }
 
 // discoveryEntry is protected by the mutex of the cache, except reading, which is held by who talks to the
@@ -29,13 +31,13 @@ type discoveryEntry struct {
 	host string
 
 	value      *Discovery
-	expiresAt  time.Time
+	readAt     time.Time
 	usedAt     time.Time
 	generation int
 }
 
 func newDiscoveryCache(now func() time.Time) *discoveryCache {
-	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}}
+	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}, watched: map[string]bool{}}
 }
 
 func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface, host string) (*Discovery, error) {
@@ -87,7 +89,7 @@ func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface, host string) *
 func (c *discoveryCache) current(entry *discoveryEntry) (*Discovery, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if entry.value == nil || !c.now().Before(entry.expiresAt) {
+	if entry.value == nil || c.now().Sub(entry.readAt) >= c.lifetime(entry) {
 		return nil, entry.generation
 	}
 	return entry.value, entry.generation
@@ -100,11 +102,28 @@ func (c *discoveryCache) store(entry *discoveryEntry, value *Discovery, generati
 	if entry.generation != generation {
 		return
 	}
-	lifetime := discoveryLifetime
-	if len(value.Failed) > 0 {
-		lifetime = brokenDiscoveryLifetime
+	entry.value, entry.readAt = value, c.now()
+}
+
+func (c *discoveryCache) lifetime(entry *discoveryEntry) time.Duration {
+	switch {
+	case len(entry.value.Failed) > 0:
+		return brokenDiscoveryLifetime
+	case c.watched[entry.host]:
+		return watchedDiscoveryLifetime
+	default:
+		return discoveryLifetime
 	}
-	entry.value, entry.expiresAt = value, c.now().Add(lifetime)
+}
+
+// keep notes whether the types of a cluster are watched.
+func (c *discoveryCache) keep(host string, watched bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.watched, host)
+	if watched && host != "" {
+		c.watched[host] = true
+	}
 }
 
 // invalidate concerns the given client and all that have the same host.

@@ -176,6 +176,14 @@ func TestDiscoveryCache(t *testing.T) {
 	cache.invalidate(clnt, "")
 	requests("it was invalidated", 3)
 
+	cache.entries[clnt].host = "host"
+	cache.keep("host", true)
+	clock.Add(int64(watchedDiscoveryLifetime - 1))
+	requests("somebody watches the types", 0)
+	cache.keep("host", false)
+	requests("nobody watches the types any more", 3)
+	cache.keep("host", true)
+
 	server.broken.Store(true)
 	cache.invalidate(clnt, "")
 	requests("one API is broken", 3)

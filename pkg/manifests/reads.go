@@ -12,8 +12,9 @@ type clusterReadsKey struct{}
 
 // ClusterReads records whether a cluster was looked into. It is safe for concurrent use.
 type ClusterReads struct {
-	any   atomic.Bool
-	outer *ClusterReads
+	any       atomic.Bool
+	discovery atomic.Pointer[string]
+	outer     *ClusterReads
 }
 
 // TrackClusterReads returns a context that records in the returned ClusterReads whether a generator that is
@@ -28,6 +29,21 @@ func TrackClusterReads(ctx context.Context) (context.Context, *ClusterReads) {
 // Any tells whether anything has been recorded so far.
 func (r *ClusterReads) Any() bool {
 	return r.any.Load()
+}
+
+// Discovery returns the digest of the discovery information that was looked at; empty if none was.
+func (r *ClusterReads) Discovery() string {
+	if digest := r.discovery.Load(); digest != nil {
+		return *digest
+	}
+	return ""
+}
+
+func markDiscovery(ctx context.Context, digest string) {
+	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
+	for ; reads != nil; reads = reads.outer {
+		reads.discovery.Store(&digest)
+	}
 }
 
 // MarkClusterRead records that what is being generated depends on the present state of a cluster. Without

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// listened counts what a listener is told.
+type listened struct {
+	watched atomic.Bool
+	changes atomic.Int64
+}
+
+func (l *listened) listener() observe.TypeListener {
+	return observe.TypeListener{Watched: l.watched.Store, Changed: func() { l.changes.Add(1) }}
+}
+
+func TestTypesAreWatched(t *testing.T) {
+	t.Parallel()
+	w, l := newWorld(t), &listened{}
+	w.cache.WatchTypes(l.listener())
+	w.cache.WatchTypes(observe.TypeListener{}) // has no effect
+	testenv.Eventually(t, func() (bool, string) { return l.watched.Load(), "types are not watched" })
+
+	before := l.changes.Load()
+	group := testenv.UniqueName(t) + ".example.com"
+	crd := testenv.Object(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.`+group+`}
+spec:
+  group: `+group+`
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`)
+	if err := w.client.Create(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(t.Context()), crd) })
+	testenv.Eventually(t, func() (bool, string) { return l.changes.Load() > before, "a new type was not noticed" })
+	for _, resource := range []string{"customresourcedefinitions", "apiservices"} {
+		if watches, lists := w.watches(resource); watches+lists == 0 || watches+lists > 2 {
+			t.Errorf("expected one watch, and a list if the server does not stream it, of %s, got %d and %d", resource, watches, lists)
+		}
+	}
+}
+
+func TestTypesThatMayNotBeWatched(t *testing.T) {
+	t.Parallel()
+	refusals := make(chan string, 100)
+	w := newWorld(t, func(config *rest.Config) {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(request *http.Request) (*http.Response, error) {
+				if request.URL.Path == "/apis/apiregistration.k8s.io/v1/apiservices" {
+					refusals <- request.URL.Path
+					return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: http.NoBody, Request: request}, nil
+				}
+				return next.RoundTrip(request)
+			})
+		})
+	})
+	l := &listened{}
+	w.cache.WatchTypes(l.listener())
+	<-refusals
+	testenv.Eventually(t, func() (bool, string) {
+		watches, _ := w.watches("customresourcedefinitions")
+		return watches > 0, "definitions are not watched"
+	})
+	if l.watched.Load() {
+		t.Error("expected not to claim that all types are watched")
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

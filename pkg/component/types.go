@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"sync"
+	"time"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// settlingTimes are how long after the last change of a definition it is looked what types there are: soon, for usually they
+// are served by then, and once more, since the server needs some seconds to say so of those that another server serves.
+var settlingTimes = []time.Duration{time.Second, 10 * time.Second}
+
+// typeChanges joins changes of types that come in short succession.
+type typeChanges struct {
+	settled func()
+
+	mu     sync.Mutex
+	timers []*time.Timer
+}
+
+// newTypeListener has what is remembered of the types of a cluster forgotten when they change, and changed called when
+// that has settled.
+func newTypeListener(clnt cluster.Client, changed func()) observe.TypeListener {
+	changes := &typeChanges{settled: func() {
+		manifests.InvalidateDiscovery(clnt)
+		changed()
+	}}
+	return observe.TypeListener{
+		Watched: func(watched bool) { manifests.KeepDiscovery(clnt, watched) },
+		Changed: changes.happened,
+	}
+}
+
+func (c *typeChanges) happened() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timers == nil {
+		for _, delay := range settlingTimes {
+			c.timers = append(c.timers, time.AfterFunc(delay, c.settled))
+		}
+		return
+	}
+	for i, delay := range settlingTimes {
+		c.timers[i].Reset(delay)
+	}
+}
