@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -276,9 +277,17 @@ func (w *world) create(manifests string) {
 		if object.GetNamespace() == "" && object.GetKind() != "Namespace" && object.GetKind() != "CustomResourceDefinition" && object.GetKind() != "StorageClass" {
 			object.SetNamespace(w.namespace)
 		}
-		if err := w.client.Create(w.Context(), object, client.FieldOwner("somebody")); err != nil {
-			w.Fatal(err)
-		}
+		testenv.Eventually(w, func() (bool, string) {
+			err := w.client.Create(w.Context(), object, client.FieldOwner("somebody"))
+			var undiscovered *apiutil.ErrResourceDiscoveryFailed
+			if meta.IsNoMatchError(err) || errors.As(err, &undiscovered) {
+				return false, err.Error() // a new type is served some time before the server says so
+			}
+			if err != nil {
+				w.Fatal(err)
+			}
+			return true, ""
+		})
 	}
 }
 
