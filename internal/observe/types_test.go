@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -61,7 +62,7 @@ func TestTypesThatMayNotBeWatched(t *testing.T) {
 	refusals := make(chan string, 100)
 	w := newWorld(t, func(config *rest.Config) {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(request *http.Request) (*http.Response, error) {
+			return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
 				if request.URL.Path == "/apis/apiregistration.k8s.io/v1/apiservices" {
 					refusals <- request.URL.Path
 					return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: http.NoBody, Request: request}, nil
@@ -81,7 +82,3 @@ func TestTypesThatMayNotBeWatched(t *testing.T) {
 		t.Error("expected not to claim that all types are watched")
 	}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

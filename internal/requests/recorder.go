@@ -84,7 +84,7 @@ func Summary(list []Request) string {
 
 // Wrap returns a transport that records each request which passes through it. It fits rest.Config.Wrap.
 func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
+	return RoundTripper(func(request *http.Request) (*http.Response, error) {
 		entry := New(request.Method, request.URL)
 		entry.UserAgent = request.UserAgent()
 		entry.Sent = time.Now()
@@ -100,7 +100,8 @@ func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
+// RoundTripper is a function as a transport.
+type RoundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip calls the function.
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+func (f RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -95,7 +96,7 @@ func TestReleaseIsGuarded(t *testing.T) {
 	var ty *typed
 	var armed atomic.Bool
 	takeOver := func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
+		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			response, err := next.RoundTrip(request)
 			if request.Method == http.MethodGet && armed.CompareAndSwap(true, false) {
 				ty.patch(ty.definition(), `{"metadata":{"labels":{"PREFIX/owner-id":"other"}}}`)

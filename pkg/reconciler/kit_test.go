@@ -31,6 +31,7 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -411,7 +412,7 @@ func dying(config *rest.Config, survived int) *rest.Config {
 	config = rest.CopyConfig(config)
 	var writes atomic.Int64
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
+		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.Method != http.MethodGet && writes.Add(1) > int64(survived) {
 				return nil, errors.New("the process died")
 			}
@@ -420,7 +421,3 @@ func dying(config *rest.Config, survived int) *rest.Config {
 	})
 	return config
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -260,7 +261,7 @@ func TestRebuildDoesNotTakeAFailureForAnAnswer(t *testing.T) {
 	broken := newWorld(t, withoutObserver, func(s *setup) {
 		s.config = rest.CopyConfig(s.config)
 		s.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(request *http.Request) (*http.Response, error) {
+			return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(request.URL.Path, "/secrets") {
 					return nil, errors.New("nobody answers")
 				}
