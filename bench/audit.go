@@ -49,7 +49,18 @@ func openAuditLog(path string) (*auditLog, error) {
 	return &auditLog{file: file, reader: bufio.NewReaderSize(file, 1<<20), seen: map[string]bool{}, counts: map[kindOfRequest]int{}}, nil
 }
 
-// check compares the record of a client, which must not send anything any more, with the log, and waits for the log if need be.
+// checkAll compares the records of clients, which must not send anything any more, with the log.
+func (a *auditLog) checkAll(ctx context.Context, connections []*connection) error {
+	var errs []error
+	for _, c := range connections {
+		errs = append(errs, a.check(ctx, c.requests.All()))
+	}
+	// What is remembered only to tell the stages of one request apart has served its purpose.
+	clear(a.seen)
+	return errors.Join(errs...)
+}
+
+// check compares the record of a client with the log, and waits for the log if need be.
 func (a *auditLog) check(ctx context.Context, list []requests.Request) error {
 	deadline := time.Now().Add(auditPatience)
 	for {
@@ -64,11 +75,6 @@ func (a *auditLog) check(ctx context.Context, list []requests.Request) error {
 			return err
 		}
 	}
-}
-
-// forget drops what is remembered only to tell the stages of one request apart.
-func (a *auditLog) forget() {
-	clear(a.seen)
 }
 
 // catchUp reads what was added to the log.

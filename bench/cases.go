@@ -12,7 +12,14 @@ func benchmarks() []benchmark {
 		{"restart", restart},
 		{"change-one", changeOne},
 		{"heal", heal},
+		{"ready", becomeReady},
+		{"unblock", unblock},
+		{"rest", atRest},
 		{"delete", deleteComponent},
+		{"noop", noop},
+		{"render", render},
+		{"large", large},
 		{"cold-start", coldStart},
+		{"memory", memory},
 	}
 }

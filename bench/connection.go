@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -103,4 +104,9 @@ func tally(list []requests.Request, condition func(requests.Request) bool) int {
 		}
 	}
 	return n
+}
+
+// isContentWrite tells writes of the dependents of the case's component from those of ConfigMaps that keep its inventory.
+func (l *lab) isContentWrite(r requests.Request) bool {
+	return isDependentWrite(r) && strings.HasPrefix(r.Name, l.name+"-")
 }

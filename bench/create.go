@@ -46,8 +46,12 @@ func (l *lab) stage(ctx context.Context) (*stage, error) {
 	if s.bare, err = l.connect("bare"); err != nil {
 		return nil, err
 	}
-	// The first requests of a connection pay for making it.
-	return s, s.bare.client.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace))
+	return s, l.warm(ctx, s.bare)
+}
+
+// warm makes the first request of a client, which pays for the connection and for discovery.
+func (l *lab) warm(ctx context.Context, c *connection) error {
+	return c.client.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(l.namespace))
 }
 
 // create creates a component and waits until it is ready. It returns how long that took.
@@ -139,7 +143,12 @@ func (t *traffic) add(list []requests.Request) {
 	t.reads = append(t.reads, tally(list, isDependentRead))
 	t.events = append(t.events, tally(list, isEvent))
 	if len(t.others) == 0 || len(others) > slices.Max(t.others) {
-		t.otherKinds = strings.Join(strings.Fields(requests.Summary(others)), " ")
+		t.otherKinds = oneLine(others)
 	}
 	t.others = append(t.others, len(others))
+}
+
+// oneLine is the summary of requests in one line.
+func oneLine(list []requests.Request) string {
+	return strings.Join(strings.Fields(requests.Summary(list)), " ")
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // quiet is how long an operator must not have sent anything to count as idle.
-const quiet = 300 * time.Millisecond
+const quiet = 200 * time.Millisecond
 
 // An operator is the operator under test, running in this process as it would in one of its own.
 type operator struct {

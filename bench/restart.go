@@ -60,7 +60,7 @@ func coldStart(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.createMany(ctx, n, BundleSpec{Dependents: 20, PayloadBytes: 100}); err != nil {
+	if err := s.createMany(ctx, n, BundleSpec{Dependents: 20, PayloadBytes: 100}, "to become ready", ready); err != nil {
 		return nil, err
 	}
 	if err := s.operator.shutDown(); err != nil {

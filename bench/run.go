@@ -116,7 +116,7 @@ func (r runner) measure(ctx context.Context, b benchmark) (figures []figure, err
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), waitLimit)
 		defer cancel()
-		err = errors.Join(err, l.close(ctx, r.audit))
+		err = errors.Join(err, l.close(ctx), r.audit.checkAll(ctx, l.connections))
 	}()
 	// What earlier cases have left in memory is not to be collected at the cost of this one.
 	runtime.GC()

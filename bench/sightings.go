@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -37,8 +36,8 @@ func (s sighting) readyIn(generation int64) bool {
 // sightings are all that a watch showed. They may be used concurrently.
 type sightings struct {
 	mu      sync.Mutex
-	list    []sighting
-	changed chan struct{} // closed and replaced when list grows
+	byName  map[string][]sighting
+	changed chan struct{} // closed and replaced when there are more
 	err     error         // why the watch has ended
 }
 
@@ -54,7 +53,7 @@ func (l *lab) watch(ctx context.Context) (*sightings, error) {
 		stop()
 		return nil, fmt.Errorf("watching components: %w", err)
 	}
-	s := &sightings{changed: make(chan struct{})}
+	s := &sightings{byName: map[string][]sighting{}, changed: make(chan struct{})}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -83,7 +82,7 @@ func (s *sightings) add(event watch.Event) {
 	seen.state, seen.reason, seen.message = bundle.Status.GetState()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, seen)
+	s.byName[seen.name] = append(s.byName[seen.name], seen)
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -96,21 +95,16 @@ func (s *sightings) end(err error) {
 	s.changed = make(chan struct{})
 }
 
-// await returns the first sighting of a component, from the given moment on, for which the condition holds, also if that was
-// in the past.
-func (s *sightings) await(ctx context.Context, name, what string, since time.Time, condition func(sighting) bool) (sighting, error) {
+// await returns the first sighting of a component for which the condition holds, also if that was in the past.
+func (s *sightings) await(ctx context.Context, name, what string, condition func(sighting) bool) (sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	for {
 		s.mu.Lock()
-		list, changed, err := s.list, s.changed, s.err
+		list, changed, err := s.byName[name], s.changed, s.err
 		s.mu.Unlock()
-		first, _ := slices.BinarySearchFunc(list, since, func(seen sighting, at time.Time) int { return seen.at.Compare(at) })
 		var last sighting
-		for _, seen := range list[first:] {
-			if seen.name != name {
-				continue
-			}
+		for _, seen := range list {
 			if condition(seen) {
 				return seen, nil
 			}
@@ -129,10 +123,10 @@ func (s *sightings) await(ctx context.Context, name, what string, since time.Tim
 
 // ready waits until the component is ready in the generation.
 func (s *sightings) ready(ctx context.Context, name string, generation int64) (sighting, error) {
-	return s.await(ctx, name, "to become ready", time.Time{}, func(seen sighting) bool { return seen.readyIn(generation) })
+	return s.await(ctx, name, "to become ready", func(seen sighting) bool { return seen.readyIn(generation) })
 }
 
 // gone waits until the component is deleted.
 func (s *sightings) gone(ctx context.Context, name string) (sighting, error) {
-	return s.await(ctx, name, "to be deleted", time.Time{}, func(seen sighting) bool { return seen.gone })
+	return s.await(ctx, name, "to be deleted", func(seen sighting) bool { return seen.gone })
 }

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/component-operator/runtime/internal/requests"
+)
+
+// atRest measures what an operator costs while nothing happens.
+func atRest(ctx context.Context, l *lab) ([]figure, error) {
+	n, duration := pick(l, 50, 1000), pick(l, 30*time.Second, 10*time.Minute)
+	s, err := l.stage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.createMany(ctx, n, BundleSpec{Dependents: 10, PayloadBytes: 100}, "to become ready", ready); err != nil {
+		return nil, err
+	}
+	before, started, used := s.operator.requests.Len(), time.Now(), cpuTime()
+	for time.Since(started) < duration {
+		if err := pause(ctx, min(time.Second, duration-time.Since(started))); err != nil {
+			return nil, err
+		}
+		l.tick("%s: %s of %s", l.name, time.Since(started).Round(time.Second), duration)
+	}
+	share := 100 * (cpuTime() - used).Seconds() / time.Since(started).Seconds()
+	var busy []requests.Request
+	for _, r := range s.operator.requests.Since(before) {
+		if !r.IsWatch() && !isLease(r) {
+			busy = append(busy, r)
+		}
+	}
+	what := fmt.Sprintf("%d components x 10, %s", n, duration)
+	return []figure{
+		count(what+": requests besides watches and leases", len(busy)).exactly(0).noted("%s", oneLine(busy)),
+		amount(what+": share of a core", share, "%").atMost(barValue, 1),
+		count("watches of dependents", tally(s.operator.requests.All(), isDependentWatch)).noted("%s", modes(s.operator.requests.All())),
+	}, nil
+}
+
+func isDependentWatch(r requests.Request) bool { return isDependent(r) && r.IsWatch() }
+
+// modes tells how dependents are observed: by watches of the whole cluster or of namespaces, or one by one.
+func modes(list []requests.Request) string {
+	found := map[string]bool{}
+	for _, r := range list {
+		switch {
+		case isDependentWatch(r) && r.Namespace == "":
+			found[r.Resource+": one watch of the whole cluster"] = true
+		case isDependentWatch(r):
+			found[r.Resource+": one watch for each namespace"] = true
+		case isDependentRead(r) && r.Name != "":
+			found[r.Resource+": read one by one"] = true
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(found)), ", ")
+}
