@@ -50,6 +50,7 @@ var rooms = []room{
 	{path: "internal/metrics", layer: services},
 	{path: "internal/observe", layer: services},
 	{path: "internal/references", layer: services},
+	{path: "internal/shards", layer: services},
 	{path: "internal/templating", layer: services},
 
 	{path: "pkg/manifests", layer: engine},

@@ -72,7 +72,7 @@ func isOutOfReach(ctx context.Context, s *scope, err error) bool {
 	var status apierrors.APIStatus
 	var refused *reconciler.RefusedError
 	switch {
-	case ctx.Err() != nil || s.unsaved || !s.isRemote() || errors.As(err, &refused):
+	case errors.Is(err, errNotOurs), ctx.Err() != nil || s.unsaved || !s.isRemote() || errors.As(err, &refused):
 		return false
 	case apierrors.IsUnauthorized(err):
 		return true

@@ -70,6 +70,18 @@ func ExampleNewReconciler() {
 	_ = setup
 }
 
+// ExampleSharding has all replicas of an operator work at the same time, each on its share of the components. The manager
+// needs no leader election for that.
+func ExampleSharding() {
+	setup := func(mgr ctrl.Manager) error {
+		reconciler := component.NewReconciler[*Site]("sites.example.com", manifests.GeneratorFunc(generate), component.ReconcilerOptions{
+			Sharding: &component.Sharding{Shards: 32},
+		})
+		return reconciler.SetupWithManager(mgr)
+	}
+	_ = setup
+}
+
 func ExampleNewContext() {
 	ctx := component.NewContext(context.Background()).WithComponentName("home").WithComponentRevision(3)
 	name, _ := component.ComponentNameFromContext(ctx)

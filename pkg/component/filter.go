@@ -13,12 +13,18 @@ import (
 )
 
 // filter lets events about components through that may matter: everything but changes of status and of metadata other than
-// labels, annotations and finalizers, and except for the version that a pass waits for.
+// labels, annotations and finalizers, and except for the version that a pass waits for. Components of which other replicas are
+// in charge do not matter.
 func (w *worker) filter() predicate.Predicate {
 	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return w.isOurs(e.Object) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return w.isOurs(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			if e.ObjectOld == nil || e.ObjectNew == nil {
 				return true
+			}
+			if !w.isOurs(e.ObjectNew) {
+				return false
 			}
 			return concerns(e.ObjectOld, e.ObjectNew) || w.memories.awaits(client.ObjectKeyFromObject(e.ObjectNew), e.ObjectNew.GetResourceVersion())
 		},

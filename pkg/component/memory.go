@@ -27,6 +27,9 @@ type memory struct {
 	// awaitingSince is when the first pass found the cache outdated; zero if it is not.
 	awaitingSince time.Time
 
+	// confirmed is set when the component was read from the server, which is asked for only with sharding.
+	confirmed bool
+
 	// finished is set when our finalizer was removed. The cache may show the component with it for a moment.
 	finished bool
 
@@ -70,6 +73,13 @@ func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID, ownerID str
 	}
 	r.owners[digest.OwnerLabel(ownerID)] = key
 	return found
+}
+
+// keys returns the components of which something is remembered.
+func (r *memories) keys() []apitypes.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.byKey))
 }
 
 func (r *memories) forget(key apitypes.NamespacedName, ownerID string) {

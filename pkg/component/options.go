@@ -53,6 +53,9 @@ type ReconcilerOptions struct {
 	// MaxConcurrentReconciles is the number of components that are worked on at once. Defaults to 5. It has no effect on
 	// SetupWithManagerAndBuilder, whose caller sets the options of the controller.
 	MaxConcurrentReconciles int
+	// Sharding divides the components among all replicas of the operator. The controller must not need leader election
+	// then; SetupWithManager sees to that. Defaults to none: one replica works on all components.
+	Sharding *Sharding
 	// DisableWarmup keeps a replica that does not lead from watching components and their dependents, which makes it
 	// smaller and the takeover slower. Defaults to false.
 	DisableWarmup bool
@@ -104,6 +107,8 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	if o.MaxConcurrentReconciles == 0 {
 		o.MaxConcurrentReconciles = defaultMaxConcurrentReconciles
 	}
+	sharding, err := o.Sharding.complete(name)
+	o.Sharding, problems = sharding, append(problems, err)
 	if slices.Contains(o.ReclaimedFieldManagers, "") {
 		problems = append(problems, errors.New("option ReclaimedFieldManagers: an empty prefix would mean all field managers"))
 	}

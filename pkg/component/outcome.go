@@ -38,7 +38,7 @@ const (
 	outcomeDeleting
 	// outcomeGone means that nothing is left to be done for the component, and nothing to be recorded.
 	outcomeGone
-	// outcomeAbandoned means that somebody else has written the status meanwhile: nothing may be recorded.
+	// outcomeAbandoned means that somebody else has written the status meanwhile, or may do so: nothing may be recorded.
 	outcomeAbandoned
 )
 
@@ -66,7 +66,7 @@ func outcomeOf(err error) outcome {
 	switch {
 	case err == nil:
 		return proceed
-	case errors.Is(err, errAbandoned):
+	case errors.Is(err, errAbandoned), errors.Is(err, errNotOurs):
 		return outcome{kind: outcomeAbandoned, message: err.Error()}
 	case errors.As(err, &retriable):
 		return outcome{kind: outcomeRetriable, message: err.Error(), retryAfter: retriable.RetryAfter()}

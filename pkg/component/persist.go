@@ -91,6 +91,9 @@ func (w *worker) whyNotFound(ctx context.Context, s *scope) error {
 
 // patch sends a merge patch that is guarded by the version of the pass, and returns the response in patched.
 func (w *worker) patch(ctx context.Context, s *scope, patched Component, content map[string]any, subresource string) error {
+	if err := s.mayWrite(); err != nil {
+		return err
+	}
 	metadata, _ := content["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{}

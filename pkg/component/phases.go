@@ -142,6 +142,7 @@ func (w *worker) owner(s *scope) reconciler.Owner {
 		Inventory:              s.status.Inventory,
 		Store:                  &statusStore{worker: w, scope: s},
 		AdditionalManagedTypes: s.settings.managedTypes,
+		Fence:                  s.mayWrite,
 	}
 }
 

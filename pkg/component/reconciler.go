@@ -134,7 +134,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result
 }
 
 // Trigger has a component reconciled soon. It does not wait. It fails if the reconciler is not running and more than 1024
-// components have been triggered meanwhile.
+// components have been triggered meanwhile. With sharding it has no effect on a replica that is not in charge of the component.
 func (r *Reconciler[T]) Trigger(namespace string, name string) error {
 	return r.queue.trigger(apitypes.NamespacedName{Namespace: namespace, Name: name})
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -27,6 +28,9 @@ type scope struct {
 	base, server map[string]any
 	// before is the verdict with which the pass began.
 	before verdict
+
+	// tenure is the time during which this replica may work on the component.
+	tenure *shards.Tenure
 
 	settings settings
 	deleting bool

@@ -239,36 +239,39 @@ func TestEvents(t *testing.T) {
 	diff(t, "revision", revision, s.widget.Status.Revision)
 }
 
+// series returns the metrics of the components in the namespace.
+func (s *stage) series() (found []string) {
+	s.tb.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			if labels["controller"] == s.name && labels["namespace"] == s.namespace {
+				name := strings.TrimPrefix(family.GetName(), "component_operator_runtime_")
+				found = append(found, fmt.Sprintf("%s %s %v", name, labels["state"], metric.GetGauge().GetValue()))
+			}
+		}
+	}
+	return found
+}
+
 func TestMetricsOfAComponent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	series := func() (found []string) {
-		families, err := ctrlmetrics.Registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, family := range families {
-			for _, metric := range family.GetMetric() {
-				labels := map[string]string{}
-				for _, label := range metric.GetLabel() {
-					labels[label.GetName()] = label.GetValue()
-				}
-				if labels["controller"] == s.name && labels["namespace"] == s.namespace {
-					name := strings.TrimPrefix(family.GetName(), "component_operator_runtime_")
-					found = append(found, fmt.Sprintf("%s %s %v", name, labels["state"], metric.GetGauge().GetValue()))
-				}
-			}
-		}
-		return found
-	}
 	s.script.result = reconciler.Result{Done: true, Inventory: deployed("a", "b")}
 	s.script.result.Inventory[0].Status = status.InProgressStatus
 	_, _, _ = s.pass()
-	diff(t, "series", []string{"component_state Ready 1", "dependents_total  2", "unready_dependents_total  1"}, series())
+	diff(t, "series", []string{"component_state Ready 1", "dependents_total  2", "unready_dependents_total  1"}, s.series())
 	s.delete(s.widget)
 	s.script.result = reconciler.Result{Done: true}
 	_, _, _ = s.pass()
-	diff(t, "series after the deletion", []string(nil), series())
+	diff(t, "series after the deletion", []string(nil), s.series())
 }
 
 func TestLegacyStatus(t *testing.T) {

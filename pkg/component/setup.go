@@ -33,10 +33,14 @@ import (
 // SetupWithManager adds the reconciler to a manager, whose scheme must know the type of the components. It reports what is
 // wrong with the arguments of NewReconciler, and reads the identity of the cluster.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
-	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{
+	options := controller.Options{
 		MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
 		EnableWarmup:            new(!r.options.DisableWarmup),
-	}))
+	}
+	if r.options.Sharding != nil {
+		options.NeedLeaderElection = new(false)
+	}
+	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(options))
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build: watches and options
@@ -57,12 +61,16 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	}
 	// Kinds of the same name exist in different groups.
 	controllerName := strings.ToLower(w.gvk.Kind) + "." + w.gvk.Group
-	err = blder.For(w.newComponent(), builder.WithPredicates(w.filter())).
+	made, err := blder.For(w.newComponent(), builder.WithPredicates(w.filter())).
 		WatchesRawSource(r.queue).
 		Named(controllerName).
-		Complete(r)
+		Build(r)
 	if err != nil {
 		return fmt.Errorf("setting up the reconciler %s: %w", r.name, err)
+	}
+	if elected, ok := made.(manager.LeaderElectionRunnable); ok && r.options.Sharding != nil && elected.NeedLeaderElection() {
+		return fmt.Errorf("setting up the reconciler %s: option Sharding: the controller must not need leader election; "+
+			"build it with the option NeedLeaderElection set to false", r.name)
 	}
 	r.worker = w
 	return nil
@@ -108,7 +116,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 			postDelete:    bind(r.hooks.postDelete, mgr.GetClient()),
 		},
 	}
-	for _, connect := range []func(ctrl.Manager, *wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences} {
+	for _, connect := range []func(ctrl.Manager, *wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences, w.shareWork} {
 		if err := connect(mgr, r.queue); err != nil {
 			return nil, err
 		}
@@ -192,7 +200,9 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	w.targets = connections
 	if !w.options.DisableWarmup {
 		w.warmup = w.newWarmup(connections.local)
-		w.warmup.elected = mgr.Elected()
+		if w.options.Sharding == nil {
+			w.warmup.elected = mgr.Elected()
+		}
 		err = mgr.Add(w.warmup)
 	}
 	return errors.Join(err, mgr.Add(factory), mgr.Add(untilEnd(connections.close)))

@@ -91,6 +91,8 @@ type keptTarget struct {
 	target
 	view   string
 	owners map[apitypes.NamespacedName]bool
+	// forget drops what the engine remembers of an owner.
+	forget func(ownerID string)
 }
 
 // localView is the key of the view of the local cluster, which all identities share.
@@ -155,6 +157,7 @@ func (t *targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		},
 		view:   view,
 		owners: map[apitypes.NamespacedName]bool{},
+		forget: made.Forget,
 	}, nil
 }
 
@@ -203,6 +206,7 @@ func (t *targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
 	view.Guard(label, nil)
 	// Without needs there is nothing to wait for, hence nothing that could fail.
 	_ = view.Watch(context.Background(), label, nil) //nolint:contextcheck // see above
+	found.forget(ownerID)
 	delete(found.owners, owner)
 	if len(found.owners) > 0 {
 		return

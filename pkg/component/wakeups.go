@@ -35,11 +35,13 @@ type wakeups struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	early []apitypes.NamespacedName
+	// started is closed when there is a queue.
+	started chan struct{}
 }
 
 var _ source.Source = &wakeups{}
 
-func newWakeups() *wakeups { return &wakeups{} }
+func newWakeups() *wakeups { return &wakeups{started: make(chan struct{})} }
 
 // Start takes over the queue, when the controller is started.
 func (w *wakeups) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -50,6 +52,7 @@ func (w *wakeups) Start(_ context.Context, queue workqueue.TypedRateLimitingInte
 		w.add(key, priorityWoken)
 	}
 	w.early = nil
+	close(w.started)
 	return nil
 }
 
@@ -70,6 +73,15 @@ func (w *wakeups) wake(key apitypes.NamespacedName) {
 	defer w.mu.Unlock()
 	if w.queue != nil {
 		w.add(key, priorityWoken)
+	}
+}
+
+// due has the component reconciled when there is nothing more urgent. Before the controller runs it does nothing.
+func (w *wakeups) due(key apitypes.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.queue != nil {
+		w.add(key, priorityPeriodic)
 	}
 }
 

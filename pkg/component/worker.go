@@ -23,6 +23,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
@@ -50,6 +51,8 @@ type worker struct {
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   connector
+	// shards is nil without sharding.
+	shards *shards.Keeper
 	// warmup is nil if it is disabled.
 	warmup   *warmup
 	memories *memories
@@ -71,12 +74,31 @@ type phase func(ctx context.Context, s *scope) outcome
 // reconcile makes one pass.
 func (w *worker) reconcile(ctx context.Context, key apitypes.NamespacedName) (ctrl.Result, error) {
 	defer w.passes.begin(key)()
+	if w.shards == nil {
+		return w.pass(ctx, key, nil)
+	}
+	tenure, isOurs := w.shards.Enter(w.shardOf(key))
+	if !isOurs {
+		// Whoever is in charge of the component has learnt by itself that there is something to do.
+		return ctrl.Result{}, nil
+	}
+	defer tenure.Leave()
+	ctx, cancel := tenure.Context(ctx)
+	defer cancel()
+	if tenure.Check() != nil {
+		return ctrl.Result{RequeueAfter: abandonedDelay}, nil
+	}
+	return w.pass(ctx, key, tenure)
+}
+
+func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (ctrl.Result, error) {
 	component, result, err := w.fetch(ctx, key)
 	if component == nil {
 		return result, err
 	}
 	s, err := w.newScope(ctx, component)
 	if err == nil {
+		s.tenure = tenure
 		result, err = w.conclude(ctx, s, w.run(ctx, s))
 	}
 	w.metrics.Reconciled(err)
@@ -129,6 +151,13 @@ func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Compon
 		return w.unfetched(key, err)
 	}
 	known := w.memories.of(key, component.GetUID(), w.ownerID(key))
+	if w.shards != nil && !known.confirmed {
+		component, err := w.confirm(ctx, key)
+		if err != nil {
+			return w.unfetched(key, err)
+		}
+		return component, ctrl.Result{}, nil
+	}
 	if !w.memories.isOutdated(known, component.GetResourceVersion()) {
 		known.awaitingSince = time.Time{}
 		return component, ctrl.Result{}, nil

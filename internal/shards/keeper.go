@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shards
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// Options configure a Keeper. All fields but Log are required.
+type Options struct {
+	// Name precedes the names of all leases, and is the prefix of their label.
+	Name string
+	// Namespace of the leases.
+	Namespace string
+	// Identity of this replica; unique among all that ever run at the same time.
+	Identity string
+	// Shards is the number of shards.
+	Shards int
+	// LeaseDuration is after which time without a renewal others take over; whole seconds. RenewDeadline is for how long
+	// a lease is relied upon; at least one second less, because others see the times of renewals in whole seconds.
+	// RetryPeriod is the time between two renewals, or attempts to acquire a lease.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+	// Client reads and writes leases.
+	Client coordinationv1client.LeasesGetter
+	// Acquired is called when work on a shard may begin, Lost when it has ended. Calls for one shard do not overlap.
+	Acquired, Lost func(shard int)
+	// Log defaults to no log.
+	Log logr.Logger
+
+	// now is the clock that tells whether a lease is valid.
+	now func() time.Time
+}
+
+// The values of the label that all leases carry.
+const (
+	roleShard  = "shard"
+	roleMember = "member"
+)
+
+// label is the key of the label that all leases carry.
+func (o Options) label() string { return o.Name + "/lease" }
+
+// Keeper holds this replica's share of the shards. It is safe for concurrent use.
+type Keeper struct {
+	options Options
+	members *members
+
+	mu sync.Mutex
+	// tenures are those during which work may begin.
+	tenures map[int]*Tenure
+	// holders end the attempts to hold shards.
+	holders map[int]context.CancelFunc
+	running sync.WaitGroup
+}
+
+// New returns a Keeper that holds nothing until it is run.
+func New(options Options) *Keeper {
+	if options.now == nil {
+		options.now = time.Now
+	}
+	return &Keeper{
+		options: options,
+		members: newMembers(options),
+		tenures: map[int]*Tenure{},
+		holders: map[int]context.CancelFunc{},
+	}
+}
+
+// Of returns the shard of an object.
+func (k *Keeper) Of(namespace, name string) int {
+	return Of(namespace, name, k.options.Shards)
+}
+
+// Holds tells whether work on the shard may begin.
+func (k *Keeper) Holds(shard int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tenures[shard] != nil
+}
+
+// Enter begins work on a shard, which must be ended by Leave. It returns false if the shard is not held.
+func (k *Keeper) Enter(shard int) (*Tenure, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	tenure := k.tenures[shard]
+	return tenure, tenure != nil && tenure.enter()
+}
+
+// Run holds this replica's share until the context ends, and then gives back what it holds.
+func (k *Keeper) Run(ctx context.Context) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := k.members.watch(watching); err != nil {
+		return err
+	}
+	var keeping sync.WaitGroup
+	keeping.Go(func() { k.members.keep(ctx) })
+	for ctx.Err() == nil {
+		live, expiry := k.members.live()
+		k.want(ctx, live)
+		timer := time.NewTimer(expiry)
+		select {
+		case <-ctx.Done():
+		case <-k.members.changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	keeping.Wait()
+	// The others see that this replica goes, and wait for its shards while these are being given back.
+	k.members.resign(context.WithoutCancel(ctx))
+	k.running.Wait()
+	return nil
+}
+
+// want holds the shards that are this replica's if these members live, and no others.
+func (k *Keeper) want(ctx context.Context, live []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for shard, owner := range assign(live, k.options.Shards) {
+		stop := k.holders[shard]
+		switch {
+		case owner == k.options.Identity && stop == nil:
+			holding, stop := context.WithCancel(ctx)
+			k.holders[shard] = stop
+			k.running.Go(func() {
+				k.hold(holding, shard)
+				k.retire(shard)
+			})
+		case owner != k.options.Identity && stop != nil:
+			stop()
+		}
+	}
+}
+
+// retire makes room for another attempt to hold the shard; whoever wants it again had to wait until now.
+func (k *Keeper) retire(shard int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.holders[shard]()
+	delete(k.holders, shard)
+	k.members.signal()
+}
+
+func (k *Keeper) publish(tenure *Tenure) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tenures[tenure.shard] = tenure
+}
+
+func (k *Keeper) withdraw(tenure *Tenure) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.tenures, tenure.shard)
+}

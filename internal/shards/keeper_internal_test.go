@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shards
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// fleet is a set of replicas of which no two may hold the same shard at the same time.
+type fleet struct {
+	t         *testing.T
+	namespace string
+
+	mu       sync.Mutex
+	replicas []*replica
+}
+
+type replica struct {
+	*Keeper
+	fleet *fleet
+	stop  func()
+	// cut makes all writes fail.
+	cut atomic.Bool
+
+	mu       sync.Mutex
+	acquired []int
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	return &fleet{t: t, namespace: testenv.Namespace(t)}
+}
+
+func (f *fleet) start(identity string, shards int) *replica {
+	f.t.Helper()
+	config := testenv.Config(f.t)
+	r := &replica{fleet: f}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire{replica: r, next: next} })
+	r.Keeper = New(Options{
+		Name: "test.example.io", Namespace: f.namespace, Identity: identity, Shards: shards,
+		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
+		Client:   coordinationv1client.NewForConfigOrDie(config),
+		Acquired: r.begins, Lost: func(int) {},
+	})
+	f.mu.Lock()
+	f.replicas = append(f.replicas, r)
+	f.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := r.Run(ctx); err != nil {
+			f.t.Errorf("running %s: %v", identity, err)
+		}
+	}()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	f.t.Cleanup(r.stop)
+	return r
+}
+
+// wire is the transport of a replica.
+type wire struct {
+	replica *replica
+	next    http.RoundTripper
+}
+
+func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
+	if w.replica.cut.Load() && request.Method != http.MethodGet {
+		return nil, errors.New("cut off")
+	}
+	return w.next.RoundTrip(request)
+}
+
+// begins checks that nobody else relies upon holding the shard.
+func (r *replica) begins(shard int) {
+	r.mu.Lock()
+	r.acquired = append(r.acquired, shard)
+	r.mu.Unlock()
+	r.fleet.mu.Lock()
+	others := slices.Clone(r.fleet.replicas)
+	r.fleet.mu.Unlock()
+	for _, other := range others {
+		if other != r && other.relies(shard) {
+			r.fleet.t.Errorf("%s has acquired shard %d, which %s holds", r.options.Identity, shard, other.options.Identity)
+		}
+	}
+}
+
+// relies tells whether the replica would write now.
+func (r *replica) relies(shard int) bool {
+	r.Keeper.mu.Lock()
+	tenure := r.tenures[shard]
+	r.Keeper.mu.Unlock()
+	return tenure != nil && tenure.Check() == nil
+}
+
+func (r *replica) held() []int {
+	var held []int
+	for shard := range r.options.Shards {
+		if r.Holds(shard) {
+			held = append(held, shard)
+		}
+	}
+	return held
+}
+
+// awaitShares waits until these replicas hold what they are to hold if nobody else lives, and others hold nothing.
+func (f *fleet) awaitShares(living ...*replica) {
+	f.t.Helper()
+	var members []string
+	for _, r := range living {
+		members = append(members, r.options.Identity)
+	}
+	want := assign(members, living[0].options.Shards)
+	testenv.Eventually(f.t, func() (bool, string) {
+		for shard, owner := range want {
+			for _, r := range f.replicas {
+				if holds := r.relies(shard); holds != (r.options.Identity == owner) {
+					return false, fmt.Sprintf("shard %d should be held by %s; %s holds %v", shard, owner, r.options.Identity, r.held())
+				}
+			}
+		}
+		return true, ""
+	})
+}
+
+func TestReplicasShareAndTakeOver(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	a, b, c := f.start("a", 12), f.start("b", 12), f.start("c", 12)
+	f.awaitShares(a, b, c)
+	before := len(a.acquired) + len(b.acquired)
+	c.stop()
+	f.awaitShares(a, b)
+	owners, after := assign([]string{"a", "b", "c"}, 12), assign([]string{"a", "b"}, 12)
+	changed := 0
+	for shard := range owners {
+		if owners[shard] != after[shard] {
+			changed++
+		}
+	}
+	if got := len(a.acquired) + len(b.acquired) - before; got != changed {
+		t.Errorf("want %d shards to be acquired after the end of a replica, got %d", changed, got)
+	}
+	leases := &coordinationv1.LeaseList{}
+	if err := testenv.Client(t).List(t.Context(), leases, client.InNamespace(f.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	members := 0
+	for _, lease := range leases.Items {
+		if strings.Contains(lease.Name, "-member-") {
+			members++
+		}
+	}
+	if members != 2 {
+		t.Errorf("want the lease of the replica that has ended to be gone, there are %d", members)
+	}
+}
+
+func TestAShardIsGivenBackWhenWorkHasEnded(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	a := f.start("a", 4)
+	f.awaitShares(a)
+	owners := assign([]string{"a", "b"}, 4)
+	busy := slices.Index(owners, "b")
+	tenure, ok := a.Enter(busy)
+	if !ok {
+		t.Fatal("want the shard to be held")
+	}
+	b := f.start("b", 4)
+	testenv.Eventually(t, func() (bool, string) {
+		return !a.Holds(busy) && len(b.held()) == 1, fmt.Sprintf("the second one holds %v", b.held())
+	})
+	if _, ok := a.Enter(busy); ok {
+		t.Error("work has begun on a shard that is to be given back")
+	}
+	if err := tenure.Check(); err != nil || b.Holds(busy) {
+		t.Errorf("want work that has begun to come to its end, got %v", err)
+	}
+	tenure.Leave()
+	f.awaitShares(a, b)
+}
+
+func TestAReplicaThatCannotRenew(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	a, b := f.start("a", 6), f.start("b", 6)
+	f.awaitShares(a, b)
+	held := a.held()[0]
+	tenure, ok := a.Enter(held)
+	if !ok {
+		t.Fatal("want the shard to be held")
+	}
+	ctx, cancel := tenure.Context(t.Context())
+	defer cancel()
+	a.cut.Store(true)
+	// What runs is cut off, and what does not notice that does not keep the others from going on.
+	<-ctx.Done()
+	f.awaitShares(b)
+	if tenure.Check() == nil {
+		t.Error("want the work that was cut off not to go on")
+	}
+	tenure.Leave()
+	a.cut.Store(false)
+	f.awaitShares(a, b)
+}
+
+// TestTheNumberOfShardsChanges has two leases of nearly the same age; then the names decide.
+func TestTheNumberOfShardsChanges(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	old := f.start("a-old", 4)
+	f.awaitShares(old)
+	next := f.start("b-new", 8)
+	testenv.Eventually(t, func() (bool, string) {
+		live, _ := next.members.live()
+		return next.members.known() != nil && slices.Equal(live, []string{"a-old"}), fmt.Sprint(live)
+	})
+	f.awaitShares(old)
+	old.stop()
+	f.awaitShares(next)
+}
+
+func TestLeasesThatWereLeftBehind(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	left := &coordinationv1.Lease{}
+	left.Namespace, left.Name = f.namespace, "test.example.io-member-0"
+	left.Labels = map[string]string{"test.example.io/lease": roleMember}
+	left.Annotations = map[string]string{"test.example.io/shards": "3"}
+	left.Spec.HolderIdentity = new("gone")
+	if err := testenv.Client(t).Create(t.Context(), left); err != nil {
+		t.Fatal(err)
+	}
+	a := f.start("a", 3)
+	// For a while it has its share, because it may live.
+	f.awaitShares(a)
+	a.members.mu.Lock()
+	a.members.others[left.Name].seen = time.Now().Add(-time.Hour)
+	a.members.mu.Unlock()
+	testenv.Eventually(t, func() (bool, string) {
+		err := testenv.Client(t).Get(t.Context(), client.ObjectKeyFromObject(left), left)
+		return client.IgnoreNotFound(err) == nil && err != nil, "the lease is still there"
+	})
+}
+
+func TestOwnLeaseIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	a, b := f.start("a", 4), f.start("b", 4)
+	f.awaitShares(a, b)
+	lease := a.members.known()
+	if err := testenv.Client(t).Delete(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		made := a.members.known()
+		return made != nil && made.UID != lease.UID, "the lease is not made anew"
+	})
+	f.awaitShares(a, b)
+}

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shards
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ErrOver is the cause with which the contexts of work end, and what [Tenure.Check] returns, when the shard is not held any more.
+var ErrOver = errors.New("the shard is not held any more")
+
+// Tenure is the time during which a replica holds a shard without interruption. It is safe for concurrent use. A nil Tenure
+// stands for work that is not divided: it never ends.
+type Tenure struct {
+	shard int
+	// validity is for how long the lease is relied upon after the request to renew it was sent.
+	validity time.Duration
+	now      func() time.Time
+	// ended ends what was begun.
+	ended context.Context //nolint:containedctx // the lifetime of the tenure
+	end   context.CancelFunc
+
+	mu      sync.Mutex
+	renewed time.Time
+	closing bool
+	over    bool
+	running int
+	// idle is closed when nothing runs, and nothing will.
+	idle chan struct{}
+}
+
+func newTenure(shard int, validity time.Duration, now func() time.Time) *Tenure {
+	t := &Tenure{shard: shard, validity: validity, now: now, idle: make(chan struct{})}
+	t.ended, t.end = context.WithCancel(context.Background())
+	return t
+}
+
+// Check fails unless the lease was certainly valid at the beginning of the call.
+func (t *Tenure) Check() error {
+	if t == nil {
+		return nil
+	}
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return fmt.Errorf("shard %d: %w", t.shard, ErrOver)
+	}
+	if age := elapsed(t.renewed, now); age >= t.validity {
+		return fmt.Errorf("shard %d: the lease was renewed %s ago, and is relied upon for %s", t.shard, age, t.validity)
+	}
+	return nil
+}
+
+// elapsed is the time between two readings of the clock. The monotonic clock stands still while a machine is suspended, the other one
+// can be set back; the longer of both times counts.
+func elapsed(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+}
+
+// Context returns a context for work that ends with the tenure. It must be cancelled when the work is done.
+func (t *Tenure) Context(parent context.Context) (context.Context, context.CancelFunc) {
+	if t == nil {
+		return parent, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := context.AfterFunc(t.ended, func() { cancel(ErrOver) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// Leave ends what [Keeper.Enter] began.
+func (t *Tenure) Leave() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running--
+	t.settleLocked()
+}
+
+// enter tells whether something may begin.
+func (t *Tenure) enter() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		return false
+	}
+	t.running++
+	return true
+}
+
+// close lets nothing begin any more. The channel that it returns is closed when everything has ended.
+func (t *Tenure) close() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closing {
+		t.closing = true
+		t.settleLocked()
+	}
+	return t.idle
+}
+
+func (t *Tenure) settleLocked() {
+	if t.closing && t.running == 0 {
+		close(t.idle)
+	}
+}
+
+// finish makes all further checks fail.
+func (t *Tenure) finish() {
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	t.end()
+}
+
+// renew takes over when a request was sent that has renewed the lease.
+func (t *Tenure) renew(sent time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.renewed = sent
+}
+
+// began tells whether the lease was ever acquired.
+func (t *Tenure) began() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.renewed.IsZero()
+}

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/validation"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/shards"
+)
+
+// Sharding divides the components among the replicas of an operator, all of which work at the same time. A component belongs
+// to the shard that the first eight bytes of the SHA-256 sum of <namespace>/<name>, as a big-endian number, give modulo the
+// number of shards. Each shard is held by one replica, by a Lease named <name of the reconciler>-shard-<number>; which one follows from
+// the set of replicas that live.
+//
+// A lease cannot keep a replica from writing that was stopped at the wrong moment. That older content never overwrites newer
+// is because each write carries the version that was observed. Hooks that write should do so, too; their context ends when
+// the shard is lost.
+type Sharding struct {
+	// Shards is the number of shards; some ten for each replica spread well. Replicas that run at the same time should
+	// agree: those that do not agree with the oldest one have no part in the work until it is gone. Required.
+	Shards int
+	// Namespace of the leases. Defaults to the namespace of the pod; required outside of a cluster.
+	Namespace string
+	// Identity of this replica. No two replicas may have the same. Defaults to the host name and random characters.
+	Identity string
+	// LeaseDuration is after which time others take over the work of a replica that does not answer; whole seconds.
+	// Defaults to 15 seconds.
+	LeaseDuration time.Duration
+	// RenewDeadline is after which time without success in renewing its lease a replica stops to write; at least one second
+	// less than LeaseDuration. Defaults to 10 seconds.
+	RenewDeadline time.Duration
+	// RetryPeriod is the time between two renewals of a lease, or attempts to acquire it. Defaults to 2 seconds.
+	RetryPeriod time.Duration
+}
+
+// complete returns a copy with defaults, apart from those that depend on where the process runs.
+func (s *Sharding) complete(name string) (*Sharding, error) {
+	if s == nil {
+		return nil, nil
+	}
+	completed := *s
+	completed.LeaseDuration = cmp.Or(s.LeaseDuration, 15*time.Second)
+	completed.RenewDeadline = cmp.Or(s.RenewDeadline, 10*time.Second)
+	completed.RetryPeriod = cmp.Or(s.RetryPeriod, 2*time.Second)
+	var problems []error
+	refuse := func(field string, value any, rule string) {
+		problems = append(problems, fmt.Errorf("option Sharding.%s %v: %s", field, value, rule))
+	}
+	if s.Shards <= 0 {
+		refuse("Shards", s.Shards, "must be positive")
+	}
+	if messages := validation.IsDNS1123Subdomain(shards.LeaseName(name, max(s.Shards, 1))); len(messages) > 0 {
+		refuse("Shards", s.Shards, "makes the names of leases invalid: "+strings.Join(messages, "; "))
+	}
+	if messages := validation.IsDNS1123Label(s.Namespace); s.Namespace != "" && len(messages) > 0 {
+		refuse("Namespace", s.Namespace, strings.Join(messages, "; "))
+	}
+	if completed.LeaseDuration < time.Second || completed.LeaseDuration%time.Second != 0 {
+		refuse("LeaseDuration", completed.LeaseDuration, "must be whole seconds")
+	}
+	if completed.RenewDeadline > completed.LeaseDuration-time.Second {
+		refuse("RenewDeadline", completed.RenewDeadline, fmt.Sprintf("must be at least one second less than LeaseDuration (%s)", completed.LeaseDuration))
+	}
+	if completed.RetryPeriod <= 0 || completed.RetryPeriod > completed.RenewDeadline/2 {
+		refuse("RetryPeriod", completed.RetryPeriod, fmt.Sprintf("must be positive, and at most half of RenewDeadline (%s)", completed.RenewDeadline))
+	}
+	return &completed, errors.Join(problems...)
+}
+
+// podNamespace is where Kubernetes tells a pod its namespace.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// locate fills in what depends on where the process runs.
+func (s *Sharding) locate() error {
+	if s.Namespace == "" {
+		namespace, err := os.ReadFile(podNamespace)
+		if err != nil {
+			return fmt.Errorf("option Sharding.Namespace: required, since the process does not run in a cluster: %w", err)
+		}
+		s.Namespace = strings.TrimSpace(string(namespace))
+	}
+	if s.Identity == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("option Sharding.Identity: required, since the host has no name: %w", err)
+		}
+		s.Identity = host + "-" + rand.String(8)
+	}
+	return nil
+}
+
+// shareWork lets this replica have its share of the components.
+func (w *worker) shareWork(mgr ctrl.Manager, queue *wakeups) error {
+	if w.options.Sharding == nil {
+		return nil
+	}
+	options := *w.options.Sharding
+	if err := options.locate(); err != nil {
+		return err
+	}
+	// A limit that the operator has set for its work must not keep it from renewing its leases.
+	config := rest.CopyConfig(w.local.Config())
+	config.QPS, config.RateLimiter = -1, nil
+	leases, err := coordinationv1client.NewForConfigAndClient(config, w.local.HttpClient())
+	if err != nil {
+		return fmt.Errorf("making a client for leases: %w", err)
+	}
+	log := mgr.GetLogger().WithValues("reconciler", w.name, "replica", options.Identity)
+	w.shards = shards.New(shards.Options{
+		Name: w.name, Namespace: options.Namespace, Identity: options.Identity, Shards: options.Shards,
+		LeaseDuration: options.LeaseDuration, RenewDeadline: options.RenewDeadline, RetryPeriod: options.RetryPeriod,
+		Client: leases, Log: log,
+		Acquired: func(shard int) {
+			if err := w.takeOver(mgr.GetScheme(), queue, shard); err != nil {
+				log.Error(err, "components are reconciled only when they change", "shard", shard)
+			}
+		},
+		Lost: w.handOver,
+	})
+	return mgr.Add(everywhere(func(ctx context.Context) error { return w.share(ctx, queue) }))
+}
+
+// share takes part in the work as soon as this replica knows what there is to do.
+func (w *worker) share(ctx context.Context, queue *wakeups) error {
+	if _, err := w.cache.GetInformer(ctx, w.newComponent()); err != nil {
+		return untilCancelled(ctx, fmt.Errorf("watching the components: %w", err))
+	}
+	known := []<-chan struct{}{queue.started}
+	if w.warmup != nil {
+		known = append(known, w.warmup.done)
+	}
+	for _, condition := range known {
+		select {
+		case <-condition:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return w.shards.Run(ctx)
+}
+
+// shardOf must not be called without sharding.
+func (w *worker) shardOf(key apitypes.NamespacedName) int {
+	return w.shards.Of(key.Namespace, key.Name)
+}
+
+// isOurs tells whether this replica may begin to work on a component.
+func (w *worker) isOurs(component client.Object) bool {
+	return w.shards == nil || w.shards.Holds(w.shardOf(client.ObjectKeyFromObject(component)))
+}
+
+// takeOver has all components of a shard reconciled.
+func (w *worker) takeOver(scheme *runtime.Scheme, queue *wakeups, shard int) error {
+	object, err := scheme.New(w.gvk.GroupVersion().WithKind(w.gvk.Kind + "List"))
+	if err != nil {
+		return fmt.Errorf("listing components: %w", err)
+	}
+	list, ok := object.(client.ObjectList)
+	if !ok {
+		return fmt.Errorf("listing components: %T is no list", object)
+	}
+	if err := w.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing components: %w", err)
+	}
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		if component, ok := item.(client.Object); ok {
+			if key := client.ObjectKeyFromObject(component); w.shardOf(key) == shard {
+				queue.due(key)
+			}
+		}
+		return nil
+	})
+}
+
+// handOver drops all that is remembered, watched and measured about the components of a shard.
+func (w *worker) handOver(shard int) {
+	for _, key := range w.memories.keys() {
+		if w.shardOf(key) == shard {
+			w.forget(key)
+		}
+	}
+}
+
+// errNotOurs ends a pass for a component that is, or may be, another replica's to work on.
+var errNotOurs = errors.New("this replica may not be in charge of the component any more")
+
+// mayWrite fails if it is not certain that this replica is in charge of the component, since the pass has begun.
+func (s *scope) mayWrite() error {
+	if err := s.tenure.Check(); err != nil {
+		return fmt.Errorf("%w: %w", errNotOurs, err)
+	}
+	return nil
+}
+
+// confirm reads a component from the server that this replica has not worked on before: the replica that did so may have seen,
+// and applied, what the cache of this one does not show yet. It returns nil if the component is gone.
+func (w *worker) confirm(ctx context.Context, key apitypes.NamespacedName) (Component, error) {
+	component := w.newComponent()
+	if err := w.live.Get(ctx, key, component); err != nil {
+		return nil, err
+	}
+	known := w.memories.of(key, component.GetUID(), w.ownerID(key))
+	known.confirmed, known.awaitingSince = true, time.Time{}
+	// Later passes must not start from what is older.
+	w.memories.wrote(known, component.GetResourceVersion())
+	return component, nil
+}

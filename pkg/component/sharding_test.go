@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/component-operator/runtime/internal/shards"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+func TestShardingIsValidated(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason  string
+		options Sharding
+		want    string
+	}{
+		{"only the number of shards has no default", Sharding{Shards: 12}, ""},
+		{"everything may be set", Sharding{Shards: 1, Namespace: "a", Identity: "b", LeaseDuration: 2 * time.Second, RenewDeadline: time.Second, RetryPeriod: time.Millisecond}, ""},
+		{"there must be shards", Sharding{}, "option Sharding.Shards 0: must be positive"},
+		{"a namespace is a label", Sharding{Shards: 1, Namespace: "A.b"}, "option Sharding.Namespace A.b: "},
+		{"leases have whole seconds", Sharding{Shards: 1, LeaseDuration: 12500 * time.Millisecond}, "option Sharding.LeaseDuration 12.5s: must be whole seconds"},
+		{"others see renewals up to one second late", Sharding{Shards: 1, RenewDeadline: 14500 * time.Millisecond}, "option Sharding.RenewDeadline 14.5s: must be at least one second less than LeaseDuration (15s)"},
+		{"a renewal may fail once", Sharding{Shards: 1, RetryPeriod: 6 * time.Second}, "option Sharding.RetryPeriod 6s: must be positive, and at most half of RenewDeadline (10s)"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			before := test.options
+			completed, err := ReconcilerOptions{Sharding: &test.options}.complete("test.example.io")
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("want it to be accepted, got %v", err)
+			case test.want == "" && (completed.Sharding.LeaseDuration == 0 || completed.Sharding.RenewDeadline == 0 || completed.Sharding.RetryPeriod == 0):
+				t.Errorf("want defaults, got %+v", completed.Sharding)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("want %q, got %v", test.want, err)
+			}
+			diff(t, "options of the caller", before, test.options)
+		})
+	}
+	_, err := ReconcilerOptions{Sharding: &Sharding{Shards: 1}}.complete(strings.Repeat("a.", 122) + "example")
+	if err == nil || !strings.Contains(err.Error(), "makes the names of leases invalid") {
+		t.Errorf("want the name of the lease to be refused, got %v", err)
+	}
+}
+
+func TestShardingNeedsTheRightSetup(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	sharding := &Sharding{Shards: 2, Namespace: r.namespace}
+	err := r.reconciler(ReconcilerOptions{Sharding: &Sharding{Shards: 2}}).SetupWithManager(r.manager(nil))
+	if err == nil || !strings.Contains(err.Error(), "option Sharding.Namespace: required") {
+		t.Errorf("want a namespace to be asked for outside of a cluster, got %v", err)
+	}
+	mgr := r.manager(nil)
+	err = r.reconciler(ReconcilerOptions{Sharding: sharding}).SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr))
+	if err == nil || !strings.Contains(err.Error(), "must not need leader election") {
+		t.Errorf("want leader election to be refused, got %v", err)
+	}
+	mgr = r.manager(nil)
+	builder := ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{NeedLeaderElection: new(false)})
+	if err := r.reconciler(ReconcilerOptions{Sharding: sharding}).SetupWithManagerAndBuilder(mgr, builder); err != nil {
+		t.Errorf("want it to be accepted, got %v", err)
+	}
+}
+
+// TestOlderContentIsNotPickedUp has a replica take over whose cache does not show yet what its predecessor has applied.
+func TestOlderContentIsNotPickedUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	old := deepCopy(s.widget)
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.Timeout = &metav1.Duration{Duration: time.Hour} })
+	s.worker.shards = shards.New(shards.Options{Shards: 1, Namespace: s.namespace, Client: noLeases{}})
+	s.worker.client = staleClient{Client: s.client, then: old}
+	key := client.ObjectKeyFromObject(s.widget)
+
+	component, _, err := s.worker.fetch(t.Context(), key)
+	if err != nil || component == nil {
+		t.Fatalf("want the component, got %v, %v", component, err)
+	}
+	diff(t, "version of the first pass", s.widget.ResourceVersion, component.GetResourceVersion())
+	component, result, err := s.worker.fetch(t.Context(), key)
+	if err != nil || component != nil || result.RequeueAfter != cachePatience {
+		t.Errorf("want the second pass to wait for the cache, got %v, %v, %v", component, result, err)
+	}
+	s.worker.handOver(0)
+	component, _, err = s.worker.fetch(t.Context(), key)
+	if err != nil || component == nil || component.GetResourceVersion() != s.widget.ResourceVersion {
+		t.Errorf("want it to be read from the server again when it was given away meanwhile, got %v, %v", component, err)
+	}
+	s.delete(s.widget)
+	s.awaitGone(s.widget)
+	s.worker.handOver(0)
+	if component, _, err := s.worker.fetch(t.Context(), key); component != nil || err != nil {
+		t.Errorf("want nothing to be done for a component that the cache still shows, got %v, %v", component, err)
+	}
+}
+
+func TestHandOverForgets(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.script.result = reconciler.Result{Done: true}
+	_, _, _ = s.pass()
+	if len(s.worker.memories.keys()) == 0 || len(s.series()) == 0 {
+		t.Fatal("want something to be remembered and measured")
+	}
+	s.worker.shards = shards.New(shards.Options{Shards: 1, Namespace: s.namespace, Client: noLeases{}})
+	s.worker.handOver(1)
+	diff(t, "components that are remembered after another shard was given away", 1, len(s.worker.memories.keys()))
+	s.worker.handOver(0)
+	diff(t, "components that are remembered", 0, len(s.worker.memories.keys()))
+	diff(t, "series", 0, len(s.series()))
+	if !s.script.released {
+		t.Error("want the target to be released")
+	}
+	if s.worker.isOurs(&corev1.ConfigMap{}) {
+		t.Error("want events to be dropped")
+	}
+	key := client.ObjectKeyFromObject(s.widget)
+	if result, err := s.worker.reconcile(t.Context(), key); err != nil || result.RequeueAfter != 0 || len(s.worker.memories.keys()) > 0 {
+		t.Errorf("want nothing to be done, got %v, %v", result, err)
+	}
+}
+
+// noLeases is a client that nobody may use.
+type noLeases struct{}
+
+func (noLeases) Leases(string) coordinationv1client.LeaseInterface { return nil }
