@@ -34,7 +34,7 @@ func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 		}
 	}
 	handle := s.handleOf(object)
-	_, err := unpack(object, strings.TrimPrefix(name, s.options.Prefix+"-"))
+	_, err := unpack(object, digestIn(name))
 	if err != nil || object.GetDeletionTimestamp() != nil {
 		if len(handle.foreign) > 0 {
 			return Handle{}, fmt.Errorf("it cannot be replaced as long as it has finalizers of others: %s", strings.Join(handle.foreign, ", "))

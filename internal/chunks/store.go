@@ -65,6 +65,11 @@ func (s *Store) Name(content []byte) string {
 	return s.options.Prefix + "-" + digest(content)
 }
 
+// digestIn returns what a name says about the content.
+func digestIn(name string) string {
+	return name[strings.LastIndexByte(name, '-')+1:]
+}
+
 // Found is what Read has found.
 type Found struct {
 	// Contents are those of the intact chunks, in the order of their names in the call of Read.
@@ -89,7 +94,7 @@ func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 		}
 		var content []byte
 		if err == nil {
-			content, err = unpack(object, strings.TrimPrefix(name, s.options.Prefix+"-"))
+			content, err = unpack(object, digestIn(name))
 		} else {
 			err = errors.New("it does not exist")
 		}

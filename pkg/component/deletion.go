@@ -21,7 +21,7 @@ import (
 // loseTarget decides what becomes of a component that is being deleted while its target is out of reach.
 func (w *worker) loseTarget(s *scope, reason error) outcome {
 	switch {
-	case len(s.status.Inventory) == 0:
+	case len(s.status.Inventory) == 0 && s.record.gap == "":
 		// Nothing was ever deployed, so that nothing can be left behind.
 		s.log.Info("the cluster of the dependents cannot be reached, but there are no dependents", "reason", reason.Error())
 		return proceed

@@ -238,10 +238,10 @@ func TestComponentWithoutDependentsNeedsNoTarget(t *testing.T) {
 	r := newRig(t)
 	r.start(r.reconciler(ReconcilerOptions{}))
 	widget := r.widget(oneConfigMap)
-	widget.Finalizers = []string{r.name}
 	widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "never-there"}}
 	r.create(widget)
 	awaitState(r, widget, StatePending, ReadyConditionReasonRetrying)
+	change(r, widget, func(w *Widget) { w.Finalizers = []string{r.name} })
 	r.delete(widget)
 	r.awaitGone(widget)
 }

@@ -38,6 +38,17 @@ type memory struct {
 	// complained holds the fields that the server dropped and that were reported already.
 	complained map[string]bool
 
+	// recalled is the inventory of a component whose status does not have it; nil if it was not read yet.
+	recalled *recalled
+	// swept is set once no chunks are left that the status does not name; chunks of earlier processes are unknown before.
+	swept bool
+	// unkept is set if the server has dropped the reference to the chunks.
+	unkept bool
+	// rebuilt says what was found when this process rebuilt the inventory; empty if it did not.
+	rebuilt string
+	// relisted is when kinds were tried last that could not be listed.
+	relisted time.Time
+
 	// refusals counts passes in a row whose input was refused.
 	refusals int
 	// rejections counts attempts in a row to write a status that the server did not accept.

@@ -4,6 +4,7 @@
 package component
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,6 +46,10 @@ type ReconcilerOptions struct {
 	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
 	// ReapplyInterval defaults to 60 minutes.
 	ReapplyInterval *time.Duration
+	// StateNamespace is where the inventories of cluster-scoped components are kept that are too large for the status.
+	// Those of other components are kept in the namespace of the component. Defaults to none: then a cluster-scoped component
+	// with that many dependents is refused.
+	StateNamespace string
 	// SchemeBuilder adds types to the scheme of the clients for dependents, in addition to those that the generator adds.
 	// Defaults to none.
 	SchemeBuilder types.SchemeBuilder
@@ -69,10 +74,15 @@ type ReconcilerOptions struct {
 	StatusAnalyzer status.StatusAnalyzer
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
+
+	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is kept in chunks; below half of it, it
+	// returns to the status. Tests need a small one. Defaults to 256 KiB.
+	inlineLimit int
 }
 
 const (
 	defaultMaxConcurrentReconciles = 5
+	defaultInlineLimit             = 256 << 10
 	defaultRequeueInterval         = 10 * time.Minute
 	// shortestInterval keeps the spec of a component from occupying the operator.
 	shortestInterval = time.Second
@@ -93,11 +103,10 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	if messages := validation.IsQualifiedName(*o.Finalizer); len(messages) > 0 {
 		problems = append(problems, fmt.Errorf("option Finalizer %q: %s", *o.Finalizer, strings.Join(messages, "; ")))
 	}
-	if o.DefaultServiceAccount != nil && *o.DefaultServiceAccount != "" {
-		if messages := validation.IsDNS1123Subdomain(*o.DefaultServiceAccount); len(messages) > 0 {
-			problems = append(problems, fmt.Errorf("option DefaultServiceAccount %q: %s", *o.DefaultServiceAccount, strings.Join(messages, "; ")))
-		}
-	}
+	problems = append(problems,
+		checkName("DefaultServiceAccount", valueOr(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
+		checkName("StateNamespace", o.StateNamespace, validation.IsDNS1123Label))
+	o.inlineLimit = cmp.Or(o.inlineLimit, defaultInlineLimit)
 	if o.ReapplyInterval != nil && *o.ReapplyInterval <= 0 {
 		problems = append(problems, fmt.Errorf("option ReapplyInterval %s: must be positive", *o.ReapplyInterval))
 	}
@@ -116,6 +125,17 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 		o.Clock = clock.RealClock{}
 	}
 	return o, errors.Join(problems...)
+}
+
+// checkName validates a name that may be missing.
+func checkName(option string, value string, validate func(string) []string) error {
+	if value == "" {
+		return nil
+	}
+	if messages := validate(value); len(messages) > 0 {
+		return fmt.Errorf("option %s %q: %s", option, value, strings.Join(messages, "; "))
+	}
+	return nil
 }
 
 func orPointer[V any](value *V, fallback V) *V {

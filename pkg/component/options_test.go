@@ -29,6 +29,7 @@ func TestBadOptions(t *testing.T) {
 		{"and not too many", name, ReconcilerOptions{FieldOwner: new(strings.Repeat("a", 129))}, "must have 1 to 128 characters"},
 		{"a finalizer is a qualified name", name, ReconcilerOptions{Finalizer: new("a/b/c")}, `Finalizer "a/b/c"`},
 		{"a service account has a name", name, ReconcilerOptions{DefaultServiceAccount: new("A B")}, `DefaultServiceAccount "A B"`},
+		{"so has a namespace", name, ReconcilerOptions{StateNamespace: "a.b"}, `StateNamespace "a.b"`},
 		{"an interval is positive", name, ReconcilerOptions{ReapplyInterval: new(-time.Second)}, "ReapplyInterval -1s"},
 		{"a number is not negative", name, ReconcilerOptions{MaxConcurrentReconciles: -1}, "MaxConcurrentReconciles -1"},
 		{"an empty prefix reclaims everything", name, ReconcilerOptions{ReclaimedFieldManagers: []string{"kubectl", ""}}, "ReclaimedFieldManagers"},

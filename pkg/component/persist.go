@@ -43,18 +43,47 @@ var _ reconciler.Store = &statusStore{}
 // Save persists the inventory, along with what else has changed in the status.
 func (s *statusStore) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	s.scope.status.Inventory = inventory
-	err := s.worker.save(ctx, s.scope)
+	err := s.worker.recordInventory(ctx, s.scope)
+	if err == nil {
+		err = s.worker.save(ctx, s.scope)
+	}
 	s.scope.unsaved = err != nil
 	return err
 }
 
-// save writes the status if it says something new. The write is refused by the server if anybody has written meanwhile;
-// it is repeated if that has left the status alone, and ends with errAbandoned otherwise.
+// save writes the status if it says something new, and ends what recordInventory has begun.
 func (w *worker) save(ctx context.Context, s *scope) error {
-	current, err := statusOf(s.component)
-	if err != nil || sameStatus(s.base, current) {
-		return err
+	current, err := s.persistent()
+	changed := err == nil && !sameStatus(s.base, current)
+	if changed {
+		err = w.write(ctx, s, current)
 	}
+	if err == nil && changed && s.status.isChunked() && !s.memory.unkept && !reflect.DeepEqual(s.server["inventoryRecord"], current["inventoryRecord"]) {
+		// The definition was replaced by an older one. As long as it stays, the next process has to rebuild the inventory.
+		s.memory.unkept = true
+		s.status.ObservedGeneration = -1
+		if current, err = s.persistent(); err == nil {
+			err = w.write(ctx, s, current)
+		}
+	}
+	w.recorded(ctx, s, changed, err)
+	return err
+}
+
+// persistent returns the status as it is to be written: without an inventory that is kept elsewhere, or that must not be
+// taken for a complete one.
+func (s *scope) persistent() (map[string]any, error) {
+	if s.status.isChunked() || s.record.lost {
+		inventory := s.status.Inventory
+		s.status.Inventory = nil
+		defer func() { s.status.Inventory = inventory }()
+	}
+	return statusOf(s.component)
+}
+
+// write replaces the status. The write is refused by the server if anybody has written meanwhile; it is repeated if that has
+// left the status alone, and ends with errAbandoned otherwise.
+func (w *worker) write(ctx context.Context, s *scope, current map[string]any) error {
 	for range maxConflicts {
 		patched := w.newComponent()
 		err := w.patch(ctx, s, patched, map[string]any{"status": mergePatch(s.base, current)}, "status")

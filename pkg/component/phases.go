@@ -26,7 +26,11 @@ func (w *worker) acknowledge(_ context.Context, s *scope) outcome {
 	s.settings = settingsOf(s.component)
 	now := metav1.NewTime(w.options.Clock.Now())
 	first := s.status.ObservedGeneration <= 0
-	s.status.ObservedGeneration = s.component.GetGeneration()
+	// What remembers of nothing does not count as observed before its dependents are found; so this is noticed again.
+	s.record.lost = first && slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer) && len(s.status.Inventory) == 0 && !s.status.isChunked()
+	if !s.record.lost && !s.memory.unkept {
+		s.status.ObservedGeneration = s.component.GetGeneration()
+	}
 	s.status.LastObservedAt = &now
 	if first && !s.deleting {
 		s.status.setState(verdict{state: StatePending, reason: ReadyConditionReasonNew, message: "first seen"}, now)
@@ -54,6 +58,7 @@ func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
 		s.status.ProcessingDigest = s.digest
 		s.status.ProcessingSince = nil
 		s.memory.refusals = 0
+		s.memory.rebuilt = ""
 	}
 	if s.status.LastAppliedAt != nil {
 		// Before there were revisions, the first one had been applied already.
@@ -151,6 +156,9 @@ func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
 	objects, version, err := w.generate(ctx, s)
 	if err != nil {
 		return outcomeOf(fmt.Errorf("generating dependents: %w", err))
+	}
+	if err := w.rebuild(ctx, s, objects); err != nil {
+		return outcomeOf(err)
 	}
 	result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{
 		Owner:    w.owner(s),

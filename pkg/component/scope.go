@@ -42,6 +42,8 @@ type scope struct {
 	target *target
 	// lost says why the target cannot be connected, while the component is being deleted.
 	lost error
+	// record is what is known about the persisted inventory.
+	record recording
 	// abandoned is set if the dependents are left behind.
 	abandoned bool
 	// unsaved is set if the engine could not save the inventory.

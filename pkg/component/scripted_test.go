@@ -36,6 +36,10 @@ type script struct {
 	err      error
 	blockers []reconciler.Blocker
 	checkErr error
+	// rebuilt is what is found in addition to what is known, rebuilds what was asked.
+	rebuilt    reconciler.RebuildResult
+	rebuildErr error
+	rebuilds   []reconciler.RebuildRequest
 	// connectErr makes the target unreachable.
 	connectErr error
 	client     cluster.Client
@@ -64,6 +68,14 @@ func (s *script) Delete(ctx context.Context, request reconciler.DeleteRequest) (
 
 func (s *script) CheckDeletion(context.Context, reconciler.DeleteRequest) ([]reconciler.Blocker, error) {
 	return s.blockers, s.checkErr
+}
+
+func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error) {
+	s.rebuilds = append(s.rebuilds, request)
+	result := s.rebuilt
+	result.Inventory = append(slices.Clone(request.Known), result.Inventory...)
+	result.Found = len(result.Inventory) - len(request.Known)
+	return result, s.rebuildErr
 }
 
 func (s *script) connect(apitypes.NamespacedName, string, identity) (*target, error) {

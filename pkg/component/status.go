@@ -52,9 +52,49 @@ type Status struct {
 	// State summarizes the conditions.
 	// +kubebuilder:validation:Enum=Ready;Pending;Processing;DeletionPending;Deleting;Error
 	State State `json:"state,omitempty"`
-	// Inventory records the dependents.
+	// Inventory records the dependents. It is always complete in memory; in the cluster it is left out if
+	// inventoryRecord says that it is kept elsewhere.
 	// +listType=atomic
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
+	// InventoryRecord says where the inventory is kept if it is too large for the status, and what is not known about it.
+	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// InventoryRecord refers to an inventory that is kept in ConfigMaps, its chunks.
+type InventoryRecord struct {
+	// Inline means that status.inventory is what counts. There may be chunks nevertheless, which are about to come or go.
+	Inline bool `json:"inline,omitempty"`
+	// Namespace of the chunks.
+	Namespace string `json:"namespace,omitempty"`
+	// Chunks are the names of ConfigMaps, each of which holds some items.
+	// +listType=atomic
+	Chunks []string `json:"chunks,omitempty"`
+	// Checksum is the SHA-256 of the decompressed contents of all chunks, in their order, in hexadecimal.
+	Checksum string `json:"checksum,omitempty"`
+	// Items is the number of items.
+	Items int `json:"items,omitempty"`
+	// Kinds are the types of all items.
+	// +listType=atomic
+	Kinds []reconciler.TypeVersionInfo `json:"kinds,omitempty"`
+	// Completed are dependents that were purged, up to 100 of them. They could not be found again if chunks were lost.
+	// +listType=atomic
+	Completed []CompletedDependent `json:"completed,omitempty"`
+	// Unlisted are kinds that could not be listed when the inventory was rebuilt from labels: there may be dependents of these
+	// kinds that are not known.
+	// +listType=atomic
+	Unlisted []reconciler.TypeInfo `json:"unlisted,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// CompletedDependent is a dependent that was purged.
+type CompletedDependent struct {
+	reconciler.TypeVersionInfo `json:",inline"`
+	reconciler.NameInfo        `json:",inline"`
+	// Digest of the manifest that was applied.
+	Digest string `json:"digest"`
 }
 
 // State summarizes how far a component is.

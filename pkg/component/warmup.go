@@ -187,6 +187,11 @@ func localKinds(component Component) kinds {
 	for _, item := range component.GetStatus().Inventory {
 		found.add(item.GroupVersionKind(), item.GetNamespace())
 	}
+	if record := component.GetStatus().InventoryRecord; record != nil {
+		for _, kind := range record.Kinds {
+			found.add(schema.GroupVersionKind(kind))
+		}
+	}
 	return found
 }
 

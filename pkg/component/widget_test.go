@@ -86,11 +86,19 @@ func (w *AncientWidget) GetSpec() types.Unstructurable  { return &w.Spec }
 func (w *AncientWidget) GetStatus() *Status             { return &w.Status.Status }
 func (w *AncientWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
 
+// GlobalWidget is a component without namespace.
+type GlobalWidget Widget
+
+func (w *GlobalWidget) GetSpec() types.Unstructurable  { return &w.Spec }
+func (w *GlobalWidget) GetStatus() *Status             { return &w.Status.Status }
+func (w *GlobalWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
+
 // WidgetList and so on make the types complete.
 type (
 	WidgetList        list[Widget]
 	OldWidgetList     list[OldWidget]
 	AncientWidgetList list[AncientWidget]
+	GlobalWidgetList  list[GlobalWidget]
 
 	list[T any] struct {
 		metav1.TypeMeta `json:",inline"`
@@ -102,6 +110,7 @@ type (
 func (l *WidgetList) DeepCopyObject() runtime.Object        { return deepCopy(l) }
 func (l *OldWidgetList) DeepCopyObject() runtime.Object     { return deepCopy(l) }
 func (l *AncientWidgetList) DeepCopyObject() runtime.Object { return deepCopy(l) }
+func (l *GlobalWidgetList) DeepCopyObject() runtime.Object  { return deepCopy(l) }
 
 // deepCopy loses what JSON does not have, such as loaded references.
 func deepCopy[T any](in *T) *T {
@@ -119,7 +128,7 @@ func deepCopy[T any](in *T) *T {
 func testScheme(tb testing.TB) *runtime.Scheme {
 	tb.Helper()
 	scheme := testenv.Scheme(tb)
-	scheme.AddKnownTypes(testGroup, &Widget{}, &WidgetList{}, &OldWidget{}, &OldWidgetList{}, &AncientWidget{}, &AncientWidgetList{})
+	scheme.AddKnownTypes(testGroup, &Widget{}, &WidgetList{}, &OldWidget{}, &OldWidgetList{}, &AncientWidget{}, &AncientWidgetList{}, &GlobalWidget{}, &GlobalWidgetList{})
 	metav1.AddToGroupVersion(scheme, testGroup)
 	return scheme
 }

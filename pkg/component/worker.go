@@ -99,7 +99,7 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 	s, err := w.newScope(ctx, component)
 	if err == nil {
 		s.tenure = tenure
-		result, err = w.conclude(ctx, s, w.run(ctx, s))
+		result, err = w.conclude(ctx, s, w.keepRecord(ctx, s, w.run(ctx, s)))
 	}
 	w.metrics.Reconciled(err)
 	if err != nil {
@@ -111,9 +111,10 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 
 // phases is the way of a component through a pass.
 func (w *worker) phases(s *scope) []phase {
-	common := []phase{w.acknowledge, w.checkSuspended, w.resolveReferences, w.trackProcessing, w.afterRead, w.connectTarget}
+	common := []phase{w.acknowledge, w.recall, w.checkSuspended, w.resolveReferences, w.trackProcessing, w.afterRead, w.connectTarget}
 	if s.deleting {
-		return append(common, w.beforeDelete, w.checkDeletionAllowed, w.checkForeignFinalizers, w.deleteDependents, w.afterDelete, w.removeFinalizer)
+		return append(common, w.rebuildForDeletion, w.beforeDelete, w.checkDeletionAllowed, w.checkForeignFinalizers, w.deleteDependents, w.checkUnlisted,
+			w.afterDelete, w.removeRecord, w.removeFinalizer)
 	}
 	return append(common, w.ensureFinalizer, w.beforeReconcile, w.applyTarget, w.afterReconcile, w.markReady)
 }

@@ -10,9 +10,14 @@ const (
 	// LabelKeySuffixOwnerId is the label that marks a dependent as owned. Its value is the lower-case,
 	// unpadded base32 form of the SHA-256 of the owner id.
 	LabelKeySuffixOwnerId = "owner-id"
+	// LabelKeySuffixInventoryOwnerId is the label that marks an object which holds a part of the inventory of a component.
+	// Its value is formed as that of the owner label. Such an object is not a dependent.
+	LabelKeySuffixInventoryOwnerId = "inventory-owner-id"
 
 	// AnnotationKeySuffixOwnerId carries the owner id of a dependent in plain text.
 	AnnotationKeySuffixOwnerId = "owner-id"
+	// AnnotationKeySuffixClaimedAt changes whenever an object with a part of an inventory is referred to again.
+	AnnotationKeySuffixClaimedAt = "claimed-at"
 	// AnnotationKeySuffixDigest carries the digest of the manifest that was applied last.
 	AnnotationKeySuffixDigest = "digest"
 	// AnnotationKeySuffixAdoptionPolicy says what happens if an object exists before it was created by us.

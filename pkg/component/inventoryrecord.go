@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// maxCompleted bounds how many purged dependents are recorded in the status.
+const maxCompleted = 100
+
+// newInventoryRecord returns the reference to chunks that hold the inventory of the status.
+func newInventoryRecord(status *Status, namespace string, store *chunks.Store, contents [][]byte) *InventoryRecord {
+	reference := &InventoryRecord{
+		Namespace: namespace,
+		Checksum:  chunks.Checksum(contents),
+		Items:     len(status.Inventory),
+		Kinds:     kindsOf(status.Inventory),
+		Unlisted:  status.unlisted(),
+	}
+	for _, content := range contents {
+		reference.Chunks = append(reference.Chunks, store.Name(content))
+	}
+	for _, item := range status.Inventory {
+		if item.Phase == reconciler.PhaseCompleted && len(reference.Completed) < maxCompleted {
+			reference.Completed = append(reference.Completed, CompletedDependent{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo, Digest: item.Digest})
+		}
+	}
+	return reference
+}
+
+// kindsOf returns the types of all items, sorted.
+func kindsOf(inventory []*reconciler.InventoryItem) []reconciler.TypeVersionInfo {
+	found := map[reconciler.TypeVersionInfo]bool{}
+	for _, item := range inventory {
+		found[item.TypeVersionInfo] = true
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b reconciler.TypeVersionInfo) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
+	})
+}
+
+// items returns the purged dependents as items.
+func (r *InventoryRecord) items() []*reconciler.InventoryItem {
+	items := make([]*reconciler.InventoryItem, len(r.Completed))
+	for i, completed := range r.Completed {
+		items[i] = &reconciler.InventoryItem{
+			TypeVersionInfo: completed.TypeVersionInfo, NameInfo: completed.NameInfo, Digest: completed.Digest, Phase: reconciler.PhaseCompleted,
+		}
+	}
+	return items
+}
+
+// unlisted are the kinds of which there may be dependents that are not known.
+func (s *Status) unlisted() []reconciler.TypeInfo {
+	if s.InventoryRecord == nil {
+		return nil
+	}
+	return s.InventoryRecord.Unlisted
+}
+
+func (s *Status) setUnlisted(kinds []reconciler.TypeInfo) {
+	if len(kinds) == 0 && s.InventoryRecord == nil {
+		return
+	}
+	changed := InventoryRecord{Inline: true}
+	if s.InventoryRecord != nil {
+		changed = *s.InventoryRecord
+	}
+	changed.Unlisted = kinds
+	s.InventoryRecord = &changed
+}
+
+func kindTexts(kinds []reconciler.TypeInfo) string {
+	texts := make([]string, len(kinds))
+	for i, kind := range kinds {
+		texts[i] = schema.GroupKind(kind).String()
+	}
+	return joinBounded(texts, ", ")
+}
+
+// chunkStore returns the place for the chunks of a component.
+func (w *worker) chunkStore(s *scope, namespace string) *chunks.Store {
+	label := digest.OwnerLabel(s.ownerID)
+	return chunks.NewStore(chunks.Options{
+		Client:      w.client,
+		Reader:      w.live,
+		Namespace:   namespace,
+		Prefix:      "inventory-" + label[:20],
+		Labels:      map[string]string{w.name + "/" + types.LabelKeySuffixInventoryOwnerId: label},
+		Annotations: map[string]string{w.name + "/" + types.AnnotationKeySuffixOwnerId: s.ownerID},
+		ClaimKey:    w.name + "/" + types.AnnotationKeySuffixClaimedAt,
+		// The finalizer of components may lack the part after the slash, which the server demands here.
+		Finalizer:  w.name + "/inventory",
+		FieldOwner: *w.options.FieldOwner,
+	})
+}
+
+// toMap returns the form that a value has in a status.
+func toMap(value any) (map[string]any, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", value, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var result map[string]any
+	if err := decoder.Decode(&result); err != nil {
+		return nil, fmt.Errorf("decoding %T: %w", value, err)
+	}
+	return result, nil
+}
+
+type itemKey struct{ group, kind, namespace, name string }
+
+func keyOfItem(item *reconciler.InventoryItem) itemKey {
+	return itemKey{item.Group, item.Kind, item.Namespace, item.Name}
+}
+
+// sameItems tells whether two inventories say the same, in whatever order.
+func sameItems(a, b []*reconciler.InventoryItem) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	var byKey map[itemKey]*reconciler.InventoryItem
+	for i, item := range b {
+		other := a[i]
+		if byKey == nil && keyOfItem(item) != keyOfItem(other) {
+			byKey = itemsByKey(a)
+		}
+		if byKey != nil {
+			other = byKey[keyOfItem(item)]
+		}
+		if other == nil || !sameItem(other, item) {
+			return false
+		}
+	}
+	return true
+}
+
+func itemsByKey(items []*reconciler.InventoryItem) map[itemKey]*reconciler.InventoryItem {
+	byKey := make(map[itemKey]*reconciler.InventoryItem, len(items))
+	for _, item := range items {
+		byKey[keyOfItem(item)] = item
+	}
+	return byKey
+}
+
+// sameItem compares all fields of two items; times as precisely as they are recorded.
+func sameItem(a, b *reconciler.InventoryItem) bool {
+	return keyOfItem(a) == keyOfItem(b) && sameBehavior(a, b) &&
+		a.Digest == b.Digest && a.Phase == b.Phase && a.Status == b.Status && sameTime(a.LastAppliedAt, b.LastAppliedAt) &&
+		a.UID == b.UID && a.Fingerprint == b.Fingerprint && a.Baseline == b.Baseline
+}
+
+func sameBehavior(a, b *reconciler.InventoryItem) bool {
+	return a.AdoptionPolicy == b.AdoptionPolicy && a.ReconcilePolicy == b.ReconcilePolicy &&
+		a.UpdatePolicy == b.UpdatePolicy && a.DeletePolicy == b.DeletePolicy &&
+		a.ApplyOrder == b.ApplyOrder && a.DeleteOrder == b.DeleteOrder &&
+		a.Version == b.Version && slices.Equal(a.ManagedTypes, b.ManagedTypes)
+}
+
+func sameTime(a, b *metav1.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Unix() == b.Unix()
+}
+
+// hasGrown tells whether there are items that an earlier inventory does not have.
+func hasGrown(before, now []*reconciler.InventoryItem) bool {
+	byKey := itemsByKey(before)
+	return slices.ContainsFunc(now, func(item *reconciler.InventoryItem) bool { return byKey[keyOfItem(item)] == nil })
+}

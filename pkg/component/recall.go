@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// recalled is the inventory of a component whose status does not have it.
+type recalled struct {
+	// checksum is that of the record; empty if there is none, because it is lost.
+	checksum string
+	items    []*reconciler.InventoryItem
+	chunks   chunks.Handles
+}
+
+// recall completes the inventory of the status in memory. Chunks are read once per process, and then whenever somebody else has
+// written the status. If the record is lost or damaged, the inventory is rebuilt before anything depends on it.
+func (w *worker) recall(ctx context.Context, s *scope) outcome {
+	reference := s.status.InventoryRecord
+	switch {
+	case s.record.lost && s.deleting && s.memory.recalled != nil && s.memory.recalled.checksum == "":
+		s.status.Inventory, s.record.known = s.memory.recalled.items, true
+	case s.record.lost:
+		s.record.gap = "the status was empty"
+	case !s.status.isChunked():
+		s.record.items, s.record.known = s.status.Inventory, true
+		return proceed
+	case s.memory.recalled != nil && s.memory.recalled.checksum == reference.Checksum && len(s.status.Inventory) == 0:
+		s.status.Inventory, s.record.known = s.memory.recalled.items, true
+		s.record.items, s.record.chunks = s.status.Inventory, s.memory.recalled.chunks
+		return proceed
+	default:
+		if err := w.readChunks(ctx, s, reference); err != nil {
+			return outcomeOf(err)
+		}
+	}
+	if s.record.gap == "" {
+		return proceed
+	}
+	// What is missing may be missing because somebody else has written another status meanwhile.
+	return outcomeOf(w.rebase(ctx, s))
+}
+
+// recallNext has the next pass begin with the inventory as it is now, although it is not recorded.
+func (s *scope) recallNext() {
+	s.memory.recalled = &recalled{items: s.status.Inventory, chunks: s.record.chunks}
+	if s.status.isChunked() {
+		s.memory.recalled.checksum = s.status.InventoryRecord.Checksum
+	}
+}
+
+// readChunks reads the inventory from the server. Only chunks that are certainly missing or damaged leave a gap.
+func (w *worker) readChunks(ctx context.Context, s *scope, reference *InventoryRecord) error {
+	found, err := w.chunkStore(s, reference.Namespace).Read(ctx, reference.Chunks)
+	if err != nil {
+		return fmt.Errorf("reading the inventory: %w", err)
+	}
+	items := []*reconciler.InventoryItem{}
+	for _, content := range found.Contents {
+		var part []*reconciler.InventoryItem
+		if err := json.Unmarshal(content, &part); err != nil {
+			found.Damage = append(found.Damage, "a chunk cannot be decoded: "+err.Error())
+			continue
+		}
+		items = append(items, part...)
+	}
+	if len(found.Damage) == 0 && chunks.Checksum(found.Contents) != reference.Checksum {
+		found.Damage = append(found.Damage, "the chunks are not those of which status.inventoryRecord has the checksum")
+	}
+	s.record.chunks = found.Intact
+	if len(found.Damage) > 0 {
+		s.record.gap = "its record was damaged (" + joinBounded(found.Damage, "; ") + ")"
+		s.status.Inventory = union(reference.items(), items)
+		return nil
+	}
+	s.record.known, s.record.items = true, items
+	// A process that does not know chunks, an older version, may have written a list of its own.
+	s.record.outdated = len(s.status.Inventory) > 0
+	s.status.Inventory = union(items, s.status.Inventory)
+	if !s.record.outdated {
+		s.memory.recalled = &recalled{checksum: reference.Checksum, items: s.status.Inventory, chunks: found.Intact}
+	}
+	return nil
+}
+
+// union returns the items of both lists, in the state that they have in the second one if they are in both.
+func union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryItem {
+	if len(first) == 0 {
+		return second
+	}
+	if len(second) == 0 {
+		return first
+	}
+	newer := itemsByKey(second)
+	kept := slices.DeleteFunc(slices.Clone(first), func(item *reconciler.InventoryItem) bool { return newer[keyOfItem(item)] != nil })
+	return append(kept, second...)
+}

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// inventoryOf makes items of a given state.
+func inventoryOf(count int, state string) []*reconciler.InventoryItem {
+	items := deployed(make([]string, count)...)
+	for i, item := range items {
+		item.Name, item.Digest = fmt.Sprintf("web-%d", i), state
+	}
+	return items
+}
+
+// recorder is a worker without a manager that has chunks soon.
+func (r *rig) recorder(config *rest.Config) *worker {
+	r.tb.Helper()
+	w := r.bareWorker(newWidget, "Widget")
+	w.options.inlineLimit = 4000
+	clnt, err := client.New(config, client.Options{Scheme: testScheme(r.tb)})
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	w.client, w.live = clnt, clnt
+	return w
+}
+
+// saveInventory makes what the engine does when its plan has grown.
+func (r *rig) saveInventory(w *worker, items []*reconciler.InventoryItem) error {
+	r.tb.Helper()
+	s := r.scope(w, r.widget(""))
+	if o := w.recall(r.tb.Context(), s); o.kind != outcomeContinue {
+		return fmt.Errorf("recalling the inventory: %s", o.message)
+	}
+	return (&statusStore{worker: w, scope: s}).Save(r.tb.Context(), items)
+}
+
+// TestDeathWhileRecording lets the process die after each request of each change of the record.
+func TestDeathWhileRecording(t *testing.T) {
+	t.Parallel()
+	changed := inventoryOf(60, "a")
+	changed[17].Digest = "b"
+	for _, test := range []struct {
+		reason      string
+		before, now []*reconciler.InventoryItem
+	}{
+		{"nothing becomes chunks", nil, inventoryOf(60, "a")},
+		{"a list becomes chunks", inventoryOf(5, "a"), inventoryOf(60, "a")},
+		{"one chunk changes", inventoryOf(60, "a"), changed},
+		{"all chunks change", inventoryOf(60, "a"), inventoryOf(60, "b")},
+		{"chunks become a list", inventoryOf(60, "a"), inventoryOf(5, "b")},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			for survived, done := 0, false; !done; survived++ {
+				widget := r.widget("")
+				r.create(widget)
+				if len(test.before) > 0 {
+					if err := r.saveInventory(r.recorder(testenv.Config(t)), test.before); err != nil {
+						t.Fatal(err)
+					}
+				}
+				config, left := dying(testenv.Config(t), survived)
+				err := r.saveInventory(r.recorder(config), test.now)
+				done = *left > 0
+				if done && err != nil {
+					t.Fatal(err)
+				}
+				found := r.recorded(widget)
+				if !sameItems(found, test.before) && !sameItems(found, test.now) {
+					t.Errorf("death after %d writes: want either inventory, got %d items", survived, len(found))
+				}
+				if err == nil && !sameItems(found, test.now) {
+					t.Errorf("death after %d writes: want the new inventory, which was said to be saved", survived)
+				}
+				// Whoever comes next can go on, and leaves nothing over.
+				if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "c")); err != nil {
+					t.Fatal(err)
+				}
+				r.read(widget)
+				r.expectRecord(widget, 60)
+				r.forget(widget)
+			}
+		})
+	}
+}
+
+func (r *rig) read(object client.Object) {
+	r.tb.Helper()
+	if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// forget removes component and chunks.
+func (r *rig) forget(widget *Widget) {
+	r.tb.Helper()
+	for name := range r.chunks() {
+		r.lose(name)
+	}
+	r.delete(widget)
+}
+
+// lose removes a chunk in spite of its finalizer.
+func (r *rig) lose(name string) {
+	r.tb.Helper()
+	chunk := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: name}}
+	if err := r.client.Patch(r.tb.Context(), chunk, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+		r.tb.Fatal(err)
+	}
+	if err := r.client.Delete(r.tb.Context(), chunk); client.IgnoreNotFound(err) != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// dying returns a connection that fails after the given number of writes, and how many of these are left.
+func dying(config *rest.Config, survived int) (*rest.Config, *int64) {
+	left := int64(survived)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method != http.MethodGet && atomic.AddInt64(&left, -1) < 0 {
+				return nil, errors.New("the process died")
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return config, &left
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// TestAnOutdatedProcessCannotOverwriteTheRecord is about two processes that begin with the same status.
+func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget("")
+	r.create(widget)
+	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "a")); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() (*worker, *scope) {
+		w := r.recorder(testenv.Config(t))
+		s := r.scope(w, widget)
+		if o := w.recall(t.Context(), s); o.kind != outcomeContinue {
+			t.Fatal(o.message)
+		}
+		return w, s
+	}
+	newer, newerScope := begin()
+	older, olderScope := begin()
+	if err := (&statusStore{worker: newer, scope: newerScope}).Save(t.Context(), inventoryOf(60, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&statusStore{worker: older, scope: olderScope}).Save(t.Context(), inventoryOf(60, "c")); !errors.Is(err, errAbandoned) {
+		t.Errorf("want the older process to end its pass, got %v", err)
+	}
+	if !sameItems(r.recorded(widget), inventoryOf(60, "b")) {
+		t.Error("want the newer record to stay")
+	}
+	r.read(widget)
+	r.expectRecord(widget, 60)
+}
+
+// TestAnOutdatedProcessCannotRemoveWhatIsUsedAgain lets one process remove, late, what another one refers to again.
+func TestAnOutdatedProcessCannotRemoveWhatIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget("")
+	r.create(widget)
+	slow := r.recorder(testenv.Config(t))
+	if err := r.saveInventory(slow, inventoryOf(60, "a")); err != nil {
+		t.Fatal(err)
+	}
+	interrupted := false
+	slow.client = interruptedClient{slow.client, sync.OnceFunc(func() {
+		interrupted = true
+		// Meanwhile, the inventory is again what it was.
+		if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "a")); err != nil {
+			t.Error(err)
+		}
+	})}
+	if err := r.saveInventory(slow, inventoryOf(60, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if !interrupted || !sameItems(r.recorded(widget), inventoryOf(60, "a")) {
+		t.Error("want the newer record to stay, with all its chunks")
+	}
+}
+
+// interruptedClient does something before metadata is patched: that begins the removal of a chunk.
+type interruptedClient struct {
+	client.Client
+	before func()
+}
+
+func (c interruptedClient) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if _, ok := object.(*metav1.PartialObjectMetadata); ok {
+		c.before()
+	}
+	return c.Client.Patch(ctx, object, patch, options...)
+}
