@@ -11,7 +11,7 @@
 // embedding the ...Spec types of this package. Fields of the types [SecretKeyReference] and so on are loaded before the
 // spec is used.
 //
-// All that must not be lost is in the status of the component. It is written before the first request that depends on it,
+// All that must not be lost is in the status of the component, or in chunks to which it refers. It is written before the first request that depends on it,
 // only if it says something new, and guarded by the resource version: of two instances of an operator that both believe to
 // be the leader, the one with the older picture ends its pass. With [ReconcilerOptions].Sharding, all instances work, each on
 // its share of the components; a pass ends when it is no longer certain that the component belongs to its share.
