@@ -75,6 +75,28 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+func TestIsContentWrite(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason  string
+		request requests.Request
+		want    bool
+	}{
+		{"a dependent", requests.Request{Method: "PATCH", Resource: "configmaps", Name: "large-17"}, true},
+		{"only read", requests.Request{Method: "GET", Resource: "configmaps", Name: "large-17"}, false},
+		{"a part of an inventory", requests.Request{Method: "POST", Resource: "configmaps", Name: "large-0a1b2c3d"}, false},
+		{"a part of an inventory whose digest has digits only", requests.Request{Method: "PATCH", Resource: "configmaps", Name: "large-12345678"}, false},
+		{"a component", requests.Request{Method: "PATCH", Resource: "bundles", Name: "many-17"}, false},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			if got := isContentWrite(tc.request); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestAuditLogCountsEachRequestOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.log")

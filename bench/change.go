@@ -102,11 +102,11 @@ func (s *stage) healOne(ctx context.Context, name string) (time.Duration, int, e
 		return 0, 0, fmt.Errorf("changing a dependent: %w", err)
 	}
 	changed := time.Now()
-	corrects := func(r requests.Request) bool { return isDependentWrite(r) && r.Name == name }
+	corrects := func(r requests.Request) bool { return isContentWrite(r) && r.Name == name }
 	corrected, err := s.operator.awaitRequest(ctx, "the correction of "+name, before, corrects)
 	if err != nil {
 		return 0, 0, err
 	}
 	sent, err := s.operator.idle(ctx, before)
-	return corrected.Sent.Sub(changed), tally(sent, isDependentWrite), err
+	return corrected.Sent.Sub(changed), tally(sent, isContentWrite), err
 }

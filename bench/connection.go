@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -106,7 +107,9 @@ func tally(list []requests.Request, condition func(requests.Request) bool) int {
 	return n
 }
 
-// isContentWrite tells writes of the dependents of the case's component from those of ConfigMaps that keep its inventory.
-func (l *lab) isContentWrite(r requests.Request) bool {
-	return isDependentWrite(r) && strings.HasPrefix(r.Name, l.name+"-")
+// isContentWrite tells writes of what a generator returned, whose names end with a number, from those of ConfigMaps that keep an
+// inventory, whose names end with a digest.
+func isContentWrite(r requests.Request) bool {
+	number, err := strconv.Atoi(r.Name[strings.LastIndex(r.Name, "-")+1:])
+	return err == nil && number < 1_000_000 && isDependentWrite(r)
 }

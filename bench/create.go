@@ -116,6 +116,9 @@ func createComponent(ctx context.Context, l *lab) ([]figure, error) {
 		_, err = s.remove(ctx, bundle)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	return []figure{
 		speed("500 dependents, created to Ready", times, applies).atMost(barRatio, 1.5),
 		most("writes to dependents", traffic.writes).exactly(manyDependents),
@@ -123,7 +126,7 @@ func createComponent(ctx context.Context, l *lab) ([]figure, error) {
 		most("other requests", traffic.others).atMost(barValue, 6).noted("%s", traffic.otherKinds),
 		most("events", traffic.events).atMost(barValue, 3),
 		amount("limit: one LIST", median(milliseconds(lists)), "ms"),
-	}, err
+	}, nil
 }
 
 // traffic sorts the requests of an operator that are not for leases.

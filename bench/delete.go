@@ -37,11 +37,14 @@ func deleteComponent(ctx context.Context, l *lab) ([]figure, error) {
 		times, removes = append(times, took), append(removes, found.remove)
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	return []figure{
 		speed("500 dependents, deleted to gone", times, removes).atMost(barRatio, 1.5),
 		most("writes to dependents", traffic.writes),
 		most("reads of dependents", traffic.reads),
 		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
 		most("events", traffic.events),
-	}, err
+	}, nil
 }

@@ -79,13 +79,16 @@ func createEngine(ctx context.Context, l *lab) ([]figure, error) {
 		times, applies = append(times, took), append(applies, found.apply)
 		return l.removeAll(ctx, &corev1.ConfigMap{})
 	})
+	if err != nil {
+		return nil, err
+	}
 	return []figure{
 		speed("500 dependents, Apply", times, applies).atMost(barRatio, 1.25),
 		most("writes to dependents", traffic.writes).exactly(manyDependents),
 		most("reads of dependents", traffic.reads).exactly(0),
 		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
 		speed("the limit, with responses decoded", decoded, applies).noted("what a client needs that reads the responses"),
-	}, err
+	}, nil
 }
 
 // applyDecoded makes the same requests as the limit with a client that encodes and decodes them, as anybody must who wants to

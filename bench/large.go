@@ -38,7 +38,7 @@ func large(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return figures, err
 	}
-	figures = append(figures, count("writes to dependents for that", tally(sent, s.isContentWrite)).exactly(float64(n)))
+	figures = append(figures, count("writes to dependents for that", tally(sent, isContentWrite)).exactly(float64(n)))
 	largest, err := s.largest(ctx)
 	if err != nil {
 		return figures, err
@@ -81,7 +81,7 @@ func (s *stage) updateLarge(ctx context.Context, bundle *Bundle, figures []figur
 	sent, err := s.operator.idle(ctx, before)
 	return append(figures,
 		amount("one changed in the spec, to Ready", milliseconds([]time.Duration{ready.at.Sub(changed)})[0], "ms"),
-		count("writes to dependents for that", tally(sent, s.isContentWrite)).exactly(1),
+		count("writes to dependents for that", tally(sent, isContentWrite)).exactly(1),
 	), err
 }
 

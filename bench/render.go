@@ -96,10 +96,13 @@ func render(ctx context.Context, l *lab) ([]figure, error) {
 		speed("the same", times.ours, times.objects).noted("the limit is Helm's engine and the decoding of what it returns"),
 	}
 	again, passes, err := l.renderAgain(ctx, generator)
+	if err != nil {
+		return figures, err
+	}
 	return append(figures,
 		count("renders in 20 further passes of a component of it", again).exactly(0),
 		latency("such a pass", passes),
-	), err
+	), nil
 }
 
 // renderTimes are what our generator takes, Helm's engine up to texts, and Helm's engine up to objects.

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
 // A report is all that is known after a run.
@@ -38,12 +36,12 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-func newReport(ctx context.Context, o options) *report {
+func newReport(ctx context.Context, o options, kubernetes string) *report {
 	return &report{
 		Date:       time.Now().UTC().Truncate(time.Second),
 		Commit:     commit(ctx),
 		Go:         runtime.Version(),
-		Kubernetes: sandbox.Version,
+		Kubernetes: kubernetes,
 		Cores:      runtime.NumCPU(),
 		Short:      o.short,
 		Repeats:    o.repeats,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -57,14 +58,31 @@ func run(ctx context.Context, o options, out, messages io.Writer) (err error) {
 		return err
 	}
 	defer audit.file.Close()
+	kubernetes, err := version(box.Config())
+	if err != nil {
+		return err
+	}
+	r := newReport(ctx, o, kubernetes)
 	stop, err := startProfile(o.cpuProfile)
 	if err != nil {
 		return err
 	}
-	r := newReport(ctx, o)
 	measureAll(ctx, r, runner{config: box.Config(), audit: audit, progress: p, options: o})
 	stop()
 	return errors.Join(finish(r, o, out), box.Failure())
+}
+
+// version asks the API server for its version: it may be another one than that of the sandbox.
+func version(config *rest.Config) (string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return "", fmt.Errorf("asking for the version of Kubernetes: %w", err)
+	}
+	info, err := client.ServerVersion()
+	if err != nil {
+		return "", fmt.Errorf("asking for the version of Kubernetes: %w", err)
+	}
+	return info.GitVersion, nil
 }
 
 // finish tells the outcome.

@@ -45,13 +45,16 @@ func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 		_, err = s.remove(ctx, bundle)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	return []figure{
 		speed("10 waves of 50, created to Ready", times, applies).atMost(barRatio, 2),
 		latency("last response of a wave to first write of the next", gaps).atMost(barValue, 20),
 		most("writes to dependents", traffic.writes).exactly(manyDependents),
 		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
 		most("events", traffic.events),
-	}, err
+	}, nil
 }
 
 // gapsOf returns the times between the last response of a wave and the first write of the next. It fails if a wave begins before
