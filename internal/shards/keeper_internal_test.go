@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -278,4 +280,19 @@ func TestOwnLeaseIsMadeAnew(t *testing.T) {
 		return made != nil && made.UID != lease.UID, "the lease is not made anew"
 	})
 	f.awaitShares(a, b)
+}
+
+func TestTroublesAreToldOnce(t *testing.T) {
+	t.Parallel()
+	var logged []string
+	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+	m := newMembers(Options{Client: coordinationv1client.NewForConfigOrDie(testenv.Config(t)), Log: log})
+	for _, err := range []error{errors.New("no"), errors.New("no"), nil, errors.New("no"), errors.New("never")} {
+		m.complain("it does not work", err)
+	}
+	m.troubled(t.Context(), nil, io.EOF)
+	m.troubled(t.Context(), nil, errors.New("forbidden"))
+	if len(logged) != 4 {
+		t.Errorf("want each trouble to be told once, got %q", logged)
+	}
 }

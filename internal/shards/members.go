@@ -8,7 +8,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"sync"
@@ -45,6 +47,8 @@ type members struct {
 	// disputed is set if somebody else has changed or removed the lease of this replica.
 	disputed bool
 	others   map[string]*member
+	// troubles are what was complained about and has not ended.
+	troubles map[string]string
 	// changed holds one element if somebody came or went.
 	changed chan struct{}
 }
@@ -52,7 +56,7 @@ type members struct {
 func newMembers(options Options) *members {
 	return &members{
 		options: options, client: options.Client.Leases(options.Namespace),
-		others: map[string]*member{}, changed: make(chan struct{}, 1),
+		others: map[string]*member{}, troubles: map[string]string{}, changed: make(chan struct{}, 1),
 	}
 }
 
@@ -93,9 +97,32 @@ func (m *members) watch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("following the leases of replicas: %w", err)
 	}
+	if err := leases.SetWatchErrorHandlerWithContext(m.troubled); err != nil {
+		return fmt.Errorf("following the leases of replicas: %w", err)
+	}
 	go leases.RunWithContext(klog.NewContext(ctx, m.options.Log.V(1)))
 	toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced)
 	return nil
+}
+
+// troubled reports why the others cannot be watched; that a watch ends is part of its life.
+func (m *members) troubled(_ context.Context, _ *toolscache.Reflector, err error) {
+	if !errors.Is(err, io.EOF) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+		m.complain("the leases of other replicas cannot be watched", err)
+	}
+}
+
+// complain logs a trouble unless it was logged already for the same reason. An error of nil ends it.
+func (m *members) complain(what string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(m.troubles, what)
+	case m.troubles[what] != err.Error():
+		m.troubles[what] = err.Error()
+		m.options.Log.Info(what, "reason", err.Error())
+	}
 }
 
 // notice takes over the lease of another replica.
@@ -164,122 +191,4 @@ func (m *members) live() ([]string, time.Duration) {
 	}
 	slices.Sort(identities)
 	return identities, next
-}
-
-// keep renews the lease of this replica, and removes those that others have left behind, until the context ends.
-func (m *members) keep(ctx context.Context) {
-	ticker := time.NewTicker(m.options.RetryPeriod)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		if err := m.renew(ctx); err != nil {
-			m.options.Log.V(1).Info("the lease of this replica was not renewed", "reason", err.Error())
-		}
-		m.sweep(ctx)
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-	}
-}
-
-// renew makes known that this replica lives.
-func (m *members) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
-	defer cancel()
-	sent := m.options.now()
-	lease, err := m.write(ctx, sent)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	isNews := m.self == nil || !m.isAlive(m.self, sent)
-	m.self = &member{identity: m.options.Identity, lease: lease, seen: sent, shards: m.options.Shards}
-	m.disputed = false
-	if isNews {
-		m.signal()
-	}
-	return nil
-}
-
-func (m *members) write(ctx context.Context, now time.Time) (*coordinationv1.Lease, error) {
-	lease := m.known()
-	if lease == nil {
-		var err error
-		lease, err = m.client.Get(ctx, m.options.memberName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.options.memberName()}}
-			m.describe(lease, now)
-			return m.client.Create(ctx, lease, metav1.CreateOptions{})
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	m.describe(lease, now)
-	updated, err := m.client.Update(ctx, lease, metav1.UpdateOptions{})
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.disputed = true
-	}
-	return updated, err
-}
-
-// known returns a copy of the lease as it was written last, or nil if that is not what the server has.
-func (m *members) known() *coordinationv1.Lease {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.self == nil || m.disputed {
-		return nil
-	}
-	return m.self.lease.DeepCopy()
-}
-
-func (m *members) describe(lease *coordinationv1.Lease, now time.Time) {
-	metav1.SetMetaDataLabel(&lease.ObjectMeta, m.options.label(), roleMember)
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, m.options.shardsAnnotation(), strconv.Itoa(m.options.Shards))
-	lease.Spec.HolderIdentity = &m.options.Identity
-	lease.Spec.LeaseDurationSeconds = new(int32(m.options.LeaseDuration / time.Second)) //nolint:gosec // less than 68 years
-	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
-}
-
-// forgottenAfter is after how many durations a lease is removed whose replica has not renewed it.
-const forgottenAfter = 10
-
-// sweep removes what replicas have left behind that ended without saying so. One replica is enough for that.
-func (m *members) sweep(ctx context.Context) {
-	live, _ := m.live()
-	if len(live) == 0 || live[0] != m.options.Identity {
-		return
-	}
-	for _, left := range m.stale() {
-		err := m.client.Delete(ctx, left.Name, metav1.DeleteOptions{
-			Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
-		})
-		if err != nil && ctx.Err() == nil {
-			m.options.Log.V(1).Info("a lease that was left behind is not removed yet", "lease", left.Name, "reason", err.Error())
-		}
-	}
-}
-
-func (m *members) stale() []*coordinationv1.Lease {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var leases []*coordinationv1.Lease
-	for _, other := range m.others {
-		if elapsed(other.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
-			leases = append(leases, other.lease)
-		}
-	}
-	return leases
-}
-
-// resign makes known that this replica goes. If it fails, the others notice some time later.
-func (m *members) resign(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
-	defer cancel()
-	if lease := m.known(); lease != nil {
-		_ = m.client.Delete(ctx, lease.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &lease.UID}})
-	}
 }

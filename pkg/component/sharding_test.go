@@ -4,6 +4,8 @@
 package component
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/component-operator/runtime/internal/shards"
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -137,3 +140,60 @@ func TestHandOverForgets(t *testing.T) {
 type noLeases struct{}
 
 func (noLeases) Leases(string) coordinationv1client.LeaseInterface { return nil }
+
+// overTenure returns a tenure that has ended.
+func (r *rig) overTenure() *shards.Tenure {
+	r.tb.Helper()
+	keeper := shards.New(shards.Options{
+		Name: r.name, Namespace: r.namespace, Identity: "a", Shards: 1,
+		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond,
+		Client:   coordinationv1client.NewForConfigOrDie(testenv.Config(r.tb)),
+		Acquired: func(int) {}, Lost: func(int) {},
+	})
+	ctx, cancel := context.WithCancel(r.tb.Context())
+	done := make(chan error)
+	go func() { done <- keeper.Run(ctx) }()
+	var tenure *shards.Tenure
+	testenv.Eventually(r.tb, func() (entered bool, _ string) {
+		tenure, entered = keeper.Enter(0)
+		return entered, "the shard is not held"
+	})
+	if err := tenure.Check(); err != nil {
+		r.tb.Errorf("want the tenure to have begun, got %v", err)
+	}
+	tenure.Leave()
+	cancel()
+	if err := <-done; err != nil {
+		r.tb.Error(err)
+	}
+	return tenure
+}
+
+// TestNothingIsWrittenAfterTheTenure has a pass go on that nobody has cut off.
+func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	sc := s.scope(s.worker, s.widget)
+	sc.tenure = s.overTenure()
+	sc.status.Revision = 7
+	err := s.worker.save(t.Context(), sc)
+	if o := outcomeOf(err); !errors.Is(err, errNotOurs) || o.kind != outcomeAbandoned {
+		t.Errorf("want the status not to be written, got %v, %+v", err, o)
+	}
+	o := s.worker.ensureFinalizer(t.Context(), sc)
+	if o.kind != outcomeAbandoned || !strings.Contains(o.message, "the shard is not held any more") {
+		t.Errorf("want the finalizer not to be written, got %+v", o)
+	}
+	fenced := &reconciler.FencedError{Reason: s.worker.owner(sc).Fence()}
+	if fenced.Reason == nil || outcomeOf(fenced).kind != outcomeAbandoned || isOutOfReach(t.Context(), sc, fenced) {
+		t.Errorf("want dependents not to be written, got %v", fenced.Reason)
+	}
+	version := s.widget.ResourceVersion
+	if err := s.client.Get(t.Context(), client.ObjectKeyFromObject(s.widget), s.widget); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "version", version, s.widget.ResourceVersion)
+	if result, err := s.worker.conclude(t.Context(), sc, o); err != nil || result.Priority != nil || result.RequeueAfter != abandonedDelay {
+		t.Errorf("want the pass to be repeated as it was, got %v, %v", result, err)
+	}
+}
