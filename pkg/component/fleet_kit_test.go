@@ -29,8 +29,10 @@ import (
 // fleet is an operator with several replicas. Each component has three ConfigMaps, whose content is a number.
 type fleet struct {
 	*rig
-	names    []string
-	replicas []*replica
+	names []string
+	// inlineLimit is the option of all replicas.
+	inlineLimit int
+	replicas    []*replica
 }
 
 // replica is one of them, with a transport of its own.
@@ -130,9 +132,9 @@ func (f *fleet) join(identity string, generator manifests.GeneratorFunc) *replic
 	r := &replica{rig: f.replica(), identity: identity}
 	r.config.UserAgent = identity
 	r.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &wire{replica: r, next: next} })
-	r.reconciler = NewReconciler[*Widget](f.name, generator, ReconcilerOptions{Sharding: &Sharding{
+	r.reconciler = NewReconciler[*Widget](f.name, generator, ReconcilerOptions{inlineLimit: f.inlineLimit, Sharding: &Sharding{
 		Shards: fleetShards, Namespace: f.namespace, Identity: identity,
-		LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond,
+		LeaseDuration: 4 * time.Second, RenewDeadline: 3 * time.Second, RetryPeriod: 500 * time.Millisecond,
 	}})
 	r.stop = r.start(r.reconciler)
 	f.replicas = append(f.replicas, r)

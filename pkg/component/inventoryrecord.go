@@ -97,7 +97,7 @@ func kindTexts(kinds []reconciler.TypeInfo) string {
 func (w *worker) chunkStore(s *scope, namespace string) *chunks.Store {
 	label := digest.OwnerLabel(s.ownerID)
 	return chunks.NewStore(chunks.Options{
-		Client:      w.client,
+		Client:      fencedClient{Client: w.client, mayWrite: s.mayWrite},
 		Reader:      w.live,
 		Namespace:   namespace,
 		Prefix:      "inventory-" + label[:20],

@@ -210,6 +210,36 @@ func (s *scope) mayWrite() error {
 	return nil
 }
 
+// fencedClient writes as long as it is certain that this replica is in charge of the component.
+type fencedClient struct {
+	client.Client
+	mayWrite func() error
+}
+
+// Create creates an object.
+func (c fencedClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
+	if err := c.mayWrite(); err != nil {
+		return err
+	}
+	return c.Client.Create(ctx, object, options...)
+}
+
+// Patch patches an object.
+func (c fencedClient) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	if err := c.mayWrite(); err != nil {
+		return err
+	}
+	return c.Client.Patch(ctx, object, patch, options...)
+}
+
+// Delete deletes an object.
+func (c fencedClient) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if err := c.mayWrite(); err != nil {
+		return err
+	}
+	return c.Client.Delete(ctx, object, options...)
+}
+
 // confirm reads a component from the server that this replica has not worked on before: the replica that did so may have seen,
 // and applied, what the cache of this one does not show yet. It returns nil if the component is gone.
 func (w *worker) confirm(ctx context.Context, key apitypes.NamespacedName) (Component, error) {

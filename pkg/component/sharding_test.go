@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -183,6 +184,16 @@ func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
 	o := s.worker.ensureFinalizer(t.Context(), sc)
 	if o.kind != outcomeAbandoned || !strings.Contains(o.message, "the shard is not held any more") {
 		t.Errorf("want the finalizer not to be written, got %+v", o)
+	}
+	chunk := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "chunk"}}
+	clnt := fencedClient{Client: s.client, mayWrite: sc.mayWrite}
+	for _, err := range []error{
+		clnt.Create(t.Context(), chunk), clnt.Delete(t.Context(), chunk),
+		clnt.Patch(t.Context(), chunk, client.RawPatch(apitypes.MergePatchType, []byte("{}"))),
+	} {
+		if !errors.Is(err, errNotOurs) {
+			t.Errorf("want chunks not to be written, got %v", err)
+		}
 	}
 	fenced := &reconciler.FencedError{Reason: s.worker.owner(sc).Fence()}
 	if fenced.Reason == nil || outcomeOf(fenced).kind != outcomeAbandoned || isOutOfReach(t.Context(), sc, fenced) {
