@@ -37,12 +37,12 @@ type generationKey struct {
 // generate returns the dependents. The result of a pure generator is used again until something changes that it depends on,
 // unless it has looked into a cluster. Results with the same version are the same; a result without one may be like no other.
 func (w *worker) generate(ctx context.Context, s *scope) (objects []client.Object, version string, err error) {
-	ctx = w.generatorContext(ctx, s)
 	key := w.generationKey(s)
-	if kept := s.memory.generated; kept != nil && key != "" && kept.key == key && kept.isCurrent(ctx) {
+	if kept := s.memory.generated; kept != nil && key != "" && kept.key == key && kept.isCurrent(w.hookContext(ctx, s)) {
 		return kept.objects, kept.version(), nil
 	}
 	s.memory.generated = nil
+	ctx = w.generatorContext(ctx, s)
 	parameters, ok := specParameters(s.component)
 	if !ok {
 		return nil, "", errors.New("the component has no spec")
@@ -108,6 +108,7 @@ func (s *scope) isInstalled() bool {
 	return s.status.InstalledRevision > 0 && s.status.InstalledRevision < s.status.Revision
 }
 
+// generatorContext has a copy of the component, inventory included, which costs by its size.
 func (w *worker) generatorContext(ctx context.Context, s *scope) context.Context {
 	component := s.component
 	if copied, ok := component.DeepCopyObject().(Component); ok {

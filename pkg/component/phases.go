@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -231,8 +232,8 @@ func (w *worker) readyMessage(s *scope) string {
 // unwatched names what the component depends on and cannot be watched, usually for lack of permission.
 func (w *worker) unwatched(s *scope) []string {
 	kinds := map[string]bool{}
-	for _, item := range s.status.Inventory {
-		kinds[item.GroupVersionKind().GroupKind().String()] = true
+	for _, kind := range kindsOf(s.status.Inventory) {
+		kinds[schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String()] = true
 	}
 	return append(s.target.unwatched(kinds), w.references.Unwatched(s.key)...)
 }

@@ -220,3 +220,29 @@ func (c interruptedClient) Patch(ctx context.Context, object client.Object, patc
 	}
 	return c.Client.Patch(ctx, object, patch, options...)
 }
+
+// TestAPassAtRestDoesNotEncodeTheInventory counts allocations: to encode or copy an item takes several.
+//
+//nolint:paralleltest // allocations are counted for the whole process
+func TestAPassAtRestDoesNotEncodeTheInventory(t *testing.T) {
+	s := newStage(t)
+	s.worker.generator = &pureSpecObjects{}
+	const count = 10000
+	s.script.saves = 1
+	s.script.result = reconciler.Result{Done: true, Inventory: inventoryOf(count, "a")}
+	if _, _, err := s.pass(); err != nil {
+		t.Fatal(err)
+	}
+	if s.widget.Status.InventoryRecord == nil || s.widget.Status.InventoryRecord.Items != count {
+		t.Fatalf("want the inventory to be in chunks, got %+v", s.widget.Status.InventoryRecord)
+	}
+	s.script.saves = 0
+	allocations := testing.AllocsPerRun(5, func() {
+		if _, err := s.worker.reconcile(t.Context(), request(s.widget.Namespace, s.widget.Name).NamespacedName); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocations > count/2 {
+		t.Errorf("want a pass to allocate by far less than once an item, got %v for %d items", allocations, count)
+	}
+}
