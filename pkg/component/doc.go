@@ -46,6 +46,7 @@
 //	dependents are going       Deleting          DeletionProcessing   requeue interval, or when the engine asks for it
 //	RetriableError             DeletionPending   DeletionRetrying     its delay, or the retry interval
 //	kubeconfig lost            DeletionPending   DeletionRetrying     10 s
+//	dependents unknown         DeletionPending   DeletionRetrying     10 s
 //	any other error            Error             Error                the controller's back-off
 //
 // Before that, a component that was just seen is Pending with reason FirstSeen, and one whose declaration has changed is
