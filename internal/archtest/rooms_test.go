@@ -37,6 +37,7 @@ var rooms = []room{
 	{path: "internal/fieldset", layer: vocabulary},
 	{path: "internal/flow", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
+	{path: "internal/values", layer: vocabulary},
 	{path: "internal/version", layer: vocabulary},
 
 	{path: "pkg/cluster", layer: foundations},
@@ -47,6 +48,7 @@ var rooms = []room{
 	{path: "internal/clients", layer: services},
 	{path: "internal/events", layer: services},
 	{path: "internal/helm", layer: services},
+	{path: "internal/kustomize", layer: services},
 	{path: "internal/metrics", layer: services},
 	{path: "internal/observe", layer: services},
 	{path: "internal/references", layer: services},

@@ -16,6 +16,8 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/values"
 )
 
 // notesSuffix marks the file that Helm prints after an installation.
@@ -110,11 +112,11 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 
 // renderValues also removes the dependencies that are disabled from the chart.
 func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error) {
-	values, err := normalize(release.Values)
+	given, err := values.Normalize(release.Values)
 	if err != nil {
 		return nil, err
 	}
-	if err := chartutil.ProcessDependenciesWithMerge(parsed, values); err != nil {
+	if err := chartutil.ProcessDependenciesWithMerge(parsed, given); err != nil {
 		return nil, readable(err)
 	}
 	options := chartutil.ReleaseOptions{
@@ -133,7 +135,7 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 		APIVersions: release.Capabilities.APIVersions,
 		HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
 	}
-	rendered, err := chartutil.ToRenderValues(parsed, values, options, capabilities)
+	rendered, err := chartutil.ToRenderValues(parsed, given, options, capabilities)
 	if err != nil {
 		return nil, readable(err)
 	}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package values
 
 import (
 	"encoding/json"
@@ -11,10 +11,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// normalize returns a copy of the given values that consists of maps with string keys, slices and scalars
-// only. The SDK silently ignores, or fails at, other types, such as a []string or a struct, which a hand-written
-// ToUnstructured may well return.
-func normalize(values map[string]any) (map[string]any, error) {
+// Normalize returns a copy of the given values that consists of maps with string keys, slices and scalars only. Those
+// who render the values silently ignore, fail at, or could change, other types, such as a []string or a pointer to a
+// struct, which a hand-written ToUnstructured may well return. The result is never nil.
+func Normalize(values map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(values))
 	for key, value := range values {
 		normalized, err := normalizeValue(value, key)

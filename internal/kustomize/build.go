@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+)
+
+// building is held while the SDK works, because it keeps the OpenAPI schema of the kustomization in global variables.
+var building sync.Mutex
+
+// Build returns the objects of the kustomization in the given folder. It is safe for concurrent use, but builds one
+// kustomization at a time. The file system is only read.
+func Build(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured, error) {
+	if err := refuseRemote(fsys, folder); err != nil {
+		return nil, err
+	}
+	result, err := build(fsys, folder)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]*unstructured.Unstructured, 0, result.Size())
+	for _, resource := range result.Resources() {
+		raw, err := resource.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("converting %s: %w", resource.CurId(), err)
+		}
+		object := &unstructured.Unstructured{}
+		// Contrary to others, this decoder yields the types of numbers that unstructured objects have.
+		if err := utiljson.Unmarshal(raw, &object.Object); err != nil {
+			return nil, fmt.Errorf("converting %s: %w", resource.CurId(), err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+func build(fsys filesys.FileSystem, folder string) (result resmap.ResMap, err error) {
+	building.Lock()
+	defer building.Unlock()
+	defer func() {
+		// The SDK does so if the OpenAPI schema of a kustomization is broken.
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("the Kustomize SDK panicked: %v", cause)
+		}
+		resetSchema()
+	}()
+	options := krusty.MakeDefaultOptions()
+	options.LoadRestrictions = types.LoadRestrictionsNone
+	return krusty.MakeKustomizer(options).Run(fsys, folder)
+}
+
+// defaultSchema is the version of the schema that the SDK uses unless told otherwise.
+var defaultSchema = openapi.GetSchemaVersion()
+
+// resetSchema makes the SDK forget the schema that a kustomization has set. If it has not, the one in use is kept, since
+// reading it takes time.
+func resetSchema() {
+	if openapi.GetSchemaVersion() != defaultSchema {
+		openapi.ResetOpenAPI()
+	}
+}

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/internal/kustomize"
+)
+
+// files are the files of a kustomization, by their absolute paths.
+type files map[string]string
+
+func (f files) fs() *kustomize.Memory {
+	fsys := kustomize.NewMemory()
+	for name, content := range f {
+		fsys.Add(name, []byte(content))
+	}
+	return fsys
+}
+
+func configMap(name string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n"
+}
+
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	objects, err := kustomize.Build(files{
+		"/a/kustomization.yaml": "resources: [b.yaml, ../base]\nnamePrefix: x-\n",
+		"/a/b.yaml":             "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: b\nspec:\n  replicas: 3\n  ratio: 0.5\n",
+		"/base/Kustomization":   "resources: [c.yaml]\n",
+		"/base/c.yaml":          configMap("c"),
+	}.fs(), "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]any
+	for _, object := range objects {
+		got = append(got, object.Object)
+	}
+	want := []map[string]any{
+		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "x-b"}, "spec": map[string]any{"replicas": int64(3), "ratio": 0.5}},
+		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x-c"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unexpected objects (-want +got):\n%s", diff)
+	}
+}
+
+// What is refused would otherwise reach the network: each of these texts is one that the SDK fetches.
+func TestRemoteReferencesAreRefused(t *testing.T) {
+	t.Parallel()
+	const url = "https://127.0.0.1:1/x.yaml"
+	transformer := "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: " + url + "\n"
+	tests := []struct {
+		reason string
+		files  files
+		want   string
+	}{
+		{"a resource", files{"/a/kustomization.yaml": "resources: [" + url + "]"}, url},
+		{"upper case", files{"/a/kustomization.yaml": "Resources: [HTTPS://127.0.0.1:1/x]"}, "HTTPS://127.0.0.1:1/x"},
+		{"a base of old", files{"/a/kustomization.yaml": "bases: [github.com/org/repo]"}, "github.com/org/repo"},
+		{"a component", files{"/a/kustomization.yaml": "components: ['git@127.0.0.1:org/repo']"}, "git@127.0.0.1:org/repo"},
+		{"a repository by ssh", files{"/a/kustomization.yaml": "resources: ['ssh://127.0.0.1/org/repo']"}, "ssh://127.0.0.1/org/repo"},
+		{"a local repository", files{"/a/kustomization.yaml": "resources: ['file:///org/repo']"}, "file:///org/repo"},
+		{"a forced repository", files{"/a/kustomization.yaml": "resources: ['git::https://127.0.0.1/org/repo']"}, "git::https://127.0.0.1/org/repo"},
+		{"a folder that looks like a repository", files{
+			"/a/kustomization.yaml":                     "resources: [github.com/org/repo]",
+			"/a/github.com/org/repo/kustomization.yaml": "namePrefix: x",
+		}, "github.com/org/repo"},
+		{"a patch", files{"/a/kustomization.yaml": "patches: [{path: '" + url + "'}]"}, url},
+		{"a patch of old", files{"/a/kustomization.yaml": "patchesStrategicMerge: ['" + url + "']"}, url},
+		{"a JSON patch", files{"/a/kustomization.yaml": "patchesJson6902: [{path: '" + url + "', target: {kind: x}}]"}, url},
+		{"a replacement", files{"/a/kustomization.yaml": "replacements: [{path: '" + url + "'}]"}, url},
+		{"a definition", files{"/a/kustomization.yaml": "crds: ['" + url + "']"}, url},
+		{"a configuration", files{"/a/kustomization.yaml": "configurations: ['" + url + "']"}, url},
+		{"a schema", files{"/a/kustomization.yaml": "openapi: {path: '" + url + "'}"}, url},
+		{"a file of a ConfigMap", files{"/a/kustomization.yaml": "configMapGenerator: [{name: x, files: ['key=" + url + "']}]"}, url},
+		{"values of a Secret", files{"/a/kustomization.yaml": "secretGenerator: [{name: x, envs: ['" + url + "']}]"}, url},
+		{"a generator", files{"/a/kustomization.yaml": "generators: ['" + url + "']"}, url},
+		{"inline configuration", files{"/a/kustomization.yaml": "transformers:\n- |-\n  " + strings.ReplaceAll(transformer, "\n", "\n  ")}, url},
+		{"configuration in a file", files{"/a/kustomization.yaml": "transformers: [t.yaml]", "/a/t.yaml": configMap("x") + "---\n" + transformer}, url},
+		{"configuration in a folder", files{
+			"/a/kustomization.yaml": "validators: [t]", "/a/t/kustomization.yaml": "resources: [t.yaml]", "/a/t/t.yaml": transformer,
+		}, url},
+		{"a base of a base", files{
+			"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yml": "components: [c]", "/b/c/Kustomization": "resources: [" + url + "]",
+		}, "/b/c/Kustomization refers to"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			_, err := kustomize.Build(tt.files.fs(), "/a")
+			if err == nil {
+				t.Fatal("it was not refused")
+			}
+			for _, part := range []string{tt.want, "would have to be fetched from elsewhere"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("got %q, which lacks %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestTextThatIsNoReference(t *testing.T) {
+	t.Parallel()
+	objects, err := kustomize.Build(files{
+		"/a/kustomization.yaml": "resources: [admin@example.io.yaml]\ncommonAnnotations: {docs: 'https://127.0.0.1:1/'}\n" +
+			"configMapGenerator: [{name: x, literals: ['url=https://127.0.0.1:1/'], options: {disableNameSuffixHash: true}}]\n",
+		"/a/admin@example.io.yaml": configMap("a"),
+	}.fs(), "/a")
+	if err != nil || len(objects) != 2 {
+		t.Errorf("got %d objects and error %v, want two objects", len(objects), err)
+	}
+}
+
+// The schema makes lists of a custom type mergeable by key. It must not matter which kustomization was built before.
+func TestSchemaConcernsOneKustomization(t *testing.T) {
+	t.Parallel()
+	const object = "apiVersion: x.example.io/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n  items:\n  - name: %s\n"
+	const schema = `{"definitions": {"x": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "x.example.io", "version": "v1", "kind": "Thing"}],
+"properties": {"spec": {"type": "object", "properties": {"items": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+"x-kubernetes-patch-merge-key": "name", "x-kubernetes-patch-strategy": "merge"}}}}}}}`
+	plain := files{
+		"/a/kustomization.yaml": "resources: [a.yaml]\npatches: [{path: p.yaml}]\n",
+		"/a/a.yaml":             fmt.Sprintf(object, "one"),
+		"/a/p.yaml":             fmt.Sprintf(object, "two"),
+	}
+	special := files{"/a/kustomization.yaml": plain["/a/kustomization.yaml"] + "openapi: {path: s.json}\n", "/a/s.json": schema, "/a/a.yaml": plain["/a/a.yaml"], "/a/p.yaml": plain["/a/p.yaml"]}
+	broken := files{"/a/kustomization.yaml": special["/a/kustomization.yaml"], "/a/s.json": "{]", "/a/a.yaml": plain["/a/a.yaml"], "/a/p.yaml": plain["/a/p.yaml"]}
+
+	var group sync.WaitGroup
+	for range 5 {
+		for want, f := range map[int]files{1: plain, 2: special, 0: broken} {
+			group.Go(func() {
+				objects, err := kustomize.Build(f.fs(), "/a")
+				if want == 0 {
+					if err == nil || !strings.Contains(err.Error(), "invalid schema file") {
+						t.Errorf("a broken schema: got error %v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				items := objects[0].Object["spec"].(map[string]any)["items"].([]any)
+				if len(items) != want {
+					t.Errorf("got items %v, want %d", items, want)
+				}
+			})
+		}
+	}
+	group.Wait()
+}
+
+func TestCycle(t *testing.T) {
+	t.Parallel()
+	_, err := kustomize.Build(files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "resources: [../a]"}.fs(), "/a")
+	if err == nil || !strings.Contains(err.Error(), "cycle detected") {
+		t.Errorf("got error %v", err)
+	}
+}

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// refuseRemote fails if the kustomization, or one that it is based on, would make the SDK fetch something.
+func refuseRemote(fsys filesys.FileSystem, folder string) error {
+	return Walk(fsys, folder, func(reference Reference) error {
+		remote := isURL(reference.Text)
+		if reference.Base && !remote {
+			// The SDK prefers a file of that name to a repository, but a repository to a folder.
+			remote = isRepository(reference.Text) && (!fsys.Exists(reference.Path) || fsys.IsDir(reference.Path))
+		}
+		if remote {
+			return fmt.Errorf("%s refers to %q, which would have to be fetched from elsewhere; "+
+				"only files that come with the kustomization are allowed, so refer to a copy", reference.Source, reference.Text)
+		}
+		return nil
+	})
+}
+
+func isURL(text string) bool {
+	parsed, err := url.Parse(text)
+	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https")
+}
+
+// repository matches, somewhat generously, what the SDK gives to git: a URL, the short form for ssh, or the host that needs
+// no scheme.
+var repository = regexp.MustCompile(`(?i)^(git::)?((ssh|https?|file)://|[a-z][a-z0-9-]*@|github\.com[/:])`)
+
+func isRepository(text string) bool {
+	return repository.MatchString(strings.TrimSpace(text))
+}

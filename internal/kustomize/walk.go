@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"bufio"
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/kustomize/api/konfig"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// Files is what Walk needs of a file system. Paths are slash-separated.
+type Files interface {
+	Exists(path string) bool
+	IsDir(path string) bool
+	ReadFile(path string) ([]byte, error)
+}
+
+// Reference is a mention of a file or folder.
+type Reference struct {
+	// Text is what was written.
+	Text string
+	// Path is where that leads on the file system; nowhere, maybe.
+	Path string
+	// Source is the path of the file in which it stands.
+	Source string
+	// Base tells that another kustomization may be meant.
+	Base bool
+}
+
+// IsKustomization tells whether a file with the given name makes its folder a kustomization.
+func IsKustomization(name string) bool {
+	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
+}
+
+// Walk calls visit with all references that the kustomization in the given folder contains, and then with those of the
+// kustomizations that it refers to. References in the configuration of generators, transformers and validators are
+// included. Files that are no valid YAML, and references that lead nowhere, are not followed; building fails at them anyway.
+// An error of visit ends the walk.
+func Walk(files Files, folder string, visit func(Reference) error) error {
+	w := &walker{files: files, visit: visit, seen: map[visited]bool{}}
+	return w.kustomization(folder, false)
+}
+
+// visited is a folder or file, which can be met in two roles.
+type visited struct {
+	path    string
+	configs bool
+}
+
+type walker struct {
+	files Files
+	visit func(Reference) error
+	seen  map[visited]bool
+}
+
+// kustomization walks through the kustomization in a folder. If its resources serve as configuration, configs is true.
+func (w *walker) kustomization(folder string, configs bool) error {
+	if w.seen[visited{folder, configs}] {
+		return nil
+	}
+	w.seen[visited{folder, configs}] = true
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		source := path.Join(folder, name)
+		if !w.files.Exists(source) || w.files.IsDir(source) {
+			continue
+		}
+		raw, err := w.files.ReadFile(source)
+		if err != nil {
+			return err
+		}
+		var content map[string]any
+		if err := sigsyaml.Unmarshal(raw, &content); err != nil {
+			continue
+		}
+		if err := w.fields(place{folder, source}, content, configs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is where references stand: they are relative to a folder, and in a file.
+type place struct{ folder, source string }
+
+// fields knows which fields of a kustomization refer to something.
+func (w *walker) fields(at place, content map[string]any, configs bool) error {
+	for _, key := range slices.Sorted(maps.Keys(content)) {
+		var err error
+		value := content[key]
+		// The SDK does not care about the case of keys.
+		switch strings.ToLower(key) {
+		case "resources", "bases", "components":
+			err = each(value, func(text string) error { return w.base(at, text, configs) })
+		case "generators", "transformers", "validators":
+			err = each(value, func(text string) error { return w.config(at, text) })
+		case "crds", "configurations", "patchesstrategicmerge":
+			err = each(value, func(text string) error { return w.file(at, text) })
+		case "openapi", "patches", "patchesjson6902", "replacements", "configmapgenerator", "secretgenerator":
+			err = w.nested(at, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// base handles what is either a file or a kustomization.
+func (w *walker) base(at place, text string, configs bool) error {
+	reference := at.reference(text, true)
+	if err := w.visit(reference); err != nil {
+		return err
+	}
+	switch {
+	case w.files.IsDir(reference.Path):
+		return w.kustomization(reference.Path, configs)
+	case configs && w.files.Exists(reference.Path):
+		if w.seen[visited{reference.Path, true}] {
+			return nil
+		}
+		w.seen[visited{reference.Path, true}] = true
+		raw, err := w.files.ReadFile(reference.Path)
+		if err != nil {
+			return err
+		}
+		return w.documents(place{at.folder, reference.Path}, raw)
+	}
+	return nil
+}
+
+// config handles what is either inline configuration or leads to some.
+func (w *walker) config(at place, text string) error {
+	if strings.Contains(text, "\n") || strings.Contains(text, "{") {
+		return w.documents(at, []byte(text))
+	}
+	return w.base(at, text, true)
+}
+
+func (w *walker) documents(at place, raw []byte) error {
+	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(raw)))
+	for {
+		document, err := reader.Read()
+		if err != nil {
+			return nil //nolint:nilerr // it is the end, since reading from memory does not fail
+		}
+		var content any
+		if err := sigsyaml.Unmarshal(document, &content); err != nil {
+			continue
+		}
+		if err := w.nested(at, content); err != nil {
+			return err
+		}
+	}
+}
+
+// nested finds references by the keys that stand for files in generators and transformers of all kinds.
+func (w *walker) nested(at place, value any) error {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			if err := w.nested(at, item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			var err error
+			item := value[key]
+			switch strings.ToLower(key) {
+			case "path", "paths", "env", "envs", "targetfilepath":
+				err = each(item, func(text string) error { return w.file(at, text) })
+			case "files":
+				err = each(item, func(text string) error { return w.file(at, text[strings.Index(text, "=")+1:]) })
+			default:
+				err = w.nested(at, item)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// file handles what leads to a file, unless it is the content itself, which has several lines.
+func (w *walker) file(at place, text string) error {
+	if strings.Contains(text, "\n") {
+		return nil
+	}
+	return w.visit(at.reference(text, false))
+}
+
+func (p place) reference(text string, base bool) Reference {
+	target := text
+	if !path.IsAbs(text) {
+		target = path.Join(p.folder, text)
+	}
+	return Reference{Text: text, Path: path.Clean(target), Source: p.source, Base: base}
+}
+
+// each calls the function with a text, or with all texts of a list.
+func each(value any, call func(string) error) error {
+	switch value := value.(type) {
+	case string:
+		return call(value)
+	case []any:
+		for _, item := range value {
+			if err := each(item, call); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
