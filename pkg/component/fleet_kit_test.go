@@ -257,25 +257,35 @@ func (r *replica) cut() {
 
 // pause lets only requests about leases fail, such that the replica works on without its share.
 func (r *replica) pause() {
-	r.set(func(request *http.Request) error {
-		if strings.Contains(request.URL.Path, "/leases") {
-			return errCut
-		}
-		return nil
-	})
+	r.set(failLeases)
+}
+
+func failLeases(request *http.Request) error {
+	if strings.Contains(request.URL.Path, "/leases") {
+		return errCut
+	}
+	return nil
 }
 
 // accepted counts the writes that the server has accepted, by name and content.
 func (f *fleet) accepted() map[write]int {
 	counts := map[write]int{}
 	for _, r := range f.replicas {
-		r.mu.Lock()
-		for _, w := range r.writes {
-			if w.status < http.StatusMultipleChoices {
-				counts[write{name: w.name, content: w.content}]++
-			}
+		for written, count := range r.accepted() {
+			counts[written] += count
 		}
-		r.mu.Unlock()
+	}
+	return counts
+}
+
+func (r *replica) accepted() map[write]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counts := map[write]int{}
+	for _, w := range r.writes {
+		if w.status < http.StatusMultipleChoices {
+			counts[write{name: w.name, content: w.content}]++
+		}
 	}
 	return counts
 }

@@ -5,6 +5,7 @@ package component
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -66,10 +67,25 @@ func TestReplicasTakeOverFromEachOther(t *testing.T) {
 	f.awaitShares(a, b, d, e)
 
 	f.neverBackwards(history())
-	for written, count := range f.accepted() {
-		// What was written and could not be recorded any more is written again by the next one.
-		if count > 2 {
-			t.Errorf("%s was written %d times with the content %s", written.name, count, written.content)
+	f.repeatsOnlyAfterReading()
+}
+
+// repeatsOnlyAfterReading: what was written and could not be recorded any more is written again by the next one in charge, who
+// begins by reading the component from the server. Nobody writes the same twice without that.
+func (f *fleet) repeatsOnlyAfterReading() {
+	f.tb.Helper()
+	for _, r := range f.replicas {
+		reads := map[string]int{}
+		for _, request := range r.requests.All() {
+			if request.Method == http.MethodGet && request.Resource == "widgets" && request.Name != "" {
+				reads[request.Name]++
+			}
+		}
+		for written, count := range r.accepted() {
+			component := written.name[:strings.LastIndex(written.name, "-")]
+			if count > reads[component] {
+				f.tb.Errorf("%s has written %s %d times with the content %s, and read the component %d times", r.identity, written.name, count, written.content, reads[component])
+			}
 		}
 	}
 }
@@ -78,24 +94,36 @@ func TestReplicasTakeOverFromEachOther(t *testing.T) {
 func (f *fleet) isQuietAtRest() {
 	f.tb.Helper()
 	isLease := func(request testenv.Request) bool { return request.Resource == "leases" }
-	isOther := func(request testenv.Request) bool { return !isLease(request) && !isNoise(request) }
-	renewals := func(r *replica) {
+	// while returns the requests until the leases were renewed some times, apart from watches.
+	while := func(r *replica) (leases, others []testenv.Request) {
 		f.tb.Helper()
-		r.requests.Reset()
-		testenv.Eventually(f.tb, func() (bool, string) { return r.requests.Count(isLease) >= 3*fleetShards, "leases are not renewed" })
+		before := len(r.requests.All())
+		testenv.Eventually(f.tb, func() (bool, string) {
+			leases, others = nil, nil
+			for _, request := range r.requests.All()[before:] {
+				switch {
+				case isLease(request):
+					leases = append(leases, request)
+				case !isNoise(request):
+					others = append(others, request)
+				}
+			}
+			return len(leases) >= 3*fleetShards, "leases are not renewed"
+		})
+		return leases, others
 	}
 	for _, r := range f.replicas {
 		// Events are written in the background.
 		testenv.Eventually(f.tb, func() (bool, string) {
-			renewals(r)
-			return r.requests.Count(isOther) == 0, r.requests.String()
+			_, others := while(r)
+			return len(others) == 0, fmt.Sprint(others)
 		})
-		renewals(r)
-		if r.requests.Count(isOther) > 0 {
-			f.tb.Errorf("%s: want no requests at rest besides leases and watches, got\n%s", r.identity, r.requests)
+		leases, others := while(r)
+		if len(others) > 0 {
+			f.tb.Errorf("%s: want no requests at rest besides leases and watches, got\n%v", r.identity, others)
 		}
-		if reads := r.requests.Count(func(request testenv.Request) bool { return isLease(request) && request.Method != http.MethodPut }); reads > 0 {
-			f.tb.Errorf("%s: want leases to be renewed by one request each, got\n%s", r.identity, r.requests)
+		if slices.ContainsFunc(leases, func(request testenv.Request) bool { return request.Method != http.MethodPut }) {
+			f.tb.Errorf("%s: want leases to be renewed by one request each, got\n%v", r.identity, leases)
 		}
 	}
 }
@@ -129,49 +157,41 @@ func TestAReplicaThatWasStopped(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, 1)
 			f.inlineLimit = 512 // so that the inventory is in chunks
-			stopped, goOn := make(chan struct{}), make(chan struct{})
-			release := sync.OnceFunc(func() { close(goOn) })
-			stop := sync.OnceFunc(func() { close(stopped); <-goOn })
-			var armed [2]atomic.Bool
-			for i := range armed {
+			trap := newTrap()
+			for i := range 2 {
 				f.join(strconv.Itoa(i), func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
-					if armed[i].Load() {
-						stop()
+					if test.beforeFence {
+						trap.pass(i)
 					}
 					return specObjects(ctx, namespace, name, parameters)
 				})
 			}
-			t.Cleanup(release) // before the replicas are stopped
+			t.Cleanup(trap.open) // before the replicas are stopped
 			f.declare(1)
 			f.awaitContent(1)
 			f.awaitShares(f.replicas...)
-			index := 0
-			if f.replicas[1].holds(f.names[0]) {
-				index = 1
+			halt := func(i int) func(request *http.Request) error {
+				return func(request *http.Request) error {
+					if !test.beforeFence && request.Method == http.MethodPatch && strings.Contains(request.URL.Path, "/configmaps/component-0-") {
+						trap.pass(i)
+					}
+					return nil
+				}
 			}
-			victim, other := f.replicas[index], f.replicas[1-index]
-			victim.forgetWrites()
-			armed[index].Store(test.beforeFence)
-			victim.set(func(request *http.Request) error {
-				if !test.beforeFence && request.Method == http.MethodPatch && strings.Contains(request.URL.Path, "/configmaps/component-0-") {
-					stop()
-				}
-				return nil
-			})
+			for i, r := range f.replicas {
+				r.forgetWrites()
+				r.set(halt(i))
+			}
+			trap.armed.Store(true)
 			f.declare(2)
-			testenv.Eventually(t, func() (bool, string) {
-				select {
-				case <-stopped:
-					return true, ""
-				default:
-					return false, fmt.Sprintf("%s has not come to where it is to be stopped; it holds the component: %t", victim.identity, victim.holds(f.names[0]))
-				}
-			})
-			victim.pause()
+			index := <-trap.caught
+			victim, other := f.replicas[index], f.replicas[1-index]
+			// Writes of the same pass that come only now are on their way, too.
+			victim.set(func(request *http.Request) error { return errors.Join(halt(index)(request), failLeases(request)) })
 			f.awaitShares(other)
 			f.declare(3)
 			f.awaitContent(3)
-			release()
+			trap.open()
 			f.awaitEnd(victim)
 			sent := victim.forgetWrites()
 			if (len(sent) > 0) == test.beforeFence {
@@ -187,6 +207,34 @@ func TestAReplicaThatWasStopped(t *testing.T) {
 	}
 }
 
+// trap stops the first replica that comes by once it is armed, and no other.
+type trap struct {
+	armed  atomic.Bool
+	prey   atomic.Int64
+	caught chan int
+	opened chan struct{}
+	open   func()
+}
+
+func newTrap() *trap {
+	t := &trap{caught: make(chan int, 1), opened: make(chan struct{})}
+	t.prey.Store(-1)
+	t.open = sync.OnceFunc(func() { close(t.opened) })
+	return t
+}
+
+func (t *trap) pass(replica int) {
+	if !t.armed.Load() {
+		return
+	}
+	if t.prey.CompareAndSwap(-1, int64(replica)) {
+		t.caught <- replica
+	}
+	if t.prey.Load() == int64(replica) {
+		<-t.opened
+	}
+}
+
 // forgetWrites returns the writes so far.
 func (r *replica) forgetWrites() []write {
 	r.mu.Lock()
@@ -194,12 +242,6 @@ func (r *replica) forgetWrites() []write {
 	writes := r.writes
 	r.writes = nil
 	return writes
-}
-
-// holds tells whether the replica may work on a component.
-func (r *replica) holds(name string) bool {
-	keeper := r.reconciler.worker.shards
-	return keeper.Holds(keeper.Of(r.namespace, name))
 }
 
 // awaitEnd waits until no pass is under way.
