@@ -44,6 +44,7 @@ var rooms = []room{
 	{path: "pkg/sandbox/...", layer: foundations},
 	{path: "pkg/status", layer: foundations},
 
+	{path: "internal/annotations", layer: services},
 	{path: "internal/chunks", layer: services},
 	{path: "internal/clients", layer: services},
 	{path: "internal/events", layer: services},

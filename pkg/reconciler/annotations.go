@@ -5,11 +5,11 @@ package reconciler
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -36,12 +36,12 @@ func parseBehavior(prefix string, object *unstructured.Unstructured, policies Po
 		update:          orDefault(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
 		delete:          orDefault(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, parseDeletePolicy), policies.Delete),
 		drift:           orDefault(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
-		applyOrder:      parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, parseOrder),
-		deleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, parseOrder),
-		reapplyInterval: orDefault(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, parseInterval), policies.ReapplyInterval),
+		applyOrder:      parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, annotations.Order),
+		deleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
+		reapplyInterval: orDefault(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
 	}
 	if _, ok := p.values[prefix+types.AnnotationKeySuffixPurgeOrder]; ok {
-		order := parseAnnotation(p, types.AnnotationKeySuffixPurgeOrder, parseOrder)
+		order := parseAnnotation(p, types.AnnotationKeySuffixPurgeOrder, annotations.Order)
 		b.purgeOrder = &order
 	}
 	parseAnnotation(p, types.AnnotationKeySuffixStatusHint, status.ParseHints)
@@ -67,22 +67,6 @@ func parseAnnotation[T any](p *annotationParser, suffix string, parse func(strin
 		return zero
 	}
 	return value
-}
-
-func parseOrder(text string) (int, error) {
-	order, err := strconv.ParseInt(text, 10, 16)
-	if err != nil {
-		return 0, fmt.Errorf("invalid value %q; allowed are: integers from %d to %d", text, types.MinOrder, types.MaxOrder)
-	}
-	return int(order), nil
-}
-
-func parseInterval(text string) (time.Duration, error) {
-	interval, err := time.ParseDuration(text)
-	if err != nil || interval <= 0 {
-		return 0, fmt.Errorf("invalid value %q; allowed are: positive durations such as 90s, 30m or 2h", text)
-	}
-	return interval, nil
 }
 
 // objectText names an object in messages.

@@ -158,19 +158,6 @@ func TestParseBehaviorReportsAllProblems(t *testing.T) {
 	}
 }
 
-func TestKebab(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"": "", "a": "a", "A": "a", "once": "once", "Once": "once", "IfUnowned": "if-unowned", "ifUnowned": "if-unowned", "if-unowned": "if-unowned",
-		"If-Unowned": "if-unowned", "SsaMerge": "ssa-merge", "SSAMerge": "ssa-merge", "ssa_merge": "ssa_merge", "OnObjectOrComponentChange": "on-object-or-component-change",
-		"ÄhÖ": "äh-ö", "-A": "-a", "a-": "a-",
-	} {
-		if got := kebab(text); got != want {
-			t.Errorf("kebab(%q): got %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	t.Run("Defaults", func(t *testing.T) {

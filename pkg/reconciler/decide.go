@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -126,7 +127,7 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 	if s.seen.Owner != "" {
 		owner = "has another owner"
 	}
-	return decision{action: actionRefuse, message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, kebab(string(t.adoption)))}
+	return decision{action: actionRefuse, message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, annotations.Kebab(string(t.adoption)))}
 }
 
 // decideChanged is about an object that has to be written because its manifest changed, or was never written.

@@ -4,11 +4,9 @@
 package reconciler
 
 import (
-	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -89,63 +87,37 @@ const (
 	DriftPolicyIgnore DriftPolicy = "Ignore"
 )
 
-// parsePolicy finds the value whose kebab-case form is that of text; so IfUnowned, ifUnowned and if-unowned are the same.
-func parsePolicy[P ~string](text string, allowed ...P) (P, error) {
-	names := make([]string, len(allowed))
-	for i, value := range allowed {
-		if names[i] = kebab(string(value)); names[i] == kebab(text) {
-			return value, nil
-		}
-	}
-	return "", fmt.Errorf("invalid value %q; allowed are: %s", text, strings.Join(names, ", "))
-}
-
-// kebab turns CamelCase and camelCase into kebab-case; kebab-case stays as it is.
-func kebab(text string) string {
-	var out strings.Builder
-	runes := []rune(text)
-	for i, r := range runes {
-		if unicode.IsUpper(r) {
-			if i > 0 && runes[i-1] != '-' && (!unicode.IsUpper(runes[i-1]) || (i+1 < len(runes) && unicode.IsLower(runes[i+1]))) {
-				out.WriteByte('-')
-			}
-			r = unicode.ToLower(r)
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
+// parsePolicy reads a policy, given by the suffix of its annotation. It yields "" for the deprecated value "default".
+func parsePolicy[P ~string](suffix string, text string) (P, error) {
+	value, err := annotations.Policy(suffix, text)
+	return P(annotations.Camel(value)), err
 }
 
 func parseAdoptionPolicy(text string) (AdoptionPolicy, error) {
-	return parsePolicy(text, AdoptionPolicyNever, AdoptionPolicyIfUnowned, AdoptionPolicyAlways)
+	return parsePolicy[AdoptionPolicy](types.AnnotationKeySuffixAdoptionPolicy, text)
 }
 
 func parseReconcilePolicy(text string) (ReconcilePolicy, error) {
-	return parsePolicy(text, ReconcilePolicyOnObjectChange, ReconcilePolicyOnObjectOrComponentChange, ReconcilePolicyOnce)
+	return parsePolicy[ReconcilePolicy](types.AnnotationKeySuffixReconcilePolicy, text)
 }
 
-// parseUpdatePolicy yields "" for the deprecated value "default".
 func parseUpdatePolicy(text string) (UpdatePolicy, error) {
-	if kebab(text) == types.UpdatePolicyDefault {
-		return "", nil
-	}
-	return parsePolicy(text, UpdatePolicyRecreate, UpdatePolicyReplace, UpdatePolicySsaMerge, UpdatePolicySsaOverride)
+	return parsePolicy[UpdatePolicy](types.AnnotationKeySuffixUpdatePolicy, text)
 }
 
-// parseDeletePolicy yields "" for the deprecated value "default".
 func parseDeletePolicy(text string) (DeletePolicy, error) {
-	if kebab(text) == types.DeletePolicyDefault {
-		return "", nil
-	}
-	return parsePolicy(text, DeletePolicyDelete, DeletePolicyOrphan, DeletePolicyOrphanOnApply, DeletePolicyOrphanOnDelete)
-}
-
-func parseMissingNamespacesPolicy(text string) (MissingNamespacesPolicy, error) {
-	return parsePolicy(text, MissingNamespacesPolicyDoNotCreate, MissingNamespacesPolicyCreate)
+	return parsePolicy[DeletePolicy](types.AnnotationKeySuffixDeletePolicy, text)
 }
 
 func parseDriftPolicy(text string) (DriftPolicy, error) {
-	return parsePolicy(text, DriftPolicyCorrect, DriftPolicyReport, DriftPolicyIgnore)
+	return parsePolicy[DriftPolicy](types.AnnotationKeySuffixDriftPolicy, text)
+}
+
+// parseMissingNamespacesPolicy reads what only owners can say: there is no annotation for it.
+func parseMissingNamespacesPolicy(text string) (MissingNamespacesPolicy, error) {
+	value, err := annotations.OneOf(text,
+		annotations.Kebab(string(MissingNamespacesPolicyDoNotCreate)), annotations.Kebab(string(MissingNamespacesPolicyCreate)))
+	return MissingNamespacesPolicy(annotations.Camel(value)), err
 }
 
 // orphanedOnApply tells whether an object that vanished from the manifests is released instead of deleted.

@@ -5,6 +5,8 @@ package reconciler
 
 import (
 	"fmt"
+
+	"github.com/component-operator/runtime/internal/annotations"
 )
 
 // rule checks the plan as a whole and returns problems.
@@ -86,7 +88,7 @@ func nesting(inner *target, outer *InventoryItem, why string) []string {
 	}
 	if inner.delete.orphanedOnDelete() && !outer.DeletePolicy.orphanedOnDelete() {
 		problems = append(problems, fmt.Sprintf("%s: delete policy %s is not allowed; it would go with %s, which %s, and has the delete policy %s",
-			inner.key, kebab(string(inner.delete)), keyOf(outer), why, kebab(string(outer.DeletePolicy))))
+			inner.key, annotations.Kebab(string(inner.delete)), keyOf(outer), why, annotations.Kebab(string(outer.DeletePolicy))))
 	}
 	if inner.applyOrder < outer.ApplyOrder {
 		problems = append(problems, fmt.Sprintf("%s: apply order %d is not allowed; it must be at least that of %s (%d), which %s",

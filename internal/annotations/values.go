@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package annotations
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// policies are the values of the policies, by suffix.
+var policies = map[string][]string{
+	types.AnnotationKeySuffixAdoptionPolicy: {types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways},
+	types.AnnotationKeySuffixReconcilePolicy: {
+		types.ReconcilePolicyOnObjectChange, types.ReconcilePolicyOnObjectOrComponentChange, types.ReconcilePolicyOnce,
+	},
+	types.AnnotationKeySuffixUpdatePolicy: {
+		types.UpdatePolicyRecreate, types.UpdatePolicyReplace, types.UpdatePolicySsaMerge, types.UpdatePolicySsaOverride,
+	},
+	types.AnnotationKeySuffixDeletePolicy: {
+		types.DeletePolicyDelete, types.DeletePolicyOrphan, types.DeletePolicyOrphanOnApply, types.DeletePolicyOrphanOnDelete,
+	},
+	types.AnnotationKeySuffixDriftPolicy: {types.DriftPolicyCorrect, types.DriftPolicyReport, types.DriftPolicyIgnore},
+}
+
+// deprecated are values that mean the same as no annotation, by suffix.
+var deprecated = map[string]string{
+	types.AnnotationKeySuffixUpdatePolicy: types.UpdatePolicyDefault,
+	types.AnnotationKeySuffixDeletePolicy: types.DeletePolicyDefault,
+}
+
+// others are the annotations on dependents that are no policies, with what checks their values.
+var others = map[string]func(string) error{
+	types.AnnotationKeySuffixApplyOrder:      errorOf(Order),
+	types.AnnotationKeySuffixPurgeOrder:      errorOf(Order),
+	types.AnnotationKeySuffixDeleteOrder:     errorOf(Order),
+	types.AnnotationKeySuffixReapplyInterval: errorOf(Interval),
+	types.AnnotationKeySuffixStatusHint:      errorOf(status.ParseHints),
+}
+
+func errorOf[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+// Suffixes returns the suffixes of the annotations that manifests may carry, sorted.
+func Suffixes() []string {
+	suffixes := slices.AppendSeq(slices.Collect(maps.Keys(policies)), maps.Keys(others))
+	slices.Sort(suffixes)
+	return suffixes
+}
+
+// Check tells what is wrong with an annotation that manifests may carry. The error names the value and what is allowed; it
+// names the suffix only if that is what is wrong.
+func Check(suffix string, value string) error {
+	if _, ok := policies[suffix]; ok {
+		_, err := Policy(suffix, value)
+		return err
+	}
+	if check, ok := others[suffix]; ok {
+		return check(value)
+	}
+	return fmt.Errorf("unknown annotation %q; allowed are: %s", suffix, strings.Join(Suffixes(), ", "))
+}
+
+// Policy returns the value of a policy, given by the suffix of its annotation, in kebab-case. It is empty for the deprecated
+// value "default".
+func Policy(suffix string, text string) (string, error) {
+	if alias, ok := deprecated[suffix]; ok && Kebab(text) == alias {
+		return "", nil
+	}
+	return OneOf(text, policies[suffix]...)
+}
+
+// OneOf finds the allowed value of which text is a spelling: if-unowned, ifUnowned and IfUnowned are the same.
+func OneOf(text string, allowed ...string) (string, error) {
+	if value := Kebab(text); slices.Contains(allowed, value) {
+		return value, nil
+	}
+	return "", fmt.Errorf("invalid value %q; allowed are: %s", text, strings.Join(allowed, ", "))
+}
+
+// Order reads the number of a wave.
+func Order(text string) (int, error) {
+	order, err := strconv.ParseInt(text, 10, 16)
+	if err != nil {
+		return 0, fmt.Errorf("invalid value %q; allowed are: integers from %d to %d", text, types.MinOrder, types.MaxOrder)
+	}
+	return int(order), nil
+}
+
+// Interval reads a duration, which is never zero or negative.
+func Interval(text string) (time.Duration, error) {
+	interval, err := time.ParseDuration(text)
+	if err != nil || interval <= 0 {
+		return 0, fmt.Errorf("invalid value %q; allowed are: positive durations such as 90s, 30m or 2h", text)
+	}
+	return interval, nil
+}
