@@ -36,7 +36,7 @@ func (f GeneratorFunc) Generate(ctx context.Context, namespace string, name stri
 
 // ParameterTransformer changes parameters before they reach a generator.
 //
-// An implementation may also implement [Pure].
+// An implementation may also implement [ContextParameterTransformer], types.SchemeBuilder and [Pure].
 type ParameterTransformer interface {
 	// TransformParameters returns the parameters to be used instead of the given ones, which it must not change.
 	TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
@@ -44,7 +44,8 @@ type ParameterTransformer interface {
 
 // ObjectTransformer changes objects after they were generated.
 //
-// An implementation may also implement [Pure].
+// An implementation may also implement [ContextObjectTransformer], types.SchemeBuilder, if it returns typed objects that
+// the scheme of the target client does not know otherwise, and [Pure].
 type ObjectTransformer interface {
 	// TransformObjects returns the objects to be used instead of the given ones. It may change the given
 	// objects and the slice, and return them.

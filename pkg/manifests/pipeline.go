@@ -15,9 +15,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// NewGenerator returns a generator that does what the given one does, and accepts transformers. It implements
-// types.SchemeBuilder and Pure on behalf of the given generator; it is pure if the given generator and all
-// transformers are.
+// NewGenerator returns a generator that does what the given one does, and accepts transformers; those that are a
+// ContextParameterTransformer or a ContextObjectTransformer are given the context. It implements types.SchemeBuilder
+// and Pure on behalf of the given generator and the transformers; it is pure if all of them are.
 func NewGenerator(generator Generator) TransformableGenerator {
 	return &pipeline{generator: generator}
 }
@@ -46,7 +46,7 @@ func (p *pipeline) WithObjectTransformer(transformer ObjectTransformer) Transfor
 
 func (p *pipeline) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	for i, transformer := range p.parameterTransformers {
-		transformed, err := transformer.TransformParameters(namespace, name, parameters)
+		transformed, err := transformParameters(ctx, transformer, namespace, name, parameters)
 		if err != nil {
 			return nil, fmt.Errorf("transforming parameters (transformer %d, %T): %w", i+1, transformer, err)
 		}
@@ -57,17 +57,28 @@ func (p *pipeline) Generate(ctx context.Context, namespace string, name string, 
 		return nil, err
 	}
 	for i, transformer := range p.objectTransformers {
-		if objects, err = transformer.TransformObjects(namespace, name, objects); err != nil {
+		if objects, err = transformObjects(ctx, transformer, namespace, name, objects); err != nil {
 			return nil, fmt.Errorf("transforming objects (transformer %d, %T): %w", i+1, transformer, err)
 		}
 	}
 	return objects, nil
 }
 
-// AddToScheme adds the types of the wrapped generator, if it has any to add.
+// AddToScheme adds the types of the wrapped generator and of the transformers, as far as they have any to add.
 func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
-	if builder, ok := p.generator.(types.SchemeBuilder); ok {
-		return builder.AddToScheme(scheme)
+	parts := []any{p.generator}
+	for _, transformer := range p.parameterTransformers {
+		parts = append(parts, transformer)
+	}
+	for _, transformer := range p.objectTransformers {
+		parts = append(parts, transformer)
+	}
+	for _, part := range parts {
+		if builder, ok := part.(types.SchemeBuilder); ok {
+			if err := builder.AddToScheme(scheme); err != nil {
+				return fmt.Errorf("adding the types of %T: %w", part, err)
+			}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// checkObjects lets transformers look into objects without a second thought. Labels that are no strings would not be seen, and then
+// be overwritten.
+func checkObjects(objects []client.Object) error {
+	for i, object := range objects {
+		if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
+			return fmt.Errorf("object %d is nil (%T)", i+1, object)
+		}
+		u, ok := object.(*unstructured.Unstructured)
+		if !ok {
+			continue
+		}
+		for _, field := range []string{"labels", "annotations"} {
+			if value, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", field); value == nil {
+				continue
+			}
+			if _, _, err := unstructured.NestedStringMap(u.Object, "metadata", field); err != nil {
+				return fmt.Errorf("%s: metadata.%s: all values must be strings: %w", textOf(object), field, err)
+			}
+		}
+	}
+	return nil
+}
+
+// copyOf returns a copy of the same Go type.
+func copyOf(object client.Object) (client.Object, error) {
+	copied, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("copying object %q: the copy of a %T is no object", object.GetName(), object)
+	}
+	return copied, nil
+}
+
+// kindOf returns the type of an object. Typed objects often do not say it themselves; then it is known to the scheme of
+// client-go or, for other types, to that of the target client. Asking that for its scheme does not look into the cluster.
+func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind, error) {
+	declared := object.GetObjectKind().GroupVersionKind()
+	if declared.Version != "" && declared.Kind != "" {
+		return declared, nil
+	}
+	if _, ok := object.(runtime.Unstructured); ok {
+		return declared, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", object.GetName(), declared.GroupVersion(), declared.Kind)
+	}
+	schemes := []*runtime.Scheme{clientgoscheme.Scheme}
+	if clnt, err := fromContext[cluster.Client](ctx, clientKey); err == nil {
+		schemes = append(schemes, clnt.Scheme())
+	}
+	for _, scheme := range schemes {
+		if kinds, _, err := scheme.ObjectKinds(object); err == nil && len(kinds) > 0 {
+			return kinds[0], nil
+		}
+	}
+	return declared, fmt.Errorf("object %q: the scheme does not know the type %T; set apiVersion and kind", object.GetName(), object)
+}
+
+// unstructuredOf returns the object in a form that has no Go type, as a copy.
+func unstructuredOf(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		return u.DeepCopy(), nil
+	}
+	kind, err := kindOf(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("converting object %q of type %T: %w", object.GetName(), object, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(kind)
+	// Go types have fields that no manifest declares.
+	unstructured.RemoveNestedField(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	return u, nil
+}
+
+// textOf names an object in messages.
+func textOf(object client.Object) string {
+	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
+	if kind.Kind == "" {
+		kind.Kind = fmt.Sprintf("%T", object)
+	}
+	return types.ObjectText(kind, object.GetNamespace(), object.GetName())
+}

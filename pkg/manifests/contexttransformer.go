@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// ContextParameterTransformer is a ParameterTransformer that wants the context of the generation: the component, its revision,
+// clients. A generator made by NewGenerator calls TransformParametersContext only. It is added as any ParameterTransformer; others that
+// accept transformers may know no context, and call TransformParameters.
+type ContextParameterTransformer interface {
+	ParameterTransformer
+	// TransformParametersContext is TransformParameters with the context that the generator is called with.
+	TransformParametersContext(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
+}
+
+// ContextObjectTransformer is an ObjectTransformer that wants the context of the generation: the component, its revision, clients. A
+// generator made by NewGenerator calls TransformObjectsContext only. It is added as any ObjectTransformer; others that accept
+// transformers may know no context, and call TransformObjects.
+type ContextObjectTransformer interface {
+	ObjectTransformer
+	// TransformObjectsContext is TransformObjects with the context that the generator is called with.
+	TransformObjectsContext(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error)
+}
+
+// ParameterTransformerFunc is a function used as ParameterTransformer. It is not pure.
+type ParameterTransformerFunc func(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
+
+// ObjectTransformerFunc is a function used as ObjectTransformer. It is not pure.
+type ObjectTransformerFunc func(namespace string, name string, objects []client.Object) ([]client.Object, error)
+
+// ContextParameterTransformerFunc is a function used as ContextParameterTransformer. It is not pure.
+type ContextParameterTransformerFunc func(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
+
+// ContextObjectTransformerFunc is a function used as ContextObjectTransformer. It is not pure.
+type ContextObjectTransformerFunc func(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error)
+
+var (
+	_ ParameterTransformer        = ParameterTransformerFunc(nil)
+	_ ObjectTransformer           = ObjectTransformerFunc(nil)
+	_ ContextParameterTransformer = ContextParameterTransformerFunc(nil)
+	_ ContextObjectTransformer    = ContextObjectTransformerFunc(nil)
+)
+
+// TransformParameters calls the function.
+func (f ParameterTransformerFunc) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
+	return f(namespace, name, parameters)
+}
+
+// TransformObjects calls the function.
+func (f ObjectTransformerFunc) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
+	return f(namespace, name, objects)
+}
+
+// TransformParametersContext calls the function.
+func (f ContextParameterTransformerFunc) TransformParametersContext(
+	ctx context.Context, namespace string, name string, parameters types.Unstructurable,
+) (types.Unstructurable, error) {
+	return f(ctx, namespace, name, parameters)
+}
+
+// TransformParameters calls the function with a context in which nothing is found.
+func (f ContextParameterTransformerFunc) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
+	return f(context.Background(), namespace, name, parameters)
+}
+
+// TransformObjectsContext calls the function.
+func (f ContextObjectTransformerFunc) TransformObjectsContext(
+	ctx context.Context, namespace string, name string, objects []client.Object,
+) ([]client.Object, error) {
+	return f(ctx, namespace, name, objects)
+}
+
+// TransformObjects calls the function with a context in which nothing is found.
+func (f ContextObjectTransformerFunc) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
+	return f(context.Background(), namespace, name, objects)
+}
+
+// transformParameters hands the context to those who want it.
+func transformParameters(
+	ctx context.Context, transformer ParameterTransformer, namespace string, name string, parameters types.Unstructurable,
+) (types.Unstructurable, error) {
+	if contextual, ok := transformer.(ContextParameterTransformer); ok {
+		return contextual.TransformParametersContext(ctx, namespace, name, parameters)
+	}
+	return transformer.TransformParameters(namespace, name, parameters)
+}
+
+// transformObjects hands the context to those who want it.
+func transformObjects(
+	ctx context.Context, transformer ObjectTransformer, namespace string, name string, objects []client.Object,
+) ([]client.Object, error) {
+	if contextual, ok := transformer.(ContextObjectTransformer); ok {
+		return contextual.TransformObjectsContext(ctx, namespace, name, objects)
+	}
+	return transformer.TransformObjects(namespace, name, objects)
+}

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+)
+
+// objectMetadata is what rules look at.
+type objectMetadata struct {
+	kind      schema.GroupKind
+	namespace string
+	name      string
+	labels    map[string]string
+}
+
+var (
+	possibleKind      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$`)
+	possibleName      = regexp.MustCompile(`^[^/%]+$`)
+	possibleNamespace = regexp.MustCompile(`^[a-z0-9*?^\[\]\\-]+$`)
+)
+
+// compileMatch returns the condition, and what is wrong with it.
+func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
+	var problems []string
+	refuse := func(field, value, allowed string) {
+		problems = append(problems, fmt.Sprintf("match.%s: invalid value %q; allowed are: %s", field, value, allowed))
+	}
+	if allowed := allowedKinds(match.Kind); allowed != "" {
+		refuse("kind", match.Kind, allowed)
+	}
+	if !possiblePattern(match.Name, possibleName) {
+		refuse("name", match.Name, `patterns that a name can match, such as "web" or "web-*"`)
+	}
+	if !possiblePattern(match.Namespace, possibleNamespace) {
+		refuse("namespace", match.Namespace, `patterns that a namespace can match, such as "demo" or "demo-*"`)
+	}
+	selector, err := labels.Parse(match.Labels)
+	if err != nil {
+		refuse("labels", match.Labels, fmt.Sprintf(`label selectors such as "app=web,tier in (a, b),!legacy" (%s)`, err))
+		return nil, problems
+	}
+	if key := contradiction(selector); key != "" {
+		refuse("labels", match.Labels, fmt.Sprintf("label selectors that an object can satisfy (label %s cannot)", key))
+	}
+	kind, group, hasGroup := strings.Cut(match.Kind, ".")
+	return func(m objectMetadata) bool {
+		return (kind == "" || kind == m.kind.Kind) && (!hasGroup || group == m.kind.Group) &&
+			matchesPattern(match.Name, m.name) && matchesPattern(match.Namespace, m.namespace) &&
+			selector.Matches(labels.Set(m.labels))
+	}, problems
+}
+
+func matchesPattern(pattern, text string) bool {
+	if pattern == "" {
+		return true
+	}
+	matched, err := path.Match(pattern, text)
+	return err == nil && matched
+}
+
+// possiblePattern tells whether a pattern is well-formed and consists of what it is to match.
+func possiblePattern(pattern string, possible *regexp.Regexp) bool {
+	_, err := path.Match(pattern, "")
+	return err == nil && (pattern == "" || possible.MatchString(pattern))
+}
+
+// allowedKinds returns what should have been given instead; empty if nothing is wrong. Of kinds that are not known nothing is
+// said: they may be defined later. But one that differs from a known one by its spelling only is a mistake.
+func allowedKinds(text string) string {
+	if text == "" {
+		return ""
+	}
+	if !possibleKind.MatchString(text) {
+		return `kinds such as "Deployment" or "Deployment.apps"`
+	}
+	kind, _, _ := strings.Cut(text, ".")
+	var similar []string
+	for known := range clientgoscheme.Scheme.AllKnownTypes() {
+		if known.Kind == kind {
+			return ""
+		}
+		if strings.EqualFold(known.Kind, kind) {
+			similar = append(similar, known.Kind)
+		}
+	}
+	slices.Sort(similar)
+	return strings.Join(slices.Compact(similar), ", ")
+}
+
+// contradiction returns the key of a label of which a selector demands what no value can satisfy; empty if there is none.
+func contradiction(selector labels.Selector) string {
+	requirements, selectable := selector.Requirements()
+	if !selectable {
+		return "*"
+	}
+	byKey := map[string][]labels.Requirement{}
+	for _, requirement := range requirements {
+		byKey[requirement.Key()] = append(byKey[requirement.Key()], requirement)
+	}
+	for _, requirement := range requirements { // not the map, for the sake of a stable answer
+		if key := requirement.Key(); !satisfiable(key, byKey[key]) {
+			return key
+		}
+	}
+	return ""
+}
+
+// satisfiable tries the values that the requirements mention, one that they do not, and none. Comparisons of numbers are
+// taken to be satisfiable.
+func satisfiable(key string, requirements []labels.Requirement) bool {
+	candidates := []labels.Set{{}, {key: "x"}}
+	greatest := "x"
+	for _, requirement := range requirements {
+		if op := requirement.Operator(); op == selection.GreaterThan || op == selection.LessThan {
+			return true
+		}
+		for value := range requirement.Values() {
+			candidates = append(candidates, labels.Set{key: value})
+			greatest = max(greatest, value)
+		}
+	}
+	candidates = append(candidates, labels.Set{key: greatest + "x"})
+	return slices.ContainsFunc(candidates, func(candidate labels.Set) bool {
+		return !slices.ContainsFunc(requirements, func(requirement labels.Requirement) bool { return !requirement.Matches(candidate) })
+	})
+}

@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// rulesFor parses rules and makes a transformer of them.
+func rulesFor(t *testing.T, text string) *manifests.PolicyRulesObjectTransformer {
+	t.Helper()
+	rules, err := manifests.ParsePolicyRules([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transformer, err := manifests.NewPolicyRulesObjectTransformer(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return transformer
+}
+
+func TestPolicyRulesMatch(t *testing.T) {
+	t.Parallel()
+	objects := map[string]client.Object{
+		"typed":   &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web-a", Labels: map[string]string{"app": "x"}}},
+		"web":     object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web-b, namespace: other, labels: {app: z}}}"),
+		"foreign": object(t, "{apiVersion: example.com/v1, kind: Deployment, metadata: {name: web-c, namespace: release-ns}}"),
+		"role":    object(t, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'demo:Web', labels: {app: x}}}"),
+	}
+	for _, tc := range []struct {
+		reason, match string
+		want          []string
+	}{
+		{"no condition", "{}", []string{"foreign", "role", "typed", "web"}},
+		{"a kind, whatever its group", "{kind: Deployment}", []string{"foreign", "typed", "web"}},
+		{"a kind of a group", "{kind: Deployment.apps}", []string{"typed", "web"}},
+		{"a kind of another group", "{kind: Deployment.example.com}", []string{"foreign"}},
+		{"a kind that is not known", "{kind: Widget}", nil},
+		{"a name", "{name: web-b}", []string{"web"}},
+		{"a name is not a prefix", "{name: web}", nil},
+		{"a pattern", `{name: "web-[ab]"}`, []string{"typed", "web"}},
+		{"a pattern with case", `{name: "*:Web"}`, []string{"role"}},
+		{"a namespace", "{namespace: other}", []string{"web"}},
+		{"no namespace means that of the component's objects", `{namespace: "release-*"}`, []string{"foreign", "role", "typed"}},
+		{"a label", "{labels: app=x}", []string{"role", "typed"}},
+		{"sets of labels", `{labels: "app in (x, z), app != z"}`, []string{"role", "typed"}},
+		{"no label", `{labels: "!app"}`, []string{"foreign"}},
+		{"all conditions must hold", `{kind: Deployment, name: "web-*", namespace: release-ns, labels: app}`, []string{"typed"}},
+	} {
+		transformer := rulesFor(t, "- {match: "+tc.match+", set: {apply-order: 2}}")
+		var matched []string
+		for _, name := range []string{"foreign", "role", "typed", "web"} {
+			got, err := transform(t, transformer, objects[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got[0].GetAnnotations()["demo.example.io/apply-order"] == "2" {
+				matched = append(matched, name)
+			} else if got[0] != objects[name] {
+				t.Errorf("%s: %s was copied", tc.reason, name)
+			}
+		}
+		if diff := cmp.Diff(tc.want, matched); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", tc.reason, tc.match, diff)
+		}
+	}
+}
+
+func TestPolicyRulesPrecedence(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason, rules, own, want string
+	}{
+		{"all values become text", "- set: {apply-order: -2, purge-order: '3', delete-policy: orphan}", "{}", "{apply-order: '-2', purge-order: '3', delete-policy: orphan}"},
+		{"later rules win, key by key", "[{set: {apply-order: 1, delete-order: 1}}, {set: {apply-order: 2}}]", "{}", "{apply-order: '2', delete-order: '1'}"},
+		{"what the object has wins", "- set: {apply-order: 1, delete-order: 1}", "{apply-order: '7'}", "{apply-order: '7', delete-order: '1'}"},
+		{"unless the rule overrides", "- {override: true, set: {apply-order: 1, delete-order: 1}}", "{apply-order: '7'}", "{apply-order: '1', delete-order: '1'}"},
+		{"a later rule that overrides nothing yields to the object only", "[{override: true, set: {apply-order: 1}}, {set: {apply-order: 2}}]", "{apply-order: '7'}", "{apply-order: '1'}"},
+		{"but it wins over the earlier rule", "[{override: true, set: {apply-order: 1}}, {set: {apply-order: 2}}]", "{}", "{apply-order: '2'}"},
+		{"other annotations are kept", "- set: {apply-order: 1}", "{other: x}", "{apply-order: '1', other: x}"},
+		{"no rules", "", "{other: x}", "{other: x}"},
+	} {
+		prefixed := func(text string) *metav1.ObjectMeta {
+			annotations := map[string]string{}
+			for key, value := range object(t, "{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: "+text+"}}").GetAnnotations() {
+				annotations["demo.example.io/"+key] = value
+			}
+			return &metav1.ObjectMeta{Annotations: annotations}
+		}
+		given := configMap("", "a", nil)
+		given.Annotations = prefixed(tc.own).Annotations
+		got, err := transform(t, rulesFor(t, tc.rules), given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(prefixed(tc.want).Annotations, got[0].GetAnnotations()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
+
+func TestParsePolicyRules(t *testing.T) {
+	t.Parallel()
+	got, err := manifests.ParsePolicyRules([]byte(`# rules of the shop
+---
+- match:
+    kind: StatefulSet
+    name: "*-db"
+    namespace: shop
+    labels: app=shop
+  set:
+    apply-order: -10
+    delete-policy: orphan
+    reapply-interval: 90m
+  override: true
+- set: {status-hint: "conditions=A;B"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []manifests.PolicyRule{
+		{
+			Match:    manifests.PolicyMatch{Kind: "StatefulSet", Name: "*-db", Namespace: "shop", Labels: "app=shop"},
+			Set:      map[string]string{"apply-order": "-10", "delete-policy": "orphan", "reapply-interval": "90m"},
+			Override: true,
+		},
+		{Set: map[string]string{"status-hint": "conditions=A;B"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, empty := range []string{"", "# nothing\n", "---\n", "[]"} {
+		if rules, err := manifests.ParsePolicyRules([]byte(empty)); err != nil || len(rules) > 0 {
+			t.Errorf("%q: got %v, %v; want no rules", empty, rules, err)
+		}
+	}
+}
+
+func TestPolicyRulesRefuse(t *testing.T) {
+	t.Parallel()
+	const suffixes = "adoption-policy, apply-order, delete-order, delete-policy, drift-policy, purge-order, reapply-interval, reconcile-policy, status-hint, update-policy"
+	const names = `patterns that a name can match, such as "web" or "web-*"`
+	const namespaces = `patterns that a namespace can match, such as "demo" or "demo-*"`
+	for _, tc := range []struct{ reason, rules, want string }{
+		{"no list", "{match: {}}", "got a map; allowed is: a list of rules, each with match and set"},
+		{"no rule", "[x]", `rule 1: got "x"; allowed are: maps with the fields match, override, set`},
+		{"an unknown field", "- {set: {apply-order: 1}, mach: {}}", `rule 1: unknown field "mach"; allowed are: match, override, set`},
+		{"an unknown condition", "- {set: {apply-order: 1}, match: {label: x}}", `rule 1: unknown field "match.label"; allowed are: kind, labels, name, namespace`},
+		{"conditions that are none", "- {set: {apply-order: 1}, match: [x]}", "rule 1: match: got a list; allowed are: maps with the fields kind, labels, name, namespace"},
+		{"a condition of the wrong type", "- {set: {apply-order: 1}, match: {name: 5}}", "rule 1: match.name: got 5; allowed are: texts that are not empty"},
+		{"an empty condition would match all", "- {set: {apply-order: 1}, match: {name: ''}}", `rule 1: match.name: got ""; allowed are: texts that are not empty`},
+		{"no boolean", "- {set: {apply-order: 1}, override: 'yes'}", `rule 1: override: got "yes"; allowed are: true, false`},
+		{"nothing is set", "- match: {name: a}", "rule 1: set: at least one annotation is required; allowed are: " + suffixes},
+		{"an unknown annotation", "- set: {aply-order: 1}", `rule 1: set: unknown annotation "aply-order"; allowed are: ` + suffixes},
+		{"one that the reconciler writes", "- set: {owner-id: x}", `rule 1: set: unknown annotation "owner-id"; allowed are: ` + suffixes},
+		{"a bad value", "- set: {delete-policy: keep}", `rule 1: set.delete-policy: invalid value "keep"; allowed are: delete, orphan, orphan-on-apply, orphan-on-delete`},
+		{"a bad number", "- set: {apply-order: 1.5}", `rule 1: set.apply-order: invalid value "1.5"; allowed are: integers from -32768 to 32767`},
+		{"a boolean", "- set: {adoption-policy: true}", `rule 1: set.adoption-policy: invalid value "true"; allowed are: never, if-unowned, always`},
+		{"no value", "- set: {apply-order: }", "rule 1: set.apply-order: got nothing; allowed are: texts, numbers"},
+		{"no kind", "- {set: {apply-order: 1}, match: {kind: 'apps/Deployment'}}", `rule 1: match.kind: invalid value "apps/Deployment"; allowed are: kinds such as "Deployment" or "Deployment.apps"`},
+		{"a kind with the wrong case", "- {set: {apply-order: 1}, match: {kind: statefulset}}", `rule 1: match.kind: invalid value "statefulset"; allowed are: StatefulSet`},
+		{"a malformed pattern", "- {set: {apply-order: 1}, match: {name: 'a['}}", `rule 1: match.name: invalid value "a["; allowed are: ` + names},
+		{"no name has a slash", "- {set: {apply-order: 1}, match: {name: 'ns/*'}}", `rule 1: match.name: invalid value "ns/*"; allowed are: ` + names},
+		{"no namespace has capitals", "- {set: {apply-order: 1}, match: {namespace: 'Demo*'}}", `rule 1: match.namespace: invalid value "Demo*"; allowed are: ` + namespaces},
+		{"no selector", "- {set: {apply-order: 1}, match: {labels: 'a=b=c'}}", `rule 1: match.labels: invalid value "a=b=c"; allowed are: label selectors such as "app=web,tier in (a, b),!legacy" (`},
+		{"two values", "- {set: {apply-order: 1}, match: {labels: 'b,a=1,a=2'}}", `rule 1: match.labels: invalid value "b,a=1,a=2"; allowed are: label selectors that an object can satisfy (label a cannot)`},
+		{"there and not there", "- {set: {apply-order: 1}, match: {labels: 'a,!a'}}", "(label a cannot)"},
+		{"a value that is excluded", "- {set: {apply-order: 1}, match: {labels: 'a in (1,2),a notin (1,2,3)'}}", "(label a cannot)"},
+		{"a field twice", "- {set: {apply-order: 1, apply-order: 2}}", `key "apply-order" already set`},
+		{"two documents", "[]\n---\n[]", "more than one YAML document"},
+		{"the second rule", "[{set: {apply-order: 1}}, {set: {apply-order: x}}]", "rule 2: set.apply-order: "},
+	} {
+		_, err := manifests.ParsePolicyRules([]byte(tc.rules))
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got error\n%v\nwant one with\n%s", tc.reason, err, tc.want)
+		}
+	}
+	t.Run("all problems are told at once", func(t *testing.T) {
+		t.Parallel()
+		_, err := manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{
+			{},
+			{Set: map[string]string{"apply-order": "x", "delete-order": "y"}, Match: manifests.PolicyMatch{Kind: "-", Name: "/", Namespace: "_", Labels: ","}},
+		})
+		for _, want := range []string{"rule 1: set: ", "; rule 2: match.kind", "match.name", "match.namespace", "match.labels", "set.apply-order", "set.delete-order"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got error %v, want one with %q", err, want)
+			}
+		}
+	})
+	t.Run("selectors that can be satisfied are not refused", func(t *testing.T) {
+		t.Parallel()
+		for _, selector := range []string{"a", "!a", "a!=x", "a notin (x,xx,y)", "a,a notin (x,xx)", "a in (1,2),a!=1", "a>1,a<3", "a=1,b=2", "a=,a"} {
+			if _, err := manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{
+				{Set: map[string]string{"apply-order": "1"}, Match: manifests.PolicyMatch{Labels: selector}},
+			}); err != nil {
+				t.Errorf("%s: %v", selector, err)
+			}
+		}
+	})
+}
+
+func TestPolicyRulesNeedToKnow(t *testing.T) {
+	t.Parallel()
+	transformer := rulesFor(t, "- set: {apply-order: 1}")
+	if _, err := transformer.TransformObjects("ns", "name", []client.Object{configMap("", "a", nil)}); err == nil || err.Error() != "reconciler name not found in context" {
+		t.Errorf("whose annotations they are: got error %v", err)
+	}
+	const want = `object "a": the scheme does not know the type *manifests_test.unknownType; set apiVersion and kind`
+	if _, err := transform(t, transformer, &unknownType{ConfigMap: *configMap("", "a", nil)}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("what the object is: got error %v, want one with %s", err, want)
+	}
+}
+
+func FuzzParsePolicyRules(f *testing.F) {
+	for _, seed := range []string{
+		"", "[]", "- set: {apply-order: 1}", "- {match: {kind: A, name: 'a*', labels: 'a in (b),!c'}, set: {delete-policy: orphan}, override: true}",
+		"- match: {name: '[', labels: '!'}", "a: &a [*a]", "- set: {x: [1], y: {}, z: }", "---\n---\n", "- {set: {status-hint: 'conditions=;'}}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, document []byte) {
+		rules, err := manifests.ParsePolicyRules(document)
+		if err != nil {
+			if err.Error() == "" || rules != nil {
+				t.Errorf("got rules %v with error %q", rules, err)
+			}
+			return
+		}
+		transformer, err := manifests.NewPolicyRulesObjectTransformer(rules)
+		if err != nil {
+			t.Fatalf("rules that were parsed are refused: %v", err)
+		}
+		ctx := manifests.WithReconcilerName(t.Context(), "demo.example.io")
+		given := configMap("", "a", nil)
+		first, err := transformer.TransformObjectsContext(ctx, "ns", "name", []client.Object{given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(given.Annotations) > 0 {
+			t.Error("the given object was changed")
+		}
+		again, err := transformer.TransformObjectsContext(ctx, "ns", "name", []client.Object{given})
+		if err != nil || cmp.Diff(first, again) != "" {
+			t.Errorf("got %v, then %v, %v", first, again, err)
+		}
+	})
+}

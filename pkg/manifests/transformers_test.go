@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// configMap returns a typed object that does not say its kind, as Go code usually makes them.
+func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
+}
+
+// object reads an unstructured object.
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(raw); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func copies(objects []client.Object) []client.Object {
+	copied := make([]client.Object, len(objects))
+	for i, object := range objects {
+		copied[i] = object.DeepCopyObject().(client.Object)
+	}
+	return copied
+}
+
+// transform runs a transformer as a pipeline does, and checks what holds for all transformers of this package.
+func transform(t *testing.T, transformer manifests.ObjectTransformer, objects ...client.Object) ([]client.Object, error) {
+	t.Helper()
+	before := copies(objects)
+	ctx, reads := manifests.TrackClusterReads(manifests.WithReconcilerName(t.Context(), "demo.example.io"))
+	generator := manifests.NewGenerator(manifests.GeneratorFunc(
+		func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
+			return objects, nil
+		},
+	)).WithObjectTransformer(transformer)
+	transformed, err := generator.Generate(ctx, "release-ns", "release", nil)
+	if diff := cmp.Diff(before, objects); diff != "" {
+		t.Errorf("the given objects were changed (-before +after):\n%s", diff)
+	}
+	if reads.Any() || reads.Discovery() != "" {
+		t.Error("the transformer has looked into a cluster")
+	}
+	return transformed, err
+}
+
+// asYAML shows objects whatever their Go types are.
+func asYAML(t *testing.T, objects []client.Object) string {
+	t.Helper()
+	var text strings.Builder
+	for _, object := range objects {
+		raw, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("---\n" + string(raw))
+	}
+	return text.String()
+}
+
+func TestDefaultMetadata(t *testing.T) {
+	t.Parallel()
+	labels, annotations := map[string]string{"team": "a", "tier": ""}, map[string]string{"example.io/Owner": "x y"}
+	transformer, err := manifests.NewDefaultMetadataObjectTransformer(labels, annotations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels["team"] = "changed by the caller"
+	full := object(t, "{apiVersion: v1, kind: Secret, metadata: {name: full, labels: {team: b, tier: c}, annotations: {example.io/Owner: ''}}}")
+	got, err := transform(t, transformer,
+		configMap("", "bare", nil),
+		object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: some, labels: {team: b}, annotations: null}, spec: {template: {metadata: {}}}}"),
+		full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := configMap("", "bare", nil)
+	bare.Labels, bare.Annotations = map[string]string{"team": "a", "tier": ""}, annotations
+	want := []client.Object{
+		bare,
+		object(t, "{apiVersion: apps/v1, kind: Deployment, metadata: {name: some, labels: {team: b, tier: ''}, annotations: {example.io/Owner: x y}}, spec: {template: {metadata: {}}}}"),
+		full,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unexpected objects (-want +got):\n%s", diff)
+	}
+	if got[2] != client.Object(full) {
+		t.Error("an object that lacks nothing was copied")
+	}
+}
+
+func TestDefaultMetadataRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason              string
+		labels, annotations map[string]string
+		want                []string
+	}{
+		{"a key that is no key", map[string]string{"a b": "x"}, nil, []string{`label key "a b": `}},
+		{"a value that no label can have", map[string]string{"a": "x y"}, nil, []string{`label a: invalid value "x y": `}},
+		{"annotations may have any value", nil, map[string]string{"/a": "x\ny", "b": "x\ny"}, []string{`annotation key "/a": `}},
+		{"all problems at once", map[string]string{"a": "x y", "/": ""}, map[string]string{"": ""}, []string{"label a: ", `label key "/"`, `annotation key ""`}},
+	} {
+		_, err := manifests.NewDefaultMetadataObjectTransformer(tc.labels, tc.annotations)
+		for _, want := range tc.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got error %v, want one with %q", tc.reason, err, want)
+			}
+		}
+	}
+}
+
+// TestTransformersRefuseBadObjects: what cannot be read must not be overwritten.
+func TestTransformersRefuseBadObjects(t *testing.T) {
+	t.Parallel()
+	metadata, err := manifests.NewDefaultMetadataObjectTransformer(map[string]string{"a": "b"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	substitution, err := manifests.NewSubstitutionObjectTransformer(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var null *corev1.ConfigMap
+	for name, transformer := range map[string]manifests.ObjectTransformer{"metadata": metadata, "rules": rules, "substitution": substitution} {
+		for _, tc := range []struct {
+			reason string
+			object client.Object
+			want   string
+		}{
+			{"a null pointer", null, "object 1 is nil (*v1.ConfigMap)"},
+			{"labels that are no strings", object(t, "{apiVersion: v1, kind: Secret, metadata: {name: a, labels: {a: 1}}}"), "Secret a: metadata.labels: all values must be strings"},
+		} {
+			if _, err := manifests.NewGenerator(manifests.GeneratorFunc(
+				func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
+					return []client.Object{tc.object}, nil
+				},
+			)).WithObjectTransformer(transformer).Generate(manifests.WithReconcilerName(t.Context(), "x"), "", "", nil); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s, %s: got error %v, want one with %q", name, tc.reason, err, tc.want)
+			}
+		}
+	}
+}
+
+// TestTransformersArePure: the same configuration has the same fingerprint, another one has another.
+func TestTransformersArePure(t *testing.T) {
+	t.Parallel()
+	all := types.SelectorFunc[client.Object](func(client.Object) bool { return true })
+	substitution := func(values map[string]string, selector types.Selector[client.Object]) manifests.Pure {
+		transformer, err := manifests.NewSubstitutionObjectTransformer(values, selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return transformer
+	}
+	metadata := func(labels, annotations map[string]string) manifests.Pure {
+		transformer, err := manifests.NewDefaultMetadataObjectTransformer(labels, annotations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return transformer
+	}
+	rules := func(rules ...manifests.PolicyRule) manifests.Pure {
+		transformer, err := manifests.NewPolicyRulesObjectTransformer(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return transformer
+	}
+	a, b := map[string]string{"apply-order": "1"}, map[string]string{"apply-order": "2"}
+	build := func() []manifests.Pure {
+		return []manifests.Pure{
+			substitution(nil, nil),
+			substitution(map[string]string{"a": "b"}, nil),
+			substitution(map[string]string{"a": "c"}, nil),
+			substitution(nil, pureSelector("x")),
+			substitution(nil, pureSelector("y")),
+			metadata(nil, nil),
+			metadata(map[string]string{"a": "b"}, nil),
+			metadata(nil, map[string]string{"a": "b"}),
+			rules(),
+			rules(manifests.PolicyRule{Set: a}),
+			rules(manifests.PolicyRule{Set: b}),
+			rules(manifests.PolicyRule{Set: a, Override: true}),
+			rules(manifests.PolicyRule{Set: a, Match: manifests.PolicyMatch{Name: "x"}}),
+			rules(manifests.PolicyRule{Set: a, Match: manifests.PolicyMatch{Namespace: "x"}}),
+			rules(manifests.PolicyRule{Set: a}, manifests.PolicyRule{Set: b}),
+			rules(manifests.PolicyRule{Set: b}, manifests.PolicyRule{Set: a}),
+		}
+	}
+	seen, again := map[string]bool{}, build()
+	for i, transformer := range build() {
+		fingerprint := transformer.Fingerprint()
+		if fingerprint == "" || seen[fingerprint] {
+			t.Errorf("%d: fingerprint %q is empty, or that of another", i, fingerprint)
+		}
+		if other := again[i].Fingerprint(); other != fingerprint {
+			t.Errorf("%d: got %q, then %q", i, fingerprint, other)
+		}
+		seen[fingerprint] = true
+	}
+	for reason, transformer := range map[string]manifests.Pure{
+		"a function cannot be compared":   substitution(nil, all),
+		"a selector that may not be pure": substitution(nil, pureSelector("")),
+	} {
+		if fingerprint := transformer.Fingerprint(); fingerprint != "" {
+			t.Errorf("%s: got fingerprint %q", reason, fingerprint)
+		}
+	}
+}
+
+// pureSelector selects objects by name.
+type pureSelector string
+
+func (s pureSelector) Matches(object client.Object) bool { return object.GetName() == string(s) }
+func (s pureSelector) Fingerprint() string               { return string(s) }
+
+// unknownType is an object of which no scheme knows.
+type unknownType struct{ corev1.ConfigMap }
+
+func (u *unknownType) DeepCopyObject() runtime.Object {
+	return &unknownType{ConfigMap: *u.DeepCopy()}
+}
