@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/kustomize"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// KustomizePatch is a patch as in the field patches of a Kustomization.
+type KustomizePatch struct {
+	// Patch is a strategic merge patch, or a list of operations of a JSON patch (RFC 6902), in YAML or JSON. A strategic merge patch
+	// has a kind and a name like any object, even if the target says which objects it concerns.
+	Patch string `json:"patch,omitempty"`
+	// Target selects the objects to be patched. A JSON patch needs it; without it, a strategic merge patch concerns the object that it
+	// names, which then must exist.
+	Target *KustomizeSelector `json:"target,omitempty"`
+}
+
+// KustomizeSelector selects the objects that satisfy all of its fields. Fields that are empty are satisfied by all objects.
+type KustomizeSelector struct {
+	// Group, Version, Kind, Name and Namespace are regular expressions that have to match as a whole.
+	Group     string `json:"group,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Kind      string `json:"kind,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	// AnnotationSelector and LabelSelector are selectors as kubectl accepts them for labels.
+	AnnotationSelector string `json:"annotationSelector,omitempty"`
+	LabelSelector      string `json:"labelSelector,omitempty"`
+}
+
+// KustomizeImage replaces parts of the references to an image, as in the field images of a Kustomization.
+type KustomizeImage struct {
+	// Name is the image to be replaced, without tag and digest.
+	Name string `json:"name"`
+	// NewName, NewTag and Digest replace what is there; what is empty is left alone. A digest wins over a tag.
+	NewName string `json:"newName,omitempty"`
+	NewTag  string `json:"newTag,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+}
+
+// KustomizeObjectTransformer applies patches and replaces images in the way of `kustomize build`: patches first, in their order. What
+// kustomize does with any object it does here as well: lists are replaced by their items, and objects with the annotation
+// config.kubernetes.io/local-config are left out.
+//
+// An object that changes is returned as *unstructured.Unstructured; all others are returned as they are. It is [Pure].
+type KustomizeObjectTransformer struct {
+	patches []KustomizePatch
+	images  []KustomizeImage
+}
+
+var (
+	_ ContextObjectTransformer = &KustomizeObjectTransformer{}
+	_ Pure                     = &KustomizeObjectTransformer{}
+)
+
+// NewKustomizeObjectTransformer returns a transformer that applies the given patches and images; both may be nil. It fails if one
+// of them is malformed.
+func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeImage) (*KustomizeObjectTransformer, error) {
+	for i, patch := range patches {
+		if err := checkPatch(patch); err != nil {
+			return nil, fmt.Errorf("patch %d: %w", i+1, err)
+		}
+	}
+	for i, image := range images {
+		if image.Name == "" {
+			return nil, fmt.Errorf("image %d: name is required", i+1)
+		}
+		if image.NewName == "" && image.NewTag == "" && image.Digest == "" {
+			return nil, fmt.Errorf("image %d (%s): one of newName, newTag, digest is required", i+1, image.Name)
+		}
+	}
+	t := &KustomizeObjectTransformer{patches: slices.Clone(patches), images: slices.Clone(images)}
+	for i, patch := range t.patches {
+		if patch.Target != nil {
+			target := *patch.Target
+			t.patches[i].Target = &target
+		}
+	}
+	return t, nil
+}
+
+// checkPatch finds out before there are objects what the SDK would say as soon as there are some.
+func checkPatch(patch KustomizePatch) error {
+	var content any
+	if err := yaml.Unmarshal([]byte(patch.Patch), &content); err != nil {
+		return fmt.Errorf("reading the patch: %w", err)
+	}
+	switch content := content.(type) {
+	case []any:
+		if patch.Target == nil {
+			return errors.New("a JSON patch needs a target")
+		}
+	case map[string]any:
+		if metadata, _ := content["metadata"].(map[string]any); content["kind"] == nil || metadata["name"] == nil {
+			return errors.New("a strategic merge patch needs kind and metadata.name")
+		}
+	default:
+		return fmt.Errorf("invalid value %q; allowed are: strategic merge patches and lists of operations of a JSON patch", patch.Patch)
+	}
+	if patch.Target == nil {
+		return nil
+	}
+	// The SDK reads patch and target even if there is nothing to be patched.
+	_, err := (&KustomizeObjectTransformer{patches: []KustomizePatch{patch}}).build(nil)
+	return err
+}
+
+// TransformObjects is TransformObjectsContext for objects that say their apiVersion and kind, or are of the types of client-go.
+func (t *KustomizeObjectTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
+	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
+}
+
+// TransformObjectsContext returns the objects with patches and images applied. The given objects are not changed. It fails if two
+// objects have the same type, namespace and name, or if a patch without target names none of them.
+func (t *KustomizeObjectTransformer) TransformObjectsContext(
+	ctx context.Context, _ string, _ string, objects []client.Object,
+) ([]client.Object, error) {
+	if len(t.patches) == 0 && len(t.images) == 0 || len(objects) == 0 {
+		return objects, nil
+	}
+	if err := checkObjects(objects); err != nil {
+		return nil, err
+	}
+	originals := make(map[string]original, len(objects))
+	documents := make([][]byte, len(objects))
+	for i, object := range objects {
+		u, err := unstructuredOf(ctx, object)
+		if err != nil {
+			return nil, err
+		}
+		if documents[i], err = u.MarshalJSON(); err != nil {
+			return nil, fmt.Errorf("encoding %s: %w", textOf(u), err)
+		}
+		originals[types.ObjectKeyToString(u)] = original{object: object, content: documents[i]}
+	}
+	built, err := t.build(documents)
+	if err != nil {
+		return nil, err
+	}
+	return built.orOriginals(originals)
+}
+
+// original is an object before it was patched.
+type original struct {
+	object  client.Object
+	content []byte
+}
+
+type builtObjects []client.Object
+
+// orOriginals replaces those objects by the given ones that are the same.
+func (b builtObjects) orOriginals(originals map[string]original) ([]client.Object, error) {
+	objects := make([]client.Object, len(b))
+	for i, object := range b {
+		objects[i] = object
+		before, ok := originals[types.ObjectKeyToString(object)]
+		if !ok {
+			continue
+		}
+		content, err := json.Marshal(object)
+		if err != nil {
+			return nil, fmt.Errorf("encoding %s: %w", textOf(object), err)
+		}
+		if bytes.Equal(bytes.TrimSpace(content), bytes.TrimSpace(before.content)) {
+			objects[i] = before.object
+		}
+	}
+	return objects, nil
+}
+
+// build runs the SDK on objects in JSON.
+func (t *KustomizeObjectTransformer) build(documents [][]byte) (builtObjects, error) {
+	kustomization := map[string]any{"patches": t.patches, "images": t.images}
+	files := kustomize.NewMemory()
+	if len(documents) > 0 {
+		kustomization["resources"] = []string{"objects.yaml"}
+		files.Add("/objects.yaml", bytes.Join(documents, []byte("\n---\n")))
+	}
+	content, err := json.Marshal(kustomization)
+	if err != nil {
+		return nil, fmt.Errorf("encoding patches and images: %w", err)
+	}
+	files.Add("/kustomization.yaml", content)
+	results, err := kustomize.Build(files, "/")
+	if err != nil {
+		return nil, fmt.Errorf("patching objects: %w", err)
+	}
+	built := make(builtObjects, len(results))
+	for i, result := range results {
+		built[i] = result
+	}
+	return built, nil
+}
+
+// Fingerprint covers all patches and images.
+func (t *KustomizeObjectTransformer) Fingerprint() string {
+	sum, err := digest.Of(map[string]any{"patches": t.patches, "images": t.images})
+	if err != nil {
+		return ""
+	}
+	return "kustomize/1 " + sum
+}
