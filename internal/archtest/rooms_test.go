@@ -73,6 +73,7 @@ var rooms = []room{
 
 	{path: "internal/archtest", layer: tests},
 	{path: "internal/testenv", layer: tests},
+	{path: "pkg/manifests/generatortest", layer: tests},
 }
 
 // roomOf returns the room of a package, given by its path below the module.

@@ -5,7 +5,8 @@
 //
 // A [Generator] is given the target namespace and name and the parameters (usually the spec) of a component
 // and returns the objects that shall exist. [NewGenerator] adds transformers in front of and behind it.
-// What else a generator may want to know (the component's revision, a client for the target cluster, ...)
+// Ready ones set policies by rules, substitute variables, apply patches of Kustomize, and set default labels and annotations.
+// What else a generator or a transformer may want to know (the component's revision, a client for the target cluster, ...)
 // is found in the context, through the ...FromContext functions.
 //
 // # Purity

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/manifests/generatortest"
+)
+
+// TestGenerate compares what a greeting consists of with testdata/golden.
+func TestGenerate(t *testing.T) {
+	t.Parallel()
+	greeting := &Greeting{Spec: GreetingSpec{Message: "good morning"}}
+	generatortest.Run(t, generatortest.Suite{Generator: manifests.GeneratorFunc(generate), ReconcilerName: "hello.example.io"},
+		generatortest.Case{Name: "morning", Reason: "the message is all there is", Parameters: greeting.GetSpec()},
+	)
+}

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generatortest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// normalise returns the objects without Go types and without what only the server sets, sorted, and what is wrong with those
+// that are missing in the result.
+func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
+	var normalised []*unstructured.Unstructured
+	var problems []string
+	for i, object := range objects {
+		u, err := toUnstructured(object, scheme)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("object %d: %s", i+1, err))
+			continue
+		}
+		normalised = append(normalised, u)
+	}
+	slices.SortStableFunc(normalised, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(
+			cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetAPIVersion(), b.GetAPIVersion()),
+			cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return normalised, problems
+}
+
+func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
+		return nil, fmt.Errorf("it is nil (%T)", object)
+	}
+	kind, err := apiutil.GVKForObject(object, scheme)
+	if err != nil {
+		return nil, fmt.Errorf("%q of type %T: %w", object.GetName(), object, err)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("%q of type %T: %w", object.GetName(), object, err)
+	}
+	u := (&unstructured.Unstructured{Object: content}).DeepCopy()
+	u.SetGroupVersionKind(kind)
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	return u, nil
+}
+
+// check returns what is wrong with the objects, whatever they are meant to be.
+func (s Suite) check(objects []*unstructured.Unstructured, namespace string) []string {
+	var problems []string
+	seen := map[string]bool{}
+	for _, u := range objects {
+		kind := u.GroupVersionKind().GroupKind()
+		text := types.ObjectText(kind, u.GetNamespace(), u.GetName())
+		if kind.Kind == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
+			problems = append(problems, fmt.Sprintf("%s: apiVersion, kind and metadata.name are required, got %q, %q and %q", text, u.GetAPIVersion(), kind.Kind, u.GetName()))
+		}
+		key := kind.String() + " " + cmp.Or(u.GetNamespace(), namespace) + " " + u.GetName()
+		if seen[key] {
+			problems = append(problems, fmt.Sprintf("%s: defined more than once", text))
+		}
+		seen[key] = true
+		for _, problem := range s.checkAnnotations(u) {
+			problems = append(problems, text+": "+problem)
+		}
+	}
+	return problems
+}
+
+func (s Suite) checkAnnotations(u *unstructured.Unstructured) []string {
+	values, _, err := unstructured.NestedStringMap(u.Object, "metadata", "annotations")
+	if err != nil {
+		return []string{fmt.Sprintf("metadata.annotations: all values must be strings: %s", err)}
+	}
+	var problems []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		suffix, ours := strings.CutPrefix(key, s.ReconcilerName+"/")
+		if !ours || slices.Contains(s.OwnAnnotations, suffix) {
+			continue
+		}
+		if err := annotations.Check(suffix, values[key]); err != nil {
+			problems = append(problems, fmt.Sprintf("annotation %s: %s", key, err))
+		}
+	}
+	return problems
+}

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generatortest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// TestContext: the generator finds in the context what a reconciler puts there.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	given := configMap("given", nil)
+	given.Namespace = "there"
+	custom := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w", "namespace": "there"}}}
+	var got []string
+	suite := suiteOf(t, func(ctx context.Context, _ map[string]any) ([]client.Object, error) {
+		clnt, err := manifests.ClientFromContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		discovery, err := manifests.DiscoveryFromContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		revision, _ := manifests.ComponentRevisionFromContext(ctx)
+		installed, _ := manifests.InstalledFromContext(ctx)
+		name, _ := manifests.ComponentNameFromContext(ctx)
+		namespace, _ := manifests.ComponentNamespaceFromContext(ctx)
+		reconciler, _ := manifests.ReconcilerNameFromContext(ctx)
+		digest, err := manifests.ComponentDigestFromContext(ctx)
+		got = []string{fmt.Sprintf("%d %t %s %s %s %d %v %v", revision, installed, name, namespace, reconciler, len(digest), err, ctx.Value(key{})), discovery.Version.GitVersion}
+		for _, version := range []string{"v1", "apps/v1", "apps/v1beta1", "apiextensions.k8s.io/v1", "example.com/v1", "bare.example.com/v2"} {
+			got = append(got, fmt.Sprint(version, " ", slices.Contains(discovery.GroupVersions, version)))
+		}
+		widget := custom.DeepCopy()
+		got = append(got,
+			fmt.Sprint("configmap ", clnt.Get(ctx, client.ObjectKeyFromObject(given), given.DeepCopy())),
+			fmt.Sprint("widget ", clnt.Get(ctx, client.ObjectKeyFromObject(widget), widget)),
+			fmt.Sprint("missing ", client.IgnoreNotFound(clnt.Get(ctx, client.ObjectKey{Namespace: "x", Name: "y"}, given.DeepCopy()))))
+		for _, object := range []client.Object{given, custom, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}} {
+			namespaced, err := clnt.IsObjectNamespaced(object)
+			got = append(got, fmt.Sprint("namespaced ", namespaced, " ", err))
+		}
+		return nil, nil
+	})
+	problems := suite.examine(t.Context(), Case{
+		Name: "a", Namespace: "ns", ComponentName: "shop", Revision: 3, Installed: true, KubernetesVersion: "v1.35.1",
+		APIVersions: []string{"example.com/v1/Widget", "bare.example.com/v2"}, Objects: []client.Object{given, custom},
+		Context: func(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, "more") },
+	}.withDefaults(), true)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	want := []string{
+		"3 true shop ns demo.example.io 64 <nil> more", "v1.35.1",
+		"v1 true", "apps/v1 true", "apps/v1beta1 false", "apiextensions.k8s.io/v1 true", "example.com/v1 true", "bare.example.com/v2 true",
+		"configmap <nil>", "widget <nil>", "missing <nil>",
+		"namespaced true <nil>", "namespaced true <nil>", "namespaced false <nil>",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generatortest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// examine returns all that is wrong with a case.
+func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
+	scheme, err := s.scheme()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	before := c.Parameters.ToUnstructured()
+	objects, err := s.generate(ctx, c, scheme)
+	if c.Err != "" {
+		if err == nil || !strings.Contains(err.Error(), c.Err) {
+			return []string{fmt.Sprintf("got error %v, want one with %q", err, c.Err)}
+		}
+		return nil
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("generating: %s", err)}
+	}
+	normalised, problems := normalise(objects, scheme)
+	if len(problems) > 0 {
+		return problems
+	}
+	text, err := render(normalised)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	problems = s.check(normalised, c.Namespace)
+	problems = append(problems, s.checkAgain(ctx, c, scheme, objects, text)...)
+	if diff := cmp.Diff(before, c.Parameters.ToUnstructured()); diff != "" {
+		problems = append(problems, "the generator changed its parameters (-before +after):\n"+diff)
+	}
+	return append(problems, s.compare(c.Name, text, update)...)
+}
+
+// scheme returns the types of Kubernetes and those that the generator contributes.
+func (s Suite) scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
+	}
+	if builder, ok := s.Generator.(types.SchemeBuilder); ok {
+		if err := builder.AddToScheme(scheme); err != nil {
+			return nil, fmt.Errorf("adding the types of the generator: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// generate calls the generator as a reconciler does.
+func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
+	clnt, err := newClient(c, scheme)
+	if err != nil {
+		return nil, err
+	}
+	ctx = manifests.WithReconcilerName(ctx, s.ReconcilerName)
+	ctx = manifests.WithLocalClient(ctx, clnt)
+	ctx = manifests.WithClient(ctx, clnt)
+	ctx = manifests.WithComponentName(ctx, c.ComponentName)
+	ctx = manifests.WithComponentNamespace(ctx, c.Namespace)
+	ctx = manifests.WithComponentDigest(ctx, strings.Repeat("0", 64))
+	ctx = manifests.WithComponentRevision(ctx, c.Revision)
+	ctx = manifests.WithInstalled(ctx, c.Installed)
+	if c.Context != nil {
+		ctx = c.Context(ctx)
+	}
+	return s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)
+}
+
+// checkAgain generates once more, after the objects of the first time were changed, as their owner may do.
+func (s Suite) checkAgain(ctx context.Context, c Case, scheme *runtime.Scheme, objects []client.Object, text string) []string {
+	for _, object := range objects {
+		scribble(object)
+	}
+	again, err := s.generate(ctx, c, scheme)
+	if err != nil {
+		return []string{fmt.Sprintf("generating a second time: %s", err)}
+	}
+	normalised, problems := normalise(again, scheme)
+	second, err := render(normalised)
+	if err != nil {
+		return append(problems, err.Error())
+	}
+	if diff := diffLines(text, second); diff != "" {
+		problems = append(problems, "generating twice does not yield the same (-first +second):\n"+diff)
+	}
+	return problems
+}
+
+// scribble changes what others would see if the object shared it with them.
+func scribble(object client.Object) {
+	const key = "generatortest.example.io/scribble"
+	for _, values := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {
+		if values != nil {
+			values[key] = ""
+		}
+	}
+	object.SetName(object.GetName() + "-scribble")
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		scribbleValue(u.Object)
+	}
+}
+
+func scribbleValue(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, item := range value {
+			scribbleValue(item)
+		}
+		if value != nil {
+			value["scribble"] = "x"
+		}
+	case []any:
+		for i, item := range value {
+			scribbleValue(item)
+			value[i] = "scribble"
+		}
+	}
+}

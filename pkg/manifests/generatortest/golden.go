@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generatortest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// header is the first line of each golden file, by which it is told from files of others.
+const header = "# Golden file: go test -generatortest.update writes it.\n"
+
+// render returns the text of a golden file.
+func render(objects []*unstructured.Unstructured) (string, error) {
+	text := strings.Builder{}
+	text.WriteString(header)
+	for _, object := range objects {
+		document, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return "", fmt.Errorf("encoding %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		text.WriteString("---\n")
+		text.Write(document)
+	}
+	return text.String(), nil
+}
+
+func (s Suite) path(caseName string) string {
+	return filepath.Join(s.Folder, caseName+".yaml")
+}
+
+// compare compares the text with the golden file, or writes it.
+func (s Suite) compare(caseName string, text string, update bool) []string {
+	path := s.path(caseName)
+	if update {
+		if err := write(path, text); err != nil {
+			return []string{fmt.Sprintf("writing the golden file: %s", err)}
+		}
+		return nil
+	}
+	golden, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []string{fmt.Sprintf("there is no golden file %s; -generatortest.update writes it", path)}
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("reading the golden file: %s", err)}
+	}
+	// A checkout on another operating system may have changed the ends of lines.
+	if diff := diffLines(strings.ReplaceAll(string(golden), "\r\n", "\n"), text); diff != "" {
+		return []string{fmt.Sprintf("the objects differ from %s (-golden +got); if that is meant, -generatortest.update writes it:\n%s", path, diff)}
+	}
+	return nil
+}
+
+func write(path string, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+// diffLines is empty if both are the same.
+func diffLines(want, got string) string {
+	return cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
+}
+
+// strays finds, or removes, golden files to which there is no case.
+func (s Suite) strays(cases []Case, update bool) []string {
+	paths, err := filepath.Glob(filepath.Join(s.Folder, "*.yaml"))
+	if err != nil {
+		return []string{fmt.Sprintf("listing golden files: %s", err)}
+	}
+	var problems []string
+	for _, path := range paths {
+		known := slices.ContainsFunc(cases, func(c Case) bool { return c.Err == "" && s.path(c.Name) == path })
+		if known {
+			continue
+		}
+		content, err := os.ReadFile(path)
+		if err == nil && update && bytes.HasPrefix(content, []byte(header)) {
+			err = os.Remove(path)
+		} else if err == nil {
+			err = errors.New("there is no case for it")
+		}
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("golden file %s: %s", path, err))
+		}
+	}
+	return problems
+}
