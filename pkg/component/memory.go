@@ -42,7 +42,7 @@ type memory struct {
 	recalled *recalled
 	// swept is set once no chunks are left that the status does not name; chunks of earlier processes are unknown before.
 	swept bool
-	// unkept is set if the server has dropped the reference to the chunks.
+	// unkept is set as long as the server drops the reference to the chunks.
 	unkept bool
 	// rebuilt says what was found when this process rebuilt the inventory; empty if it did not.
 	rebuilt string

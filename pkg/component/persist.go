@@ -58,16 +58,27 @@ func (w *worker) save(ctx context.Context, s *scope) error {
 	if changed {
 		err = w.write(ctx, s, current)
 	}
-	if err == nil && changed && s.status.isChunked() && !s.memory.unkept && !reflect.DeepEqual(s.server["inventoryRecord"], current["inventoryRecord"]) {
-		// The definition was replaced by an older one. As long as it stays, the next process has to rebuild the inventory.
-		s.memory.unkept = true
-		s.status.ObservedGeneration = -1
-		if current, err = s.persistent(); err == nil {
-			err = w.write(ctx, s, current)
-		}
+	if err == nil && changed {
+		err = w.checkKept(ctx, s, current)
 	}
 	w.recorded(ctx, s, changed, err)
 	return err
+}
+
+// checkKept looks whether the server has kept a reference to chunks. If not, the definition was replaced by an older one:
+// as long as it stays, the next process has to rebuild the inventory.
+func (w *worker) checkKept(ctx context.Context, s *scope, current map[string]any) error {
+	before := s.memory.unkept
+	s.memory.unkept = s.status.isChunked() && !reflect.DeepEqual(s.server["inventoryRecord"], current["inventoryRecord"])
+	if before || !s.memory.unkept {
+		return nil
+	}
+	s.status.ObservedGeneration = -1
+	current, err := s.persistent()
+	if err != nil {
+		return err
+	}
+	return w.write(ctx, s, current)
 }
 
 // persistent returns the status as it is to be written: without an inventory that is kept elsewhere, or that must not be
@@ -86,7 +97,8 @@ func (s *scope) persistent() (map[string]any, error) {
 func (w *worker) write(ctx context.Context, s *scope, current map[string]any) error {
 	for range maxConflicts {
 		patched := w.newComponent()
-		err := w.patch(ctx, s, patched, map[string]any{"status": mergePatch(s.base, current)}, "status")
+		// What the server has dropped is sent again: it may keep it now, and part of a value is worse than none.
+		err := w.patch(ctx, s, patched, map[string]any{"status": mergePatch(s.server, current)}, "status")
 		switch {
 		case err == nil:
 			return w.saved(s, current, patched)

@@ -172,6 +172,30 @@ func TestLostInventoryOfADeletedComponent(t *testing.T) {
 	}
 }
 
+// TestLostInventoryThatWasInChunksOnce must not be taken for what it was when it returned to the status.
+func TestLostInventoryThatWasInChunksOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget("")
+	widget.Finalizers = []string{r.name}
+	r.create(widget)
+	w := r.recorder(testenv.Config(t))
+	for _, count := range []int{60, 5, 6} {
+		if err := r.saveInventory(w, inventoryOf(count, "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.wipe(widget)
+	r.delete(widget)
+	s := r.scope(w, widget)
+	if o := w.acknowledge(t.Context(), s); o.kind != outcomeContinue {
+		t.Fatal(o.message)
+	}
+	if o := w.recall(t.Context(), s); o.kind != outcomeContinue || s.record.gap == "" {
+		t.Errorf("want the inventory to be rebuilt, got %+v with %d items", o, len(s.status.Inventory))
+	}
+}
+
 // TestPurgedDependentsDoNotRunAgain loses all chunks.
 func TestPurgedDependentsDoNotRunAgain(t *testing.T) {
 	t.Parallel()

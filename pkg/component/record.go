@@ -11,6 +11,8 @@ import (
 	"maps"
 	"reflect"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -223,11 +225,14 @@ func (w *worker) recorded(ctx context.Context, s *scope, changed bool, err error
 		s.status.InventoryRecord = next.previous
 		s.memory.swept = false
 		if errors.Is(err, errAbandoned) {
-			remove = next.written.Created
+			remove = w.unreferenced(ctx, s, next.written.Created)
 		}
 	default:
 		s.record.items, s.record.chunks, s.record.outdated = s.status.Inventory, next.written.All, false
-		s.memory.recalled = &recalled{checksum: s.status.InventoryRecord.Checksum, items: s.status.Inventory, chunks: next.written.All}
+		s.memory.recalled = nil
+		if s.status.isChunked() {
+			s.memory.recalled = &recalled{checksum: s.status.InventoryRecord.Checksum, items: s.status.Inventory, chunks: next.written.All}
+		}
 		s.memory.swept = next.swept && changed
 		if changed {
 			remove = next.stale
@@ -237,6 +242,23 @@ func (w *worker) recorded(ctx context.Context, s *scope, changed bool, err error
 		s.memory.swept = false
 		s.log.Info("chunks of the inventory that are not used any more are left for later", "error", err)
 	}
+}
+
+// unreferenced returns those of the chunks that were written for a status which the server has refused, and does not have
+// nevertheless: a client repeats a request by itself if the server answers that it could not tell the end of the first attempt,
+// and what is refused then is the second one.
+func (w *worker) unreferenced(ctx context.Context, s *scope, written chunks.Handles) chunks.Handles {
+	live := w.newComponent()
+	if err := w.live.Get(ctx, s.key, live); client.IgnoreNotFound(err) != nil {
+		return nil
+	}
+	remaining := maps.Clone(written)
+	if reference := live.GetStatus().InventoryRecord; reference != nil {
+		for _, name := range reference.Chunks {
+			delete(remaining, name)
+		}
+	}
+	return remaining
 }
 
 // encodeItems returns the items as they are stored, and the size of the whole list.

@@ -200,6 +200,7 @@ func TestADefinitionThatIsReplacedByAnOlderOne(t *testing.T) {
 	if err := (&statusStore{worker: w, scope: s}).Save(t.Context(), inventoryOf(60, "a")); err != nil {
 		t.Fatal(err)
 	}
+	keeping := w.client
 	w.client = pruningClient{w.client}
 	s.status.ObservedGeneration = 1
 	s.status.SetState(StateProcessing, "A", "a")
@@ -221,6 +222,16 @@ func TestADefinitionThatIsReplacedByAnOlderOne(t *testing.T) {
 			t.Error("want another process to notice the loss")
 		}
 	}
+	// When the newer one is back, the next write brings all of the record, and the loss is over.
+	w.client = keeping
+	if err := r.saveInventory(w, inventoryOf(61, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if s = r.scope(w, widget); w.acknowledge(t.Context(), s).kind != outcomeContinue || s.status.ObservedGeneration != widget.Generation {
+		t.Errorf("want the generation to be observed, got %d", s.status.ObservedGeneration)
+	}
+	r.read(widget)
+	r.expectRecord(widget, 61)
 }
 
 // pruningClient writes as if the definition did not know the record.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -177,6 +178,41 @@ func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
 	}
 	if !sameItems(r.recorded(widget), inventoryOf(60, "b")) {
 		t.Error("want the newer record to stay")
+	}
+	r.read(widget)
+	r.expectRecord(widget, 60)
+}
+
+// TestAWriteWhoseEndIsUnknown is repeated by the client, and refused then: because the first attempt has succeeded.
+func TestAWriteWhoseEndIsUnknown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget("")
+	r.create(widget)
+	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "a")); err != nil {
+		t.Fatal(err)
+	}
+	config := testenv.Config(t)
+	var attempts atomic.Int64
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if err == nil && strings.HasSuffix(request.URL.Path, "/status") && attempts.Add(1) == 1 {
+				response.StatusCode = http.StatusInternalServerError
+				response.Header.Set("Retry-After", "1")
+			}
+			return response, err
+		})
+	})
+	if err := r.saveInventory(r.recorder(config), inventoryOf(60, "b")); !errors.Is(err, errAbandoned) {
+		t.Errorf("want the pass to end, got %v", err)
+	}
+	diff(t, "attempts", int64(2), attempts.Load())
+	if !sameItems(r.recorded(widget), inventoryOf(60, "b")) {
+		t.Error("want the record to be complete that was written by the first attempt")
+	}
+	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "c")); err != nil {
+		t.Fatal(err)
 	}
 	r.read(widget)
 	r.expectRecord(widget, 60)
