@@ -113,9 +113,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 		timer.Stop()
 	}
 	keeping.Wait()
-	// The others see that this replica goes, and wait for its shards while these are being given back.
-	k.members.resign(context.WithoutCancel(ctx))
 	k.running.Wait()
+	// Not before: those that disagree about the number of shards do not have to wait for the leases of these.
+	k.members.resign(context.WithoutCancel(ctx))
 	return nil
 }
 

@@ -18,6 +18,8 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -240,6 +242,39 @@ func TestTheNumberOfShardsChanges(t *testing.T) {
 	})
 	f.awaitShares(old)
 	old.stop()
+	f.awaitShares(next)
+}
+
+// TestTheNumberOfShardsChangesWhileSomethingRuns has something end late that was begun under the old number.
+func TestTheNumberOfShardsChangesWhileSomethingRuns(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	old := f.start("a-old", 1)
+	f.awaitShares(old)
+	tenure, entered := old.Enter(0)
+	if !entered {
+		t.Fatal("the shard is not held")
+	}
+	next := f.start("b-new", 2)
+	testenv.Eventually(t, func() (bool, string) {
+		live, _ := next.members.live()
+		return next.members.known() != nil && slices.Equal(live, []string{"a-old"}), fmt.Sprint(live)
+	})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		old.stop()
+	}()
+	testenv.Eventually(t, func() (bool, string) { return !old.Holds(0), "the replica does not end" })
+	// It has ended to renew that lease; what it may still do is to delete it.
+	if _, err := old.members.client.Get(t.Context(), old.members.options.memberName(), metav1.GetOptions{}); err != nil {
+		t.Errorf("want the replica to be known as long as something runs, got %v", err)
+	}
+	tenure.Leave()
+	<-stopped
+	if _, err := old.members.client.Get(t.Context(), old.members.options.memberName(), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("want the replica to be forgotten, got %v", err)
+	}
 	f.awaitShares(next)
 }
 

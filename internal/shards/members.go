@@ -164,7 +164,7 @@ func (m *members) isAlive(who *member, now time.Time) bool {
 
 // live returns the identities of those that live and agree about the number of shards, sorted, and the time after which that
 // may be otherwise. The one that lives longest decides about the number; those that disagree wait until it is gone. So a change of
-// the number goes through all replicas without two of them working on the same.
+// the number goes through all replicas, none of which begins to work on what one that ends orderly has not ended.
 func (m *members) live() ([]string, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
