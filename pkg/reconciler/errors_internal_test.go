@@ -52,6 +52,7 @@ func TestErrors(t *testing.T) {
 		{"absent, wrapped", fmt.Errorf("reading: %w", notFound), class{gone: true}},
 		{"an unknown type", fmt.Errorf("writing: %w", noMatch), class{gone: true, noMatch: true, awaited: "its type is not served"}},
 		{"a group that is gone", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: notFound}, class{gone: true, noMatch: true, awaited: "its type is not served"}},
+		{"a type that is not served, looked up first", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: &meta.NoResourceMatchError{}}, class{gone: true, noMatch: true, awaited: "its type is not served"}},
 		{"a group that does not answer proves nothing", &apiutil.ErrResourceDiscoveryFailed{{Group: "g", Version: "v1"}: notFound, {Group: "g", Version: "v2"}: errors.New("no answer")}, class{}},
 		{"a path that is not served", statusError(404, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{}), class{gone: true, awaited: "its type is not served yet"}},
 		{"no such namespace", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "x"), class{gone: true, awaited: "namespace x does not exist"}},

@@ -18,7 +18,7 @@ import (
 )
 
 // prepareObjects returns normalised copies of the objects: without anything that only the server sets, with the
-// namespace filled in or removed as the scope of the type demands, and sorted. All problems are reported at once.
+// namespace filled in or removed as the scope of the type demands, in the same order. All problems are reported at once.
 func (r *Reconciler) prepareObjects(objects []client.Object, namespace string) ([]*unstructured.Unstructured, error) {
 	prepared := make([]*unstructured.Unstructured, 0, len(objects))
 	var problems []string
@@ -249,7 +249,8 @@ func isNoMatch(err error) bool {
 	var discovery *apiutil.ErrResourceDiscoveryFailed
 	if errors.As(err, &discovery) {
 		for _, cause := range *discovery {
-			if !isNotFound(cause) {
+			// Which of both it is depends on whether it was the first look-up.
+			if !isNotFound(cause) && !meta.IsNoMatchError(cause) {
 				return false
 			}
 		}

@@ -32,7 +32,8 @@ type RebuildRequest struct {
 	Known []*InventoryItem
 	// Objects are the wanted objects, as far as they are known. Their types are looked into.
 	Objects []client.Object
-	// Types are looked into as well. A kind of "*" stands for all kinds of a group, a group of "*" for all groups.
+	// Types are looked into as well. A kind of "*" stands for all kinds of a group, a group of "*" for all groups. The version does
+	// not matter: one that is served is found.
 	Types []TypeVersionInfo
 	// Namespaces are looked into one by one for types that must not be listed in the whole cluster.
 	Namespaces []string
@@ -183,7 +184,15 @@ func (s *search) discovered(patterns []TypeInfo) ([]schema.GroupVersionKind, err
 func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 	err := s.list(ctx, kind, "")
 	if isGone(err) {
-		// It may be served in another version. If not, there is nothing that could be found.
+		// It may be served in another version.
+		mapping, mapErr := s.client.RESTMapper().RESTMapping(kind.GroupKind())
+		if err = mapErr; err == nil {
+			kind = mapping.GroupVersionKind
+			err = s.list(ctx, kind, "")
+		}
+	}
+	if isGone(err) {
+		// What was discovered may be outdated. If there is no definition either, there is nothing that could be found.
 		mapping, servedErr := s.served(ctx, kind.GroupKind())
 		if err = servedErr; err == nil && mapping != nil {
 			kind = mapping.GroupVersionKind

@@ -253,6 +253,31 @@ subjects: [{kind: User, apiGroup: %s, name: %s}]
 	}
 }
 
+// TestRebuildOfTypesWhoseVersionIsUnknown looks into types that were recorded without a version, or in one that is not served
+// any more. No definition tells about the built-in ones.
+func TestRebuildOfTypesWhoseVersionIsUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(lostManifest + `
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: budget}
+`)
+	types := []reconciler.TypeVersionInfo{{Version: "*", Kind: "Secret"}, {Group: "policy", Version: "v1beta1", Kind: "PodDisruptionBudget"}, {Group: "gone.example.io", Version: "*", Kind: "Gone"}}
+	w.rebuild(reconciler.RebuildRequest{Types: types})
+	w.expectInventory("PodDisruptionBudget budget Ready ", "Secret kept Ready ")
+	restricted := newWorld(t, withoutObserver, func(s *setup) {
+		s.config = rest.CopyConfig(s.config)
+		s.config.Impersonate = rest.ImpersonationConfig{UserName: "restricted-" + w.namespace}
+	})
+	restricted.owner = w.owner
+	result := restricted.rebuild(reconciler.RebuildRequest{Types: types[:2]})
+	if diff := cmp.Diff([]reconciler.TypeInfo{{Kind: "Secret"}, {Group: "policy", Kind: "PodDisruptionBudget"}}, result.Unlisted); diff != "" {
+		t.Errorf("unlisted (-want +got):\n%s", diff)
+	}
+}
+
 // TestRebuildDoesNotTakeAFailureForAnAnswer sees requests fail for other reasons than missing permission.
 func TestRebuildDoesNotTakeAFailureForAnAnswer(t *testing.T) {
 	t.Parallel()
