@@ -51,7 +51,11 @@ func planInventory(targets []*target, inventory []*InventoryItem) plan {
 		p.grown = p.grown || again || !known || recorded.Namespace != item.Namespace
 	}
 	for i, item := range inventory {
-		if next[i] == nil {
+		if next[i] != nil {
+			continue
+		}
+		// Of an object that is recorded twice, one record counts: the other one must not have it deleted.
+		if at, left := old[keyOf(item)]; left && at == i {
 			next[i] = planUnwanted(item)
 		}
 	}

@@ -144,6 +144,8 @@ func TestPlanInventory(t *testing.T) {
 		{"what was purged and is no longer wanted is forgotten", nil, []*InventoryItem{item(configMapKind, "ns", "a", func(i *InventoryItem) { i.Phase = PhaseCompleted })}, nil, false},
 		{"an item whose namespace was not known yet is the same", []*target{wish(named("g/v1", "K", "ns", "a"))}, []*InventoryItem{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *InventoryItem) { i.Phase = PhaseScheduledForApplication })}, []string{"a ScheduledForApplication"}, true},
 		{"of two such objects only one can be the item", []*target{wish(named("g/v1", "K", "ns", "a")), wish(named("g/v1", "K", "other", "a"))}, []*InventoryItem{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *InventoryItem) { i.Phase = PhaseScheduledForApplication })}, []string{"a ScheduledForApplication", "a ScheduledForApplication"}, true},
+		{"what is recorded twice is not unwanted by that", []*target{cm("a")}, []*InventoryItem{item(configMapKind, "ns", "a", ready), item(configMapKind, "ns", "a", ready)}, []string{"a Ready"}, false},
+		{"nor deleted twice", nil, []*InventoryItem{item(configMapKind, "ns", "a", ready), item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion"}, false},
 		{"a cluster-scoped object that may exist is not the same", []*target{wish(named("g/v1", "K", "ns", "a"))}, []*InventoryItem{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
