@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -62,6 +64,33 @@ func TestFence(t *testing.T) {
 		expectFenced(t, err)
 		if writes := w.writes(); len(writes) != 0 {
 			t.Errorf("%s: expected no write, got %v", reason, writes)
+		}
+	}
+	w.owner.Fence = nil
+	w.mustDelete()
+}
+
+// TestReasonOfAFenceSaysNothingAboutDependents has fences fail with what the server has said about a lease.
+func TestReasonOfAFenceSaysNothingAboutDependents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(configMaps(2, 1) + `
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: kept, annotations: {PREFIX/delete-policy: orphan}}
+`)
+	lease := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	for _, reason := range []error{
+		apierrors.NewNotFound(lease, "lease"),
+		apierrors.NewConflict(lease, "lease", errors.New("somebody else was faster")),
+		apierrors.NewTooManyRequestsError("later"),
+	} {
+		w.owner.Fence = func() error { return reason }
+		result, err := w.delete()
+		var fenced *reconciler.FencedError
+		if !errors.As(err, &fenced) || !errors.Is(err, reason) || len(result.Inventory) != 3 {
+			t.Errorf("%s: expected the call to end with it, and nothing to be forgotten; got %v and %v", reason, err, describeItems(result.Inventory))
 		}
 	}
 	w.owner.Fence = nil

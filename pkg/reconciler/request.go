@@ -20,8 +20,9 @@ type FencedError struct {
 // Error returns the reason.
 func (e *FencedError) Error() string { return fmt.Sprintf("the call may not go on: %s", e.Reason) }
 
-// Unwrap returns the reason.
-func (e *FencedError) Unwrap() error { return e.Reason }
+// Is tells whether the reason is the error. The reason is not unwrapped further: what a server has said about a lease, say, must
+// not be taken for what it says about a dependent.
+func (e *FencedError) Is(err error) bool { return errors.Is(e.Reason, err) }
 
 // read makes a request that changes nothing.
 func (p *pass) read(send func() error) error {
@@ -29,7 +30,8 @@ func (p *pass) read(send func() error) error {
 }
 
 // mutate makes a request that may change something. By now, everything was observed that the request is guarded by; if the
-// owner passes to somebody else only after this check, the guard fails.
+// owner passes to somebody else only after this check, the guard fails as soon as that one has changed the object. (It does not
+// for a create, if that one has found that there is no such object and does not want it.)
 func (p *pass) mutate(operation string, send func() error) error {
 	if p.owner.Fence != nil {
 		if err := p.owner.Fence(); err != nil {
