@@ -22,6 +22,8 @@ type typeChanges struct {
 
 	mu     sync.Mutex
 	timers []*time.Timer
+	// since is when the first change happened that has not settled yet; zero if there is none.
+	since time.Time
 }
 
 // newTypeListener has what is remembered of the types of a cluster forgotten when they change, and changed called when
@@ -40,13 +42,28 @@ func newTypeListener(clnt cluster.Client, changed func()) observe.TypeListener {
 func (c *typeChanges) happened() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := time.Now()
+	if c.since.IsZero() {
+		c.since = now
+	}
 	if c.timers == nil {
 		for _, delay := range settlingTimes {
-			c.timers = append(c.timers, time.AfterFunc(delay, c.settled))
+			c.timers = append(c.timers, time.AfterFunc(delay, c.settle))
 		}
 		return
 	}
+	// Two who fight over a definition must not keep everybody from looking.
+	restless := now.Sub(c.since) >= settlingTimes[1]
 	for i, delay := range settlingTimes {
-		c.timers[i].Reset(delay)
+		if i > 0 || !restless {
+			c.timers[i].Reset(delay)
+		}
 	}
+}
+
+func (c *typeChanges) settle() {
+	c.mu.Lock()
+	c.since = time.Time{}
+	c.mu.Unlock()
+	c.settled()
 }

@@ -56,7 +56,7 @@ func DiscoveryFromContext(ctx context.Context) (*Discovery, error) {
 
 // KeepDiscovery tells for how long information about the cluster that the given client talks to may be remembered: for an
 // hour if the caller watches the types of the cluster, and calls InvalidateDiscovery when they change, and otherwise,
-// as by default, for some minutes.
+// as by default, for some minutes. What was read before the watch began is forgotten.
 func KeepDiscovery(clnt cluster.Client, watched bool) {
 	discoveries.keep(hostOf(clnt), watched)
 }

@@ -178,6 +178,7 @@ func TestDiscoveryCache(t *testing.T) {
 
 	cache.entries[clnt].host = "host"
 	cache.keep("host", true)
+	requests("what was read before the watch began may be outdated", 3)
 	clock.Add(int64(watchedDiscoveryLifetime - 1))
 	requests("somebody watches the types", 0)
 	cache.keep("host", false)
@@ -301,5 +302,21 @@ func TestDiscoveryFromContext(t *testing.T) {
 	expect(6)
 	if reads.Any() {
 		t.Error("discovery counts as reading the cluster")
+	}
+}
+
+func TestDiscoveryThatChangesWhileItIsLookedAt(t *testing.T) {
+	t.Parallel()
+	ctx, outer := TrackClusterReads(t.Context())
+	ctx, inner := TrackClusterReads(ctx)
+	for _, digest := range []string{"a", "a"} {
+		markDiscovery(ctx, digest)
+	}
+	if inner.Any() || outer.Any() {
+		t.Error("looking twice does not make the result depend on the cluster")
+	}
+	markDiscovery(ctx, "b")
+	if !inner.Any() || !outer.Any() {
+		t.Error("a result that is made of two pictures must not be used again")
 	}
 }

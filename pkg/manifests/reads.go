@@ -42,7 +42,10 @@ func (r *ClusterReads) Discovery() string {
 func markDiscovery(ctx context.Context, digest string) {
 	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
 	for ; reads != nil; reads = reads.outer {
-		reads.discovery.Store(&digest)
+		if before := reads.discovery.Swap(&digest); before != nil && *before != digest {
+			// The result is made of two pictures, and fits neither of them.
+			reads.any.Store(true)
+		}
 	}
 }
 
