@@ -106,18 +106,22 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 	return reflector.ListAndWatchWithContext(f.kind.cache.quiet(ctx))
 }
 
+// longestDelay bounds the time between two attempts to watch.
+func longestDelay(err error) time.Duration {
+	if apierrors.IsForbidden(err) {
+		// Permissions change rarely, and each attempt is a request.
+		return 30 * time.Minute
+	}
+	return time.Minute
+}
+
 // failed records the end of an attempt and returns the delay before the next one.
 func (f *feed) failed(err error) time.Duration {
 	f.mu.Lock()
 	if f.state == feedSynced && time.Since(f.since) > steady {
 		f.attempts = 0
 	}
-	limit := time.Minute
-	if apierrors.IsForbidden(err) {
-		// Permissions change rarely, and each attempt is a request.
-		limit = 30 * time.Minute
-	}
-	delay := min(250*time.Millisecond<<f.attempts, limit)
+	delay := min(250*time.Millisecond<<f.attempts, longestDelay(err))
 	f.attempts = min(f.attempts+1, 15)
 	if err == nil && f.state == feedSynced {
 		// The watch ended and is resumed; what was seen stays valid until then, since absence proves nothing anyway.

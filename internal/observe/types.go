@@ -38,16 +38,19 @@ func (c *Cache) WatchTypes(listener TypeListener) {
 }
 
 func (c *Cache) watchType(ctx context.Context, resource schema.GroupVersionResource, store *typeStore) {
-	for delay := time.Second; ctx.Err() == nil; delay = min(2*delay, 30*time.Minute) {
+	delay := time.Second
+	for ctx.Err() == nil {
 		err := c.listAndWatchMetadata(ctx, resource, "", store)
 		if err == nil && store.synced {
 			delay = time.Second
 		}
 		store.lost()
+		delay = min(delay, longestDelay(err))
 		select {
 		case <-ctx.Done():
 		case <-time.After(jitter(delay)):
 		}
+		delay *= 2
 	}
 }
 
