@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+)
+
+// toYaml returns YAML without the line end that it usually has.
+func toYaml(value any) (string, error) {
+	raw, err := yaml.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(string(raw), "\n"), nil
+}
+
+// fromYaml returns a value of any type. Integers are int64, so that they are rendered as they were.
+func fromYaml(text string) (any, error) {
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return fromJSON(string(raw))
+}
+
+func fromYamlArray(text string) ([]any, error) {
+	value, err := fromYaml(text)
+	if err != nil {
+		return nil, err
+	}
+	return asArray(value)
+}
+
+func toJSON(value any) (string, error) {
+	raw, err := json.Marshal(value)
+	return string(raw), err
+}
+
+func toPrettyJSON(value any) (string, error) {
+	raw, err := json.MarshalIndent(value, "", "  ")
+	return string(raw), err
+}
+
+// toRawJSON does not escape the characters that mean something in HTML.
+func toRawJSON(value any) (string, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(buffer.String(), "\n"), nil
+}
+
+func fromJSON(text string) (any, error) {
+	var value any
+	if err := utiljson.Unmarshal([]byte(text), &value); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+func fromJSONArray(text string) ([]any, error) {
+	value, err := fromJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	return asArray(value)
+}
+
+// asArray takes null for an array without items.
+func asArray(value any) ([]any, error) {
+	switch value := value.(type) {
+	case nil:
+		return nil, nil
+	case []any:
+		return value, nil
+	default:
+		return nil, fmt.Errorf("it is not an array, but a %T", value)
+	}
+}

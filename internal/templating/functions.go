@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"github.com/spf13/cast"
+)
+
+// commonFunctions are available to all templates. Nobody may change it.
+var commonFunctions = newCommonFunctions()
+
+func newCommonFunctions() template.FuncMap {
+	functions := sprig.TxtFuncMap()
+	// The environment of an operator is not for those who write templates, let alone for those whose text reaches tpl.
+	delete(functions, "env")
+	delete(functions, "expandenv")
+	for name, function := range map[string]any{
+		"toYaml":            toYaml,
+		"mustToYaml":        toYaml,
+		"fromYaml":          fromYaml,
+		"mustFromYaml":      fromYaml,
+		"fromYamlArray":     fromYamlArray,
+		"mustFromYamlArray": fromYamlArray,
+		"toJson":            toJSON,
+		"mustToJson":        toJSON,
+		"toPrettyJson":      toPrettyJSON,
+		"mustToPrettyJson":  toPrettyJSON,
+		"toRawJson":         toRawJSON,
+		"mustToRawJson":     toRawJSON,
+		"fromJson":          fromJSON,
+		"mustFromJson":      fromJSON,
+		"fromJsonArray":     fromJSONArray,
+		"mustFromJsonArray": fromJSONArray,
+		"required":          required,
+		"bitwiseShiftLeft":  bitwiseShiftLeft,
+		"bitwiseShiftRight": bitwiseShiftRight,
+		"bitwiseAnd":        bitwiseAnd,
+		"bitwiseOr":         bitwiseOr,
+		"bitwiseXor":        bitwiseXor,
+		"parseIPv4Address":  parseIPv4Address,
+		"formatIPv4Address": formatIPv4Address,
+	} {
+		functions[name] = function
+	}
+	for name, function := range limitedFunctions(functions) {
+		functions[name] = function
+	}
+	return functions
+}
+
+// required returns the value, unless it is nil or the empty string.
+func required(message string, value any) (any, error) {
+	if text, isText := value.(string); value == nil || (isText && text == "") {
+		return nil, errors.New(message)
+	}
+	return value, nil
+}
+
+func bitwiseShiftLeft(by any, value any) (uint64, error) {
+	return combine(func(value, by uint64) uint64 { return value << by }, value, by)
+}
+
+func bitwiseShiftRight(by any, value any) (uint64, error) {
+	return combine(func(value, by uint64) uint64 { return value >> by }, value, by)
+}
+
+// bitwiseAnd of nothing has all bits set.
+func bitwiseAnd(values ...any) (uint64, error) {
+	return combine(func(x, y uint64) uint64 { return x & y }, append([]any{uint64(math.MaxUint64)}, values...)...)
+}
+
+func bitwiseOr(values ...any) (uint64, error) {
+	return combine(func(x, y uint64) uint64 { return x | y }, append([]any{0}, values...)...)
+}
+
+func bitwiseXor(values ...any) (uint64, error) {
+	return combine(func(x, y uint64) uint64 { return x ^ y }, append([]any{0}, values...)...)
+}
+
+// combine applies an operation to the values from left to right. There is at least one value.
+func combine(operation func(x, y uint64) uint64, values ...any) (uint64, error) {
+	var result uint64
+	for i, value := range values {
+		number, err := cast.ToUint64E(value)
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 {
+			result = number
+		} else {
+			result = operation(result, number)
+		}
+	}
+	return result, nil
+}
+
+// parseIPv4Address returns the number that an address in dotted notation stands for.
+func parseIPv4Address(value any) (uint32, error) {
+	text, err := cast.ToStringE(value)
+	if err != nil {
+		return 0, err
+	}
+	octets := strings.Split(text, ".")
+	if len(octets) != 4 {
+		return 0, fmt.Errorf("%q is not an IPv4 address, which consists of four numbers", text)
+	}
+	var result uint32
+	for _, octet := range octets {
+		number, err := parseOctet(octet)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not an IPv4 address: %w", text, err)
+		}
+		result = result<<8 | number
+	}
+	return result, nil
+}
+
+func formatIPv4Address(value any) (string, error) {
+	number, err := cast.ToUint32E(value)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d.%d.%d.%d", number>>24, number>>16&0xFF, number>>8&0xFF, number&0xFF), nil
+}

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/Masterminds/sprig/v3"
+
+	"github.com/component-operator/runtime/internal/templating"
+)
+
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	data := map[string]any{
+		"map": map[string]any{"b": int64(1234567890), "a": "<x>"}, "list": []any{"x", int64(1)}, "nil": nil, "empty": "",
+		"false": false, "zero": 0, "function": func() {}, "huge": math.MaxInt, "text": "a\nb",
+	}
+	tests := []struct{ reason, text, want string }{
+		{"keys are sorted, the last line end is missing", `{{ toYaml .map }}`, "a: <x>\nb: 1234567890"},
+		{"the same with must", `{{ mustToYaml .list }}`, "- x\n- 1"},
+		{"what is no data", `{{ toYaml .function }}`, "error: a.yaml:1:3: executing \"a.yaml\" at <toYaml .function>: error calling toYaml"},
+		{"large numbers stay as they are", `{{ (fromYaml "a: 1234567890123").a }}`, "1234567890123"},
+		{"YAML of any type", `{{ fromYaml "[a, b]" | len }} {{ fromYaml "x" }} {{ fromYaml "1.5" }}`, "2 x 1.5"},
+		{"invalid YAML", `{{ fromYaml "a: [" }}`, "error: error calling fromYaml"},
+		{"the same with must", `{{ (mustFromYaml "a: b").a }}`, "b"},
+		{"an array", `{{ index (fromYamlArray "[a, b]") 1 }}`, "b"},
+		{"null is an array without items", `{{ fromYamlArray "" | len }}`, "0"},
+		{"no array", `{{ fromYamlArray "a: b" }}`, "error: it is not an array"},
+		{"invalid YAML instead of an array", `{{ mustFromYamlArray "[" }}`, "error: error calling mustFromYamlArray"},
+		{"JSON is escaped", `{{ toJson .map }}`, `{"a":"\u003cx\u003e","b":1234567890}`},
+		{"the same with must", `{{ mustToJson .list }}`, `["x",1]`},
+		{"JSON of what is no data", `{{ toJson .function }}`, "error: error calling toJson"},
+		{"pretty JSON", `{{ toPrettyJson .list }}`, "[\n  \"x\",\n  1\n]"},
+		{"the same with must", `{{ mustToPrettyJson .list }}`, "[\n  \"x\",\n  1\n]"},
+		{"raw JSON is not escaped", `{{ toRawJson .map }}`, `{"a":"<x>","b":1234567890}`},
+		{"the same with must", `{{ mustToRawJson .nil }}`, `null`},
+		{"raw JSON of what is no data", `{{ toRawJson .function }}`, "error: error calling toRawJson"},
+		{"from JSON", `{{ (fromJson "{\"a\": 1234567890123}").a }}`, "1234567890123"},
+		{"the same with must", `{{ mustFromJson "[1]" | len }}`, "1"},
+		{"invalid JSON", `{{ fromJson "{" }}`, "error: error calling fromJson"},
+		{"an array from JSON", `{{ index (fromJsonArray "[1, 2]") 0 }}`, "1"},
+		{"no array from JSON", `{{ mustFromJsonArray "{}" }}`, "error: it is not an array"},
+		{"invalid JSON instead of an array", `{{ fromJsonArray "[" }}`, "error: error calling fromJsonArray"},
+		{"what is there", `{{ required "message" "x" }}`, "x"},
+		{"false and zero are there", `{{ required "message" .false }} {{ required "message" .zero }}`, "false 0"},
+		{"nil is not", `{{ required "message" .nil }}`, "error: error calling required: message"},
+		{"nor is a missing key", `{{ required "message" .missing }}`, "error: error calling required: message"},
+		{"nor is the empty string", `{{ .empty | required "message" }}`, "error: error calling required: message"},
+		{"shift to the left, by the first argument", `{{ bitwiseShiftLeft 3 1 }}`, "8"},
+		{"shift to the right, by the first argument", `{{ 8 | bitwiseShiftRight 3 }}`, "1"},
+		{"shift of text", `{{ bitwiseShiftLeft 1 "2" }}`, "4"},
+		{"shift of what is no number", `{{ bitwiseShiftLeft 1 "x" }}`, "error: error calling bitwiseShiftLeft"},
+		{"shift by what is no number", `{{ bitwiseShiftRight "x" 1 }}`, "error: error calling bitwiseShiftRight"},
+		{"and", `{{ bitwiseAnd 12 10 }}`, "8"},
+		{"and of nothing", `{{ bitwiseAnd }}`, "18446744073709551615"},
+		{"or", `{{ bitwiseOr 12 10 1 }}`, "15"},
+		{"or of nothing", `{{ bitwiseOr }}`, "0"},
+		{"exclusive or", `{{ bitwiseXor 12 10 }}`, "6"},
+		{"exclusive or of what is no number", `{{ bitwiseXor 12 .map }}`, "error: error calling bitwiseXor"},
+		{"an address", `{{ parseIPv4Address "10.0.1.255" }}`, "167772671"},
+		{"an address and back", `{{ "255.254.0.1" | parseIPv4Address | formatIPv4Address }}`, "255.254.0.1"},
+		{"an address with five numbers", `{{ parseIPv4Address "1.2.3.4.5" }}`, `error: "1.2.3.4.5" is not an IPv4 address`},
+		{"an address with a number too large", `{{ parseIPv4Address "1.2.3.256" }}`, `error: "256" is not a number between 0 and 255`},
+		{"an address that is a map", `{{ parseIPv4Address .map }}`, `error: error calling parseIPv4Address`},
+		{"what does not fit into an address", `{{ formatIPv4Address "x" }}`, `error: error calling formatIPv4Address`},
+
+		{"no environment", `{{ env "HOME" }}`, `error: a.yaml:1: function "env" not defined`},
+		{"no environment within text", `{{ expandenv "$HOME" }}`, `error: a.yaml:1: function "expandenv" not defined`},
+
+		{"repetition", `{{ repeat 3 "ab" }}{{ repeat 0 "x" }}`, "ababab"},
+		{"too much repetition", `{{ repeat 20000000 "x" }}`, "error: not more than 16777216 bytes"},
+		{"too much repetition of more", `{{ repeat .huge "xx" }}`, "error: not more than 16777216 bytes"},
+		{"negative repetition", `{{ repeat -1 "x" }}`, "error: not less than 0"},
+		{"indentation", `{{ indent 2 .text }}|{{ nindent 1 .text }}`, "  a\n  b|\n a\n b"},
+		{"too much indentation", `{{ indent 10000000 .text }}`, "error: indenting 2 lines"},
+		{"too much indentation after a line end", `{{ nindent .huge .text }}`, "error: indenting 2 lines"},
+		{"negative indentation", `{{ indent -1 .text }}`, "error: must not be negative"},
+		{"numbers", `{{ until 3 }} {{ until -2 }} {{ untilStep 1 6 2 }} {{ untilStep 1 1 0 }} {{ untilStep 3 0 -1 }}`, "[0 1 2] [0 -1] [1 3 5] [] [3 2 1]"},
+		{"too many numbers", `{{ until .huge }}`, "error: is too"},
+		{"too many negative numbers", `{{ until -2000000 }}`, "error: 2000000 is too many"},
+		{"too many numbers by steps", `{{ untilStep 0 3000000 2 }}`, "error: 1500000 is too many"},
+		{"steps beyond the largest number", `{{ untilStep 0 .huge 9223372036854775806 }}`, "error: is too large"},
+		{"sequences", `{{ seq 3 }}|{{ seq 2 4 }}|{{ seq 0 2 5 }}|{{ seq }}|{{ seq 1 2 3 4 }}|{{ seq -1 }}|{{ seq 4 2 }}`, "1 2 3|2 3 4|0 2 4|||1 0 -1|4 3 2"},
+		{"too long a sequence", `{{ seq 2000000 }}`, "error: is too many"},
+		{"too long a sequence downwards", `{{ seq 1 -2000000 }}`, "error: is too many"},
+		{"too long a sequence by steps", `{{ seq 0 2 4000000 }}`, "error: is too many"},
+		{"random text", `{{ randAlphaNum 5 | len }}{{ randAlpha 5 | len }}{{ randAscii 5 | len }}{{ randNumeric 5 | len }}{{ randBytes 3 | len }}`, "55554"},
+		{"too much random text", `{{ randAlphaNum 2000000 }}`, "error: is too many"},
+		{"too many random bytes", `{{ randBytes 2000000 }}`, "error: is too many"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			got, err := render(t, tt.text, data)
+			check(t, got, err, tt.want)
+		})
+	}
+}
+
+// All that sprig has is there, except what reads the environment.
+func TestFunctionsOfSprig(t *testing.T) {
+	t.Parallel()
+	for name := range sprig.TxtFuncMap() {
+		_, err := templating.Parse([]templating.File{{Name: "a", Text: "{{ " + name + " }}"}}, templating.Options{})
+		if missing := name == "env" || name == "expandenv"; (err != nil) != missing {
+			t.Errorf("%s: got error %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cast"
+)
+
+// limitedFunctions returns replacements for those functions of sprig that generate as much as they are told to. How much
+// is often a value that somebody else sets.
+func limitedFunctions(sprig map[string]any) map[string]any {
+	limited := map[string]any{
+		"repeat": func(count int, text string) (string, error) {
+			if count < 0 || (count > 0 && len(text) > MaxOutput/count) {
+				return "", fmt.Errorf("repeating %d bytes %d times: not less than 0 and not more than %d bytes are allowed", len(text), count, MaxOutput)
+			}
+			return strings.Repeat(text, count), nil
+		},
+		"indent": indent,
+		"nindent": func(blanks int, text string) (string, error) {
+			indented, err := indent(blanks, text)
+			return "\n" + indented, err
+		},
+	}
+	if until, ok := sprig["until"].(func(int) []int); ok {
+		limited["until"] = func(count int) ([]int, error) {
+			if err := checkItems(math.Abs(float64(count))); err != nil {
+				return nil, err
+			}
+			return until(count), nil
+		}
+	}
+	if untilStep, ok := sprig["untilStep"].(func(int, int, int) []int); ok {
+		limited["untilStep"] = func(start, stop, step int) ([]int, error) {
+			if err := checkSteps(start, stop, step); err != nil {
+				return nil, err
+			}
+			return untilStep(start, stop, step), nil
+		}
+	}
+	if seq, ok := sprig["seq"].(func(...int) string); ok {
+		limited["seq"] = func(bounds ...int) (string, error) {
+			if err := checkSequence(bounds); err != nil {
+				return "", err
+			}
+			return seq(bounds...), nil
+		}
+	}
+	for _, name := range []string{"randAlphaNum", "randAlpha", "randAscii", "randNumeric"} {
+		if generate, ok := sprig[name].(func(int) string); ok {
+			limited[name] = func(count int) (string, error) {
+				if err := checkItems(float64(count)); err != nil {
+					return "", err
+				}
+				return generate(count), nil
+			}
+		}
+	}
+	if generate, ok := sprig["randBytes"].(func(int) (string, error)); ok {
+		limited["randBytes"] = func(count int) (string, error) {
+			if err := checkItems(float64(count)); err != nil {
+				return "", err
+			}
+			return generate(count)
+		}
+	}
+	return limited
+}
+
+func checkItems(count float64) error {
+	if count > maxItems {
+		return fmt.Errorf("%.0f is too many; at most %d are allowed", count, maxItems)
+	}
+	return nil
+}
+
+// checkSteps also excludes numbers so large that stepping beyond the end would start again at the other end of the numbers.
+func checkSteps(start, stop, step int) error {
+	for _, number := range []int{start, stop, step} {
+		if number > math.MaxInt/4 || number < -math.MaxInt/4 {
+			return fmt.Errorf("%d is too large", number)
+		}
+	}
+	if step == 0 {
+		return nil
+	}
+	return checkItems((float64(stop) - float64(start)) / float64(step))
+}
+
+// checkSequence expects what seq does: up to three numbers, the last of which is the end.
+func checkSequence(bounds []int) error {
+	switch len(bounds) {
+	case 1:
+		return errors.Join(checkSteps(1, bounds[0], 1), checkSteps(1, bounds[0], -1))
+	case 2:
+		return errors.Join(checkSteps(bounds[0], bounds[1], 1), checkSteps(bounds[0], bounds[1], -1))
+	case 3:
+		return checkSteps(bounds[0], bounds[2], bounds[1])
+	default:
+		return nil
+	}
+}
+
+// indent puts blanks in front of each line.
+func indent(blanks int, text string) (string, error) {
+	if blanks < 0 {
+		return "", fmt.Errorf("indenting by %d blanks: the number must not be negative", blanks)
+	}
+	if lines := strings.Count(text, "\n") + 1; blanks > MaxOutput/lines {
+		return "", fmt.Errorf("indenting %d lines by %d blanks: at most %d bytes are allowed", lines, blanks, MaxOutput)
+	}
+	margin := strings.Repeat(" ", blanks)
+	return margin + strings.ReplaceAll(text, "\n", "\n"+margin), nil
+}
+
+func parseOctet(text string) (uint32, error) {
+	number, err := strconv.ParseUint(text, 10, 8)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number between 0 and 255", text)
+	}
+	return cast.ToUint32(number), nil
+}

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+const (
+	// MaxOutput is the number of bytes that all texts of a rendering may have together, 16 MiB.
+	MaxOutput = 16 << 20
+	// MaxDepth is the number of calls of include and tpl that may be going on within one another.
+	MaxDepth = 1000
+	// maxItems is the number of items (or characters that are no copies of anything) that a function may generate.
+	maxItems = 1 << 20
+	// maxFrames protects the stack of the process: between two calls of include, the action template may nest a hundred
+	// thousand times.
+	maxFrames = 100_000
+)
+
+// noValue is what text/template writes for nil.
+const noValue = "<no value>"
+
+// limits counts what is going on in a rendering.
+type limits struct {
+	depth  int
+	output int
+}
+
+// limitError says that a template went too far.
+type limitError struct {
+	template string
+	text     string
+}
+
+func (e *limitError) Error() string { return fmt.Sprintf("template %q %s", e.template, e.text) }
+
+// enter is called when a template with the given name is about to be rendered within another one.
+func (l *limits) enter(name string) error {
+	var frame [1]uintptr
+	if l.depth >= MaxDepth || runtime.Callers(maxFrames, frame[:]) > 0 {
+		return &limitError{name, fmt.Sprintf("is rendered within itself or others too deeply; at most %d levels are allowed", MaxDepth)}
+	}
+	l.depth++
+	return nil
+}
+
+func (l *limits) leave() { l.depth-- }
+
+// output collects the text of one template.
+type output struct {
+	strings.Builder
+	name   string
+	limits *limits
+}
+
+// Write leaves out what stands for nil: text/template writes each value separately.
+func (o *output) Write(text []byte) (int, error) {
+	if string(text) == noValue {
+		return len(text), nil
+	}
+	if o.limits.output+len(text) > MaxOutput {
+		return 0, &limitError{o.name, fmt.Sprintf("yields too much text; at most %d bytes are allowed", MaxOutput)}
+	}
+	o.limits.output += len(text)
+	return o.Builder.Write(text)
+}
+
+// release is called if the text is dropped.
+func (o *output) release() { o.limits.output -= o.Len() }

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+// tplName is the name of texts given to tpl, which errors show. A define cannot accidentally have it.
+const tplName = "text given to tpl"
+
+// Renderer renders the files of a Set. It is meant for one occasion, and must not be used concurrently. What it rendered
+// counts against MaxOutput as long as it is used.
+type Renderer struct {
+	root   *template.Template
+	limits *limits
+}
+
+// Render returns the output of a file. The templates may change the data. An error names file and line.
+func (r *Renderer) Render(name string, data any) (string, error) {
+	text, err := r.execute(name, data)
+	return text, located(err)
+}
+
+func (r *Renderer) execute(name string, data any) (string, error) {
+	found := r.root.Lookup(name)
+	if found == nil {
+		return "", fmt.Errorf("there is no template %q", name)
+	}
+	out := output{name: name, limits: r.limits}
+	if err := found.Execute(&out, data); err != nil {
+		out.release()
+		return "", err
+	}
+	return out.String(), nil
+}
+
+func (r *Renderer) functions() template.FuncMap {
+	return template.FuncMap{"include": r.include, "tpl": r.tpl}
+}
+
+// include renders a template by its name.
+func (r *Renderer) include(name string, data any) (string, error) {
+	if err := r.limits.enter(name); err != nil {
+		return "", err
+	}
+	defer r.limits.leave()
+	return r.embed(name, data)
+}
+
+// tpl renders a text, which may use all templates, and may define some of its own.
+func (r *Renderer) tpl(text string, data any) (string, error) {
+	if err := r.limits.enter(tplName); err != nil {
+		return "", err
+	}
+	defer r.limits.leave()
+	clone, err := r.root.Clone()
+	if err != nil {
+		return "", err
+	}
+	// The functions of the text see its definitions.
+	inner := &Renderer{root: clone, limits: r.limits}
+	if _, err := clone.Funcs(inner.functions()).New(tplName).Parse(text); err != nil {
+		return "", located(err)
+	}
+	return inner.embed(tplName, data)
+}
+
+// embed renders what becomes a value within another template; from there on it no longer counts as output.
+func (r *Renderer) embed(name string, data any) (string, error) {
+	text, err := r.execute(name, data)
+	if err != nil {
+		// Where the limit was exceeded is told by the outermost call; hundreds of calls in between would tell nothing more.
+		var exceeded *limitError
+		if errors.As(err, &exceeded) {
+			return "", exceeded
+		}
+		return "", located(err)
+	}
+	r.limits.output -= len(text)
+	return text, nil
+}
+
+// templateError is an error of text/template without the prefix that each of them has.
+type templateError struct{ err error }
+
+func located(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := err.Error(); !strings.HasPrefix(text, "template: ") {
+		return err
+	}
+	return &templateError{err}
+}
+
+func (e *templateError) Error() string { return strings.TrimPrefix(e.err.Error(), "template: ") }
+
+func (e *templateError) Unwrap() error { return e.err }

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/component-operator/runtime/internal/templating"
+)
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+	data := map[string]any{"a": "x", "nil": nil, "map": map[string]any{}, "noValue": "some <no value>"}
+	tests := []struct{ reason, text, want string }{
+		{"a value", "a: {{ .a }}", "a: x"},
+		{"a missing key is nothing", "a: {{ .missing }}.", "a: ."},
+		{"a missing key further down, too", "a: {{ .map.missing }}.", "a: ."},
+		{"so is nil", "a: {{ .nil }}.", "a: ."},
+		{"nil from include and tpl", `{{ define "n" }}[{{ .nil }}]{{ end }}{{ include "n" . }}{{ tpl "{{ .nil }}." . }}`, "[]."},
+		{"text that contains what stands for nil is left alone", "a: <no value> {{ .noValue }}", "a: <no value> some <no value>"},
+		{"a key of what is missing", "{{ .missing.deeper }}", "error: a.yaml:1:11: executing \"a.yaml\" at <.missing.deeper>: nil pointer"},
+		{"a defined template", "{{ define `d` }}({{ . }}){{ end }}{{ include `d` .a }}{{ include `d` 1 | quote }}", `(x)"(1)"`},
+		{"an unknown template", "\n{{ include `d` . }}", "error: a.yaml:2:3: executing \"a.yaml\" at <include `d` .>: error calling include: there is no template \"d\""},
+		{"a text", "{{ tpl `<{{ .a }}>` . }}", "<x>"},
+		{"a text with definitions of its own", "{{ tpl `{{ define \"e\" }}[{{ . }}]{{ end }}{{ include \"e\" .a }}` . }}", "[x]"},
+		{"its definitions end with it", "{{ tpl `{{ define \"e\" }}{{ end }}` . }}{{ include `e` . }}", `error: there is no template "e"`},
+		{"a text that uses the others' definitions", "{{ define `d` }}!{{ end }}{{ tpl `{{ template \"d\" }}{{ include \"d\" . }}` . }}", "!!"},
+		{"a text in a text", "{{ tpl `{{ tpl \"{{ .a }}\" . }}` . }}", "x"},
+		{"a text with an error", "{{ tpl `\n{{ fail \"no\" }}` . }}", "error: calling tpl: text given to tpl:2:3: executing \"text given to tpl\" at <fail \"no\">: error calling fail: no"},
+		{"a text that cannot be parsed", "{{ tpl `\n{{ if }}` . }}", "error: calling tpl: text given to tpl:2: missing value for if"},
+		{"an error on a line", "\n\n{{ fail `no` }}", "error: a.yaml:3:3: executing \"a.yaml\" at <fail `no`>: error calling fail: no"},
+		{"a panic within a function", "{{ atoi .map }}", "error: a.yaml:1:"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			got, err := render(t, tt.text, data)
+			check(t, got, err, tt.want)
+			if err != nil && (strings.HasPrefix(err.Error(), "template:") || strings.Contains(err.Error(), ": template:")) {
+				t.Errorf("the error contains noise: %v", err)
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("x", 1<<20)
+	fill := strings.Repeat("{{ .big }}", 15)
+	tests := []struct{ reason, text, want string }{
+		{"output within the limit", fill + "{{ .big }}", ""},
+		{"output beyond the limit", fill + "{{ .big }}.", `error: template "a.yaml" yields too much text; at most 16777216 bytes are allowed`},
+		{"output without end", "{{ define `d` }}.{{ template `d` }}{{ end }}{{ template `d` }}", "error: exceeded maximum template depth"},
+		{"output of an included template", "{{ define `d` }}" + fill + "{{ .big }}.{{ end }}{{ $x := include `d` . }}", `error: template "d" yields too much text`},
+		{"output of many included templates at a time", "{{ define `d` }}{{ .big }}{{ if .n }}{{ include `d` (dict `big` .big `n` (sub .n 1)) }}{{ end }}{{ end }}{{ include `d` (dict `big` .big `n` 20) }}", `yields too much text`},
+		{"output of included templates that is dropped again", "{{ range until 40 }}{{ $x := include `d` $ }}{{ end }}{{ define `d` }}{{ .big }}{{ end }}", ""},
+		{"output of failed templates does not count", "{{ define `d` }}" + fill + "{{ end }}{{ $x := include `d` . }}{{ include `d` . }}", ""},
+		{"include within itself", "{{ define `d` }}{{ include `d` . }}{{ end }}\n{{ include `d` . }}", "error: a.yaml:2:3: executing \"a.yaml\" at <include `d` .>: error calling include: template \"d\" is rendered within itself or others too deeply; at most 1000 levels"},
+		{"include in a circle", "{{ define `d` }}{{ include `e` . }}{{ end }}{{ define `e` }}{{ include `d` . }}{{ end }}{{ include `d` . }}", "is rendered within itself or others too deeply"},
+		{"tpl within itself", "{{ $t := `{{ tpl .t . }}` }}{{ tpl $t (dict `t` $t) }}", `template "text given to tpl" is rendered within itself or others too deeply`},
+		{"some depth is allowed", "{{ define `d` }}{{ if . }}{{ include `d` (sub . 1) }}{{ end }}{{ end }}{{ include `d` 990 }}", ""},
+		{
+			"template and include by turns", "{{ define `t` }}{{ if .n }}{{ template `t` (dict `n` (sub .n 1)) }}{{ else }}{{ include `i` . }}{{ end }}{{ end }}" +
+				"{{ define `i` }}{{ template `t` (dict `n` 20000) }}{{ end }}{{ include `i` . }}", "is rendered within itself or others too deeply",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			got, err := render(t, tt.text, map[string]any{"big": big})
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("got error %.500v", err)
+			case tt.want != "" && err == nil:
+				t.Errorf("got %d bytes, want an error", len(got))
+			case err != nil && !strings.Contains(err.Error(), strings.TrimPrefix(tt.want, "error: ")):
+				t.Errorf("got error %.500v, want %s", err, tt.want)
+			case err != nil && len(err.Error()) > 500:
+				t.Errorf("the error has %d bytes", len(err.Error()))
+			}
+		})
+	}
+}
+
+// All files of a rendering together may yield as much as one may.
+func TestLimitOfAllFiles(t *testing.T) {
+	t.Parallel()
+	set, err := templating.Parse([]templating.File{{Name: "a", Text: "{{ . }}"}, {Name: "b", Text: "{{ . }}"}}, templating.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	renderer, err := set.Renderer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := strings.Repeat("x", 10<<20)
+	if _, err := renderer.Render("a", big); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := renderer.Render("b", big); err == nil || !strings.Contains(err.Error(), `template "b" yields too much text`) {
+		t.Errorf("got error %v", err)
+	}
+	if _, err := renderer.Render("b", "x"); err != nil {
+		t.Errorf("a text that was refused counts: %v", err)
+	}
+}
+
+func TestFilesShareDefinitions(t *testing.T) {
+	t.Parallel()
+	set, err := templating.Parse([]templating.File{
+		{Name: "first", Text: "{{ include `greeting` . }} {{ include `third` . }}"},
+		{Name: "second", Text: "{{ define `greeting` }}hello {{ . }}{{ end }}"},
+		{Name: "third", Text: "({{ template `greeting` `again` }})"},
+	}, templating.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := execute(t, set, "first", "world")
+	check(t, got, err, "hello world (hello again)")
+	got, err = execute(t, set, "second", "world")
+	check(t, got, err, "")
+	_, err = execute(t, set, "fourth", nil)
+	check(t, "", err, `error: there is no template "fourth"`)
+}
+
+func TestDelimiters(t *testing.T) {
+	t.Parallel()
+	set, err := templating.Parse([]templating.File{{Name: "a", Text: "{{ . }} << . >> << tpl `<< . >>!` . >>"}}, templating.Options{LeftDelimiter: "<<", RightDelimiter: ">>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := execute(t, set, "a", "x")
+	check(t, got, err, "{{ . }} x x!")
+}
+
+func TestParseErrors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"\n{{ if . }}\n":       "dir/a.yaml:3: unexpected EOF",
+		"\n{{ unknown }}":      `dir/a.yaml:2: function "unknown" not defined`,
+		"{{ . ":                "dir/a.yaml:1: unclosed action",
+		"{{ define `x` }}\n\n": "dir/a.yaml:3: unexpected EOF",
+	} {
+		_, err := templating.Parse([]templating.File{{Name: "dir/a.yaml", Text: text}}, templating.Options{})
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: got error %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestFunctionsOfTheOccasion(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("cause")
+	set, err := templating.Parse([]templating.File{{Name: "a", Text: "{{ who }} {{ tpl `{{ who }}` . }} {{ upper `x` }}"}}, templating.Options{
+		Functions: map[string]any{"who": func() string { return "nobody" }, "upper": strings.ToLower},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := execute(t, set, "a", nil)
+	check(t, got, err, "nobody nobody x")
+
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			who := fmt.Sprint("caller ", i)
+			renderer, err := set.Renderer(map[string]any{"who": func() string { return who }})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got, err := renderer.Render("a", nil); err != nil || got != who+" "+who+" x" {
+				t.Errorf("got %q and error %v", got, err)
+			}
+		})
+	}
+	group.Wait()
+
+	renderer, err := set.Renderer(map[string]any{"who": func() (string, error) { return "", cause }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := renderer.Render("a", nil); !errors.Is(err, cause) {
+		t.Errorf("the cause of error %v is lost", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"", "{{ . }}", "{{ define `a` }}{{ include `a` . }}{{ end }}{{ tpl .text . }}", "{{- range $i, $x := .list -}}{{ $x }}{{ else }}{{ end }}",
+		"{{ with .map }}{{ .key | default (dict `a` 1) | toYaml | nindent 2 }}{{ end }}", "{{/* comment */}}{{ break }}", "{{ template `a.yaml` . }}",
+		"{{ index .list 0 | quote }}{{ required `x` .missing }}", "{{ fromYaml `a: [&x b, *x]` }}{{ fromJson .text }}",
+	} {
+		f.Add(text, "value")
+	}
+	f.Fuzz(func(t *testing.T, text string, value string) {
+		// Only what a template computes on its own is of interest here, and that must come to an end.
+		for _, slow := range []string{"range", "gen", "derive", "bcrypt", "htpasswd", "Host", "until", "seq", "regex"} {
+			if strings.Contains(text, slow) || strings.Contains(value, slow) {
+				return
+			}
+		}
+		data := func() map[string]any {
+			return map[string]any{"text": value, "list": []any{value, 1}, "map": map[string]any{"key": value}}
+		}
+		got, err := render(t, text, data())
+		if err != nil {
+			if got != "" || err.Error() == "" {
+				t.Errorf("got %q in spite of error %q", got, err)
+			}
+			return
+		}
+		if len(got) > templating.MaxOutput {
+			t.Errorf("got %d bytes", len(got))
+		}
+		if !strings.Contains(text, "{{") && got != text {
+			t.Errorf("text without templates was changed from %q to %q", text, got)
+		}
+	})
+}

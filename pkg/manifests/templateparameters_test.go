@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+func templateFS(text string) fstest.MapFS {
+	return fstest.MapFS{"dir/parameters.yaml": {Data: []byte(text)}}
+}
+
+func TestTemplateParameters(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reason, text string
+		want         m
+		err          string
+	}{
+		{"parameters, namespace and name", "a: {{ .size }}\nb: {{ .Namespace }}/{{ .Name }}", m{"a": int64(3), "b": "ns/name"}, ""},
+		{"large numbers", "a: {{ .large }}", m{"a": int64(12345678)}, ""},
+		{"functions", "{{ toYaml .nested | nindent 0 }}\nx: {{ .missing | default `d` }}", m{"list": []any{"x"}, "x": "d"}, ""},
+		{"include and tpl", "{{ define `d` }}a: 1{{ end }}{{ include `d` . }}\nb: {{ tpl `{{ .size }}` . }}", m{"a": int64(1), "b": int64(3)}, ""},
+		{"nothing", "{{ if .missing }}a: b{{ end }}", nil, ""},
+		{"what changes its data", "{{ $_ := set .nested `list` 1 }}{{ $_ := unset . `size` }}a: {{ .nested.list }}", m{"a": int64(1)}, ""},
+		{"an error", "a: b\nc: {{ fail `no` }}", nil, "rendering parameter template: dir/parameters.yaml:2:6: executing \"dir/parameters.yaml\" at <fail `no`>: error calling fail: no"},
+		{"YAML that is none", "a: [{{ .size }}", nil, "reading the output of parameter template dir/parameters.yaml: yaml: line 1: did not find expected ',' or ']'"},
+		{"a list", "[a]", nil, "reading the output of parameter template dir/parameters.yaml: it is not a map: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			transformer, err := manifests.NewTemplateParameterTransformer(templateFS(tt.text), "dir/parameters.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			parameters := types.UnstructurableMap{"size": 3, "large": int64(12345678), "nested": m{"list": []any{"x"}}, "Name": "mine"}
+			before := parameters.ToUnstructured()
+			got, err := transformer.TransformParameters("ns", "name", parameters)
+			if diff := cmp.Diff(before, map[string]any(parameters)); diff != "" {
+				t.Errorf("the parameters were changed (-before +after):\n%s", diff)
+			}
+			if tt.err != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), tt.err) {
+					t.Errorf("got error %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got.ToUnstructured()); diff != "" {
+				t.Errorf("unexpected parameters (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTemplateParametersThatAreNone(t *testing.T) {
+	t.Parallel()
+	transformer, err := manifests.NewTemplateParameterTransformer(templateFS("a: {{ .Name }}"), "/dir/parameters.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := transformer.TransformParameters("ns", "name", nil)
+	if err != nil || got.ToUnstructured()["a"] != "name" {
+		t.Errorf("no parameters: got %v, %v", got, err)
+	}
+	if _, err := transformer.TransformParameters("ns", "name", types.UnstructurableMap{"f": func() {}}); err == nil || !strings.Contains(err.Error(), "value f has type func()") {
+		t.Errorf("parameters that are no data: got error %v", err)
+	}
+}
+
+func TestNewTemplateParameterTransformer(t *testing.T) {
+	t.Parallel()
+	if _, err := manifests.NewTemplateParameterTransformer(templateFS(""), "missing"); err == nil || !strings.HasPrefix(err.Error(), "reading parameter template: open missing") {
+		t.Errorf("a missing file: got error %v", err)
+	}
+	if _, err := manifests.NewTemplateParameterTransformer(templateFS("\n{{ lookup }}"), "dir/parameters.yaml"); err == nil || err.Error() != `parsing parameter template: dir/parameters.yaml:2: function "lookup" not defined` {
+		t.Errorf("an unknown function: got error %v", err)
+	}
+	fingerprint := func(text string) string {
+		file := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		transformer, err := manifests.NewTemplateParameterTransformer(nil, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return transformer.Fingerprint()
+	}
+	if a, b, again := fingerprint("a"), fingerprint("b"), fingerprint("a"); a == "" || a == b || a != again {
+		t.Errorf("the fingerprint does not identify the template: %q, %q, %q", a, b, again)
+	}
+}
+
+func ExampleNewTemplateParameterTransformer() {
+	// The spec of the component need not look like the parameters of the generator.
+	fsys := fstest.MapFS{"parameters.yaml": {Data: []byte("replicas: {{ if .highlyAvailable }}3{{ else }}1{{ end }}\nhost: {{ .Name }}.{{ .domain }}\n")}}
+	transformer, err := manifests.NewTemplateParameterTransformer(fsys, "parameters.yaml")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	parameters, err := transformer.TransformParameters("default", "hello", types.UnstructurableMap{"highlyAvailable": true, "domain": "example.io"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(parameters.ToUnstructured())
+	// Output: map[host:hello.example.io replicas:3]
+}
