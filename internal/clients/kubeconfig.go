@@ -14,6 +14,18 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
+// ParseKubeConfig returns a configuration without rate limit that leads to where the kubeconfig does. The kubeconfig may not
+// refer to files and programs of this process's machine. It is meant for those who need a client for a moment; all others
+// use a Factory.
+func ParseKubeConfig(raw []byte) (*rest.Config, error) {
+	config, err := parseKubeConfig(raw, false)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	return config, nil
+}
+
 // parseKubeConfig returns the configuration of the current context. Other contexts are not looked at.
 func parseKubeConfig(raw []byte, allowLocalCredentials bool) (*rest.Config, error) {
 	kubeConfig, err := clientcmd.Load(raw)

@@ -57,6 +57,7 @@ func build(fsys filesys.FileSystem, folder string) (result resmap.ResMap, err er
 	}()
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone
+	options.Reorder = krusty.ReorderOptionUnspecified
 	return krusty.MakeKustomizer(options).Run(fsys, folder)
 }
 

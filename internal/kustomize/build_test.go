@@ -45,8 +45,8 @@ func TestBuild(t *testing.T) {
 		got = append(got, object.Object)
 	}
 	want := []map[string]any{
-		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "x-b"}, "spec": map[string]any{"replicas": int64(3), "ratio": 0.5}},
 		{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "x-c"}},
+		{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "x-b"}, "spec": map[string]any{"replicas": int64(3), "ratio": 0.5}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unexpected objects (-want +got):\n%s", diff)

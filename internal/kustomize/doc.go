@@ -5,7 +5,6 @@
 //
 // What a kustomization yields is what "kustomize build --load-restrictor LoadRestrictionsNone" yields, with these differences:
 //   - Nothing is fetched: a reference to another machine is an error (see [Walk] for where one may stand).
-//   - The order of the objects is the one of the kustomization.
 //   - An OpenAPI schema that a kustomization brings along has no influence on other kustomizations.
 //   - A schema that is broken is an error; the SDK would end the process.
 package kustomize

@@ -5,7 +5,7 @@ package component
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -41,8 +41,6 @@ type valueContext struct {
 	context.Context //nolint:containedctx // it is a context
 }
 
-type componentKey struct{}
-
 func (c valueContext) WithReconcilerName(reconcilerName string) Context {
 	return valueContext{manifests.WithReconcilerName(c, reconcilerName)}
 }
@@ -56,7 +54,7 @@ func (c valueContext) WithClient(clnt cluster.Client) Context {
 }
 
 func (c valueContext) WithComponent(component Component) Context {
-	return valueContext{context.WithValue(c, componentKey{}, component)}
+	return valueContext{manifests.WithComponent(c, component)}
 }
 
 func (c valueContext) WithComponentName(componentName string) Context {
@@ -95,9 +93,13 @@ func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 // ComponentFromContext returns a copy of the component. It is set for generators. What a generator returns may be used again
 // when only the status, or metadata other than labels and annotations, has changed.
 func ComponentFromContext(ctx context.Context) (Component, error) {
-	component, ok := ctx.Value(componentKey{}).(Component)
+	found, err := manifests.ComponentFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	component, ok := found.(Component)
 	if !ok {
-		return nil, errors.New("component not found in context")
+		return nil, fmt.Errorf("component in context has type %T, which is no component", found)
 	}
 	return component, nil
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -17,6 +19,7 @@ const (
 	reconcilerNameKey     contextKey = "reconciler name"
 	localClientKey        contextKey = "local client"
 	clientKey             contextKey = "client"
+	componentKey          contextKey = "component"
 	componentNameKey      contextKey = "component name"
 	componentNamespaceKey contextKey = "component namespace"
 	componentDigestKey    contextKey = "component digest"
@@ -72,6 +75,17 @@ func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 		MarkClusterRead(ctx)
 	}
 	return clnt, err
+}
+
+// WithComponent sets what ComponentFromContext returns.
+func WithComponent(ctx context.Context, component client.Object) context.Context {
+	return context.WithValue(ctx, componentKey, component)
+}
+
+// ComponentFromContext returns the component that the generator is called for, which must not be changed. What a generator
+// returns may be used again when only the status, or metadata other than labels and annotations, has changed.
+func ComponentFromContext(ctx context.Context) (client.Object, error) {
+	return fromContext[client.Object](ctx, componentKey)
 }
 
 // WithComponentName sets what ComponentNameFromContext returns.

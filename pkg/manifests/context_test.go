@@ -7,6 +7,8 @@ import (
 	"context"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
@@ -18,6 +20,8 @@ func TestContextValues(t *testing.T) {
 	full = manifests.WithReconcilerName(full, "demo.example.io")
 	full = manifests.WithLocalClient(full, local)
 	full = manifests.WithClient(full, target)
+	component := &corev1.ConfigMap{}
+	full = manifests.WithComponent(full, component)
 	full = manifests.WithComponentName(full, "name")
 	full = manifests.WithComponentNamespace(full, "namespace")
 	full = manifests.WithComponentDigest(full, "digest")
@@ -32,6 +36,7 @@ func TestContextValues(t *testing.T) {
 		{func(ctx context.Context) (any, error) { return manifests.ReconcilerNameFromContext(ctx) }, "demo.example.io", "reconciler name not found in context"},
 		{func(ctx context.Context) (any, error) { return manifests.LocalClientFromContext(ctx) }, local, "local client not found in context"},
 		{func(ctx context.Context) (any, error) { return manifests.ClientFromContext(ctx) }, target, "client not found in context"},
+		{func(ctx context.Context) (any, error) { return manifests.ComponentFromContext(ctx) }, component, "component not found in context"},
 		{func(ctx context.Context) (any, error) { return manifests.ComponentNameFromContext(ctx) }, "name", "component name not found in context"},
 		{func(ctx context.Context) (any, error) { return manifests.ComponentNamespaceFromContext(ctx) }, "namespace", "component namespace not found in context"},
 		{func(ctx context.Context) (any, error) { return manifests.ComponentDigestFromContext(ctx) }, "digest", "component digest not found in context"},

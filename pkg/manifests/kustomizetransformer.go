@@ -184,7 +184,8 @@ func (b builtObjects) orOriginals(originals map[string]original) ([]client.Objec
 
 // build runs the SDK on objects in JSON.
 func (t *KustomizeObjectTransformer) build(documents [][]byte) (builtObjects, error) {
-	kustomization := map[string]any{"patches": t.patches, "images": t.images}
+	// The objects keep their order.
+	kustomization := map[string]any{"patches": t.patches, "images": t.images, "sortOptions": map[string]any{"order": "fifo"}}
 	files := kustomize.NewMemory()
 	if len(documents) > 0 {
 		kustomization["resources"] = []string{"objects.yaml"}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/component-operator/runtime/internal/kustomize"
+)
+
+// followReferences reads what the kustomizations refer to outside of their folders: bases, components, patches and the like.
+// It returns these files by their paths; they are not templates. In kustomization files that are templates, it
+// finds the references that do not contain expressions, whatever the conditions are under which they apply.
+func (l *loader) followReferences() (map[string][]byte, error) {
+	f := &follower{loader: l, found: map[string][]byte{}}
+	for _, k := range l.loaded {
+		f.expressions = append(f.expressions, k.config.expression())
+	}
+	for _, folder := range l.folders {
+		if err := kustomize.Walk(f, folder, f.visit); err != nil {
+			return nil, err
+		}
+	}
+	return f.found, nil
+}
+
+// follower lets Walk see the files as they are before they are rendered.
+type follower struct {
+	loader *loader
+	// expressions are those of the loaded kustomizations.
+	expressions []*regexp.Regexp
+	found       map[string][]byte
+}
+
+// Exists implements kustomize.Files.
+func (f *follower) Exists(name string) bool {
+	if k, _ := f.kustomization(name); k != nil {
+		_, ok := k.outputs[k.relative(name)]
+		return ok || f.IsDir(name)
+	}
+	_, err := f.loader.source.stat(name)
+	return err == nil
+}
+
+// IsDir implements kustomize.Files.
+func (f *follower) IsDir(name string) bool {
+	info, err := f.loader.source.stat(name)
+	return err == nil && info.IsDir()
+}
+
+// ReadFile implements kustomize.Files.
+func (f *follower) ReadFile(name string) ([]byte, error) {
+	k, expression := f.kustomization(name)
+	if k == nil {
+		content, err := f.loader.source.read(name)
+		if err == nil {
+			f.found[name] = content
+		}
+		return content, err
+	}
+	file := k.outputs[k.relative(name)]
+	if file.template == "" {
+		return file.content, nil
+	}
+	return withoutExpressions(k.readable[file.template], expression), nil
+}
+
+// visit reads what a reference leads to, if that is a file outside of what was loaded.
+func (f *follower) visit(reference kustomize.Reference) error {
+	if k, _ := f.kustomization(reference.Path); k != nil || !f.Exists(reference.Path) || f.IsDir(reference.Path) {
+		return nil
+	}
+	_, err := f.ReadFile(reference.Path)
+	return err
+}
+
+// kustomization returns the one to which a file belongs, and what its templates look like.
+func (f *follower) kustomization(name string) (*kustomization, *regexp.Regexp) {
+	for i, k := range f.loader.loaded {
+		if contains(k.folder, name) {
+			return k, f.expressions[i]
+		}
+	}
+	return nil, nil
+}
+
+// expression matches what is between delimiters, and the delimiters.
+func (c config) expression() *regexp.Regexp {
+	left, right := c.left, c.right
+	if left == "" {
+		left = "{{"
+	}
+	if right == "" {
+		right = "}}"
+	}
+	return regexp.MustCompile(`(?s)` + regexp.QuoteMeta(left) + `.*?` + regexp.QuoteMeta(right))
+}
+
+// placeholder stands for the value of an expression. No file has that name.
+const placeholder = "\uFFFD"
+
+// withoutExpressions makes a template readable as YAML, usually: lines that consist of expressions only are those that
+// hold conditions and loops.
+func withoutExpressions(text []byte, expression *regexp.Regexp) []byte {
+	marked := expression.ReplaceAllString(string(text), placeholder)
+	var lines []string
+	for line := range strings.Lines(marked) {
+		if rest := strings.ReplaceAll(line, placeholder, ""); rest == line || strings.TrimSpace(rest) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return []byte(strings.Join(lines, ""))
+}

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/kustomize"
+	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// KustomizeGeneratorOptions say how the files of a kustomization are to be understood. What the kustomization says about
+// itself (in .component-config.yaml) wins.
+//
+//nolint:revive // existing operators use this name
+type KustomizeGeneratorOptions struct {
+	// TemplateSuffix is the end of the names of files that are templates; it is removed when they are rendered. Defaults to
+	// the empty string, which makes all files templates.
+	TemplateSuffix *string
+	// LeftTemplateDelimiter defaults to "{{"; so does the empty string.
+	LeftTemplateDelimiter *string
+	// RightTemplateDelimiter defaults to "}}"; so does the empty string.
+	RightTemplateDelimiter *string
+	// Decryptor is given all files before they are used, including those outside of the kustomization's folder. Defaults to
+	// none.
+	Decryptor manifests.Decryptor
+	// DisableTemplating makes that no file is a template, so that text which looks like one is left alone, unless the
+	// kustomization itself asks for templates. It also concerns included kustomizations. Defaults to false.
+	DisableTemplating bool
+}
+
+// KustomizeGenerator generates the objects of a kustomization. It is safe for concurrent use.
+//
+//nolint:revive // existing operators use this name
+type KustomizeGenerator struct {
+	// name is the path of the kustomization as it was given.
+	name           string
+	kustomizations []*kustomization
+	// plain are the files outside of the kustomizations that are referred to, by their absolute paths.
+	plain       map[string][]byte
+	fingerprint string
+}
+
+var (
+	_ manifests.Generator = &KustomizeGenerator{}
+	_ manifests.Pure      = &KustomizeGenerator{}
+)
+
+// fingerprintVersion changes whenever the same kustomization would yield other objects than before, because of changes in
+// this package, in template functions, or in the Kustomize SDK.
+const fingerprintVersion = "kustomize/1"
+
+// NewKustomizeGenerator returns a generator for the kustomization in the folder kustomizationPath. It and all that it refers
+// to are read here, and never again. If fsys is nil, the path is one of the operating system; otherwise a leading slash of
+// the path is ignored. A kustomization that is embedded into the program needs the pattern all:, or else files such as
+// .component-config.yaml are missing. The client is ignored; the generator finds the clients in its context.
+func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client, options KustomizeGeneratorOptions) (*KustomizeGenerator, error) {
+	source, folder, err := newSource(fsys, kustomizationPath, options.Decryptor)
+	if err != nil {
+		return nil, fmt.Errorf("reading kustomization %s: %w", kustomizationPath, err)
+	}
+	loader := &loader{source: source}
+	if err := loader.load(folder, options); err != nil {
+		return nil, err
+	}
+	plain, err := loader.followReferences()
+	if err != nil {
+		return nil, fmt.Errorf("reading kustomization %s: %w", kustomizationPath, err)
+	}
+	return &KustomizeGenerator{
+		name:           kustomizationPath,
+		kustomizations: loader.loaded,
+		plain:          plain,
+		fingerprint:    fingerprint(loader.loaded, plain),
+	}, nil
+}
+
+// NewTransformableKustomizeGenerator is NewKustomizeGenerator with the result being ready to accept transformers.
+func NewTransformableKustomizeGenerator(
+	fsys fs.FS, kustomizationPath string, clnt client.Client, options KustomizeGeneratorOptions,
+) (manifests.TransformableGenerator, error) {
+	generator, err := NewKustomizeGenerator(fsys, kustomizationPath, clnt, options)
+	if err != nil {
+		return nil, err
+	}
+	return manifests.NewGenerator(generator), nil
+}
+
+// NewKustomizeGeneratorWithParameterTransformer is NewTransformableKustomizeGenerator with a first parameter transformer.
+func NewKustomizeGeneratorWithParameterTransformer(
+	fsys fs.FS, kustomizationPath string, clnt client.Client, options KustomizeGeneratorOptions, transformer manifests.ParameterTransformer,
+) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableKustomizeGenerator(fsys, kustomizationPath, clnt, options)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithParameterTransformer(transformer), nil
+}
+
+// NewKustomizeGeneratorWithObjectTransformer is NewTransformableKustomizeGenerator with a first object transformer.
+func NewKustomizeGeneratorWithObjectTransformer(
+	fsys fs.FS, kustomizationPath string, clnt client.Client, options KustomizeGeneratorOptions, transformer manifests.ObjectTransformer,
+) (manifests.TransformableGenerator, error) {
+	generator, err := NewTransformableKustomizeGenerator(fsys, kustomizationPath, clnt, options)
+	if err != nil {
+		return nil, err
+	}
+	return generator.WithObjectTransformer(transformer), nil
+}
+
+// Fingerprint identifies the content of the kustomization and of all that it refers to, and the options.
+func (g *KustomizeGenerator) Fingerprint() string {
+	return fingerprintVersion + " " + g.fingerprint
+}
+
+// Generate renders the templates with the given parameters as data, and builds the kustomization. What it needs in its
+// context depends on the functions that the templates call. All returned objects are unstructured.
+func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var given map[string]any
+	if parameters != nil {
+		given = parameters.ToUnstructured()
+	}
+	given, err := values.Normalize(given)
+	if err != nil {
+		return nil, err
+	}
+	fsys := kustomize.NewMemory()
+	for file, content := range g.plain {
+		fsys.Add(file, content)
+	}
+	// An included kustomization is rendered with what the including one was rendered with, over its own defaults.
+	given = manifests.MergeMaps(g.kustomizations[0].config.values, given)
+	for i, k := range g.kustomizations {
+		data := given
+		if i > 0 {
+			data = manifests.MergeMaps(k.config.values, given)
+		}
+		if err := k.render(&occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable}, data, fsys); err != nil {
+			return nil, fmt.Errorf("rendering kustomization %s: %w", g.name, err)
+		}
+	}
+	built, err := kustomize.Build(fsys, g.kustomizations[0].folder)
+	if err != nil {
+		return nil, fmt.Errorf("building kustomization %s: %w", g.name, err)
+	}
+	objects := make([]client.Object, 0, len(built))
+	for _, object := range built {
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// render adds the files of the kustomization to the file system.
+func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *kustomize.Memory) error {
+	for name, file := range k.outputs {
+		if file.template == "" {
+			fsys.Add(path.Join(k.folder, name), file.content)
+		}
+	}
+	if k.templates == nil {
+		return nil
+	}
+	renderer, err := k.templates.Renderer(occasion.functions())
+	if err != nil {
+		return err
+	}
+	// The order matters for which of several errors is reported.
+	for _, name := range slices.Sorted(maps.Keys(k.outputs)) {
+		template := k.outputs[name].template
+		if template == "" {
+			continue
+		}
+		// Templates may change their data; other templates must not notice.
+		text, err := renderer.Render(template, manifests.MergeMaps(nil, data))
+		if err != nil {
+			return err
+		}
+		fsys.Add(path.Join(k.folder, name), []byte(text))
+	}
+	return nil
+}
+
+// fingerprint does not contain the folders' absolute paths, because these may be other ones after a restart.
+func fingerprint(kustomizations []*kustomization, plain map[string][]byte) string {
+	hash := sha256.New()
+	add := func(name string, content []byte) {
+		fmt.Fprintf(hash, "%q %d\n", name, len(content))
+		hash.Write(content)
+	}
+	root := kustomizations[0].folder
+	for _, k := range kustomizations {
+		fmt.Fprintf(hash, "%q %t %q %q %q\n", between(root, k.folder), k.config.templating, k.config.suffix, k.config.left, k.config.right)
+		for _, name := range slices.Sorted(maps.Keys(k.readable)) {
+			add(name, k.readable[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(plain)) {
+		add(between(root, name), plain[name])
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}

@@ -1,0 +1,310 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/manifests/kustomize"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// decryptor takes ENC(x) for encrypted x.
+type decryptor struct{}
+
+func (decryptor) Decrypt(input []byte, path string) ([]byte, error) {
+	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, "..") {
+		return nil, errors.New("got a path that is none of the file system: " + path)
+	}
+	if bytes.Contains(input, []byte("BAD")) {
+		return nil, errors.New("no key")
+	}
+	if !bytes.HasPrefix(input, []byte("ENC(")) {
+		return input, nil
+	}
+	return bytes.TrimSuffix(bytes.TrimPrefix(input, []byte("ENC(")), []byte(")")), nil
+}
+
+func TestBadKustomizations(t *testing.T) {
+	t.Parallel()
+	a := configMap("a")
+	config := func(lines string) files { return files{"app/.component-config.yaml": lines, "app/a.yaml": a} }
+	tests := []struct {
+		reason  string
+		files   files
+		options options
+		want    string
+	}{
+		{"no folder", files{"x": ""}, options{}, "reading kustomization app: "},
+		{"a file instead of a folder", files{"app": ""}, options{}, "reading kustomization app: app is not a folder"},
+		{"a template that cannot be parsed", files{"app/sub/a.yaml": "a: b\n{{ if }}"}, options{}, "reading kustomization app: sub/a.yaml:2: missing value for if"},
+		{"an unknown function", files{"app/a.yaml": "a: b\n{{ env `HOME` }}"}, options{}, `reading kustomization app: a.yaml:2: function "env" not defined`},
+		{"a template that fails", files{"app/a.yaml": "a: b\n\n{{ required `size is missing` .size }}"}, options{}, "rendering kustomization app: a.yaml:3:3: executing \"a.yaml\" at <required `size is missing` .size>: error calling required: size is missing"},
+		{"templates that include one another", files{"app/a.yaml": "{{ include `b` . }}", "app/_b.tpl": "{{ define `b` }}{{ include `c` . }}{{ end }}{{ define `c` }}\n{{ include `b` . }}{{ end }}"}, options{}, "rendering kustomization app: a.yaml:1:3: executing \"a.yaml\" at <include `b` .>: error calling include: template "},
+		{"output without end", files{"app/a.yaml": "{{ range until 1000 }}{{ range until 1000 }}0123456789abcdefghijklmnop{{ end }}{{ end }}"}, options{}, `rendering kustomization app: template "a.yaml" yields too much text; at most 16777216 bytes`},
+		{"a file that cannot be read by a template", files{"app/a.yaml": "{{ readFile `../x` }}", "x": "y"}, options{}, "error calling readFile: reading ../x: file does not exist"},
+		{"a bad pattern", files{"app/a.yaml": "{{ listFiles `[` }}"}, options{}, "error calling listFiles: pattern \"[\""},
+		{"broken YAML in a manifest", files{"app/kustomization.yaml": "resources: [a.yaml]", "app/a.yaml": "a: b\nc: d: e\n"}, options{}, "building kustomization app: accumulating resources: accumulating resources from 'a.yaml': MalformedYAMLError: yaml: line 2: mapping values are not allowed in this context in File: a.yaml"},
+		{"broken YAML in a kustomization file", files{"app/kustomization.yaml": "resources:\n- a\n b: c"}, options{}, "building kustomization app: invalid Kustomization: yaml: line 3"},
+		{"an unknown field", files{"app/kustomization.yaml": "resource: [a.yaml]"}, options{}, `building kustomization app: invalid Kustomization: json: unknown field "resource"`},
+		{"a missing resource", files{"app/kustomization.yaml": "resources: [b.yaml]"}, options{}, "open /app/b.yaml: file does not exist"},
+		{"a missing base", files{"app/kustomization.yaml": "resources: [../base]"}, options{}, "open /base: file does not exist"},
+		{"a kustomization that refers to itself", files{"app/kustomization.yaml": "resources: [../base]", "base/kustomization.yaml": "resources: [../app]"}, options{}, "cycle detected"},
+		{"two kustomization files", files{"app/kustomization.yaml": "namePrefix: x", "app/kustomization.yml": "namePrefix: x"}, options{}, "Found multiple kustomization files"},
+		{"a remote base", files{"app/kustomization.yaml": "resources: [https://127.0.0.1:1/org/repo]"}, options{}, `building kustomization app: /app/kustomization.yaml refers to "https://127.0.0.1:1/org/repo", which would have to be fetched from elsewhere`},
+		{"a remote base by a template", files{"app/kustomization.yaml": "resources: ['{{ printf `%s/org/repo` `github.com` }}']"}, options{}, `refers to "github.com/org/repo"`},
+		{"a chart", files{"app/kustomization.yaml": "helmCharts: [{name: x, repo: 'https://127.0.0.1:1'}]"}, options{}, "must specify --enable-helm"},
+		{"an unknown setting", config("templatesuffix: .tpl\nunknown: x"), options{}, `parsing .component-config.yaml: error unmarshaling JSON: while decoding JSON: json: unknown field "unknown"`},
+		{"a setting of another type", config("includedFiles: x"), options{}, "parsing .component-config.yaml: "},
+		{"a configuration that is no YAML", config("a: ["), options{}, "parsing .component-config.yaml: "},
+		{"values that are no map", config("values: [x]"), options{}, "parsing .component-config.yaml: values is not a map"},
+		{"a missing included file", config("includedFiles: [../x]"), options{}, "reading kustomization app: includedFiles: "},
+		{"an included file with an absolute path", config("includedFiles: [/x]"), options{}, `includedFiles: path "/x" is not relative`},
+		{"an included file that is included anyway", config("includedFiles: [./a.yaml]"), options{}, `includedFiles: path "./a.yaml" lies within the kustomization; it must lead out of it`},
+		{"an included file outside of everything", config("includedFiles: [../../x]"), options{}, `includedFiles: path "../../x" leads out of the file system`},
+		{"a missing included kustomization", config("includedKustomizations: [../b]"), options{}, "reading kustomization b: "},
+		{"an included kustomization with an absolute path", config("includedKustomizations: [/b]"), options{}, `reading kustomization app: includedKustomizations: path "/b" is not relative`},
+		{"an included kustomization that contains the other", config("includedKustomizations: [..]"), options{}, "kustomization . overlaps with kustomization app"},
+		{"kustomizations that include one another", config("includedKustomizations: [../b]").with(files{"b/.component-config.yaml": "includedKustomizations: [../app]"}), options{}, "kustomization app overlaps with kustomization app"},
+		{"a suffix that leaves nothing", files{"app/sub/.tpl": ""}, options{TemplateSuffix: new(".tpl")}, "sub/.tpl, without suffix .tpl, has no name or that of another file"},
+		{"a suffix that leaves the name of another file", files{"app/a.yaml": "", "app/a.yaml.tpl": ""}, options{TemplateSuffix: new(".tpl")}, "a.yaml.tpl, without suffix .tpl, has no name or that of another file"},
+		{"what cannot be decrypted", files{"app/a.yaml": "BAD"}, options{Decryptor: decryptor{}}, "reading kustomization app: decrypting app/a.yaml: no key"},
+		{"what cannot be decrypted elsewhere", files{"app/kustomization.yaml": "resources: [../b.yaml]", "b.yaml": "BAD"}, options{Decryptor: decryptor{}}, "reading kustomization app: decrypting b.yaml: no key"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			_, err := generate(t.Context(), tt.files, tt.options, nil)
+			expectError(t, err, tt.want)
+		})
+	}
+}
+
+func TestNothing(t *testing.T) {
+	t.Parallel()
+	for reason, f := range map[string]files{
+		"no manifests":              {"app/README.md": "hello"},
+		"manifests of nothing":      {"app/a.yaml": "{{ if .missing }}x{{ end }}", "app/b.yaml": "# nothing\n"},
+		"everything is ignored":     {"app/a.yaml": "x: [", "app/.component-ignore": "*"},
+		"hidden files do not count": {"app/.a.yaml": "x: ["},
+	} {
+		objects, err := generate(t.Context(), f, options{}, nil)
+		if err != nil || len(objects) != 0 {
+			t.Errorf("%s: got %d objects and error %v", reason, len(objects), err)
+		}
+	}
+}
+
+func TestFilesAreReadOnce(t *testing.T) {
+	t.Parallel()
+	fsys := files{
+		"app/kustomization.yaml": "resources: [a.yaml, ../base]", "app/a.yaml": configMap("a", "x: {{ readFile `a.yaml` | len }}"),
+		"base/kustomization.yaml": "resources: [b.yaml]", "base/b.yaml": configMap("b"),
+	}.fs()
+	generator, err := kustomize.NewKustomizeGenerator(fsys, "app", nil, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range fsys {
+		fsys[name] = &fstest.MapFile{Data: []byte("x: [")}
+	}
+	objects, err := generator.Generate(t.Context(), "shop", "web", nil)
+	if err != nil || len(objects) != 2 {
+		t.Errorf("got %d objects and error %v", len(objects), err)
+	}
+}
+
+func TestSymbolicLinks(t *testing.T) {
+	t.Parallel()
+	dir := files{"real/overlays/app/kustomization.yaml": "resources: [../base, linked.yaml]", "real/overlays/base/kustomization.yaml": "resources: [b.yaml]", "real/overlays/base/b.yaml": configMap("b"), "a.yaml": configMap("a")}.dir(t)
+	link := func(target, name string) {
+		t.Helper()
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(filepath.Join(dir, "a.yaml"), "real/overlays/app/linked.yaml")
+	link("real/overlays/app", "app")
+	generator, err := kustomize.NewKustomizeGenerator(nil, filepath.Join(dir, "app"), nil, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := generator.Generate(t.Context(), "shop", "web", nil)
+	if err != nil || len(objects) != 2 {
+		t.Errorf("got %d objects and error %v", len(objects), err)
+	}
+	link("..", "real/overlays/app/loop")
+	_, err = kustomize.NewKustomizeGenerator(nil, filepath.Join(dir, "app"), nil, options{})
+	expectError(t, err, "is a symbolic link to a folder that contains it")
+}
+
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	generator, err := kustomize.NewKustomizeGenerator(files{
+		"app/_h.tpl": "{{ define `n` }}{{ set . `n` (upper .n) | toJson }}{{ end }}",
+		"app/a.yaml": configMap("{{ .n }}", "in: {{ namespace }}", "all: {{ include `n` . | quote }}"),
+	}.fs(), "app", nil, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared := types.UnstructurableMap{"n": "shared", "list": []any{map[string]any{"x": "y"}}}
+	var group sync.WaitGroup
+	for range 10 {
+		group.Go(func() {
+			objects, err := generator.Generate(t.Context(), "shop", "web", shared)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			want := []map[string]any{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "shared"}, "data": map[string]any{"in": "shop", "all": `{"list":[{"x":"y"}],"n":"SHARED"}`}}}
+			if diff := cmp.Diff(want, contents(t, objects)); diff != "" {
+				t.Errorf("unexpected objects (-want +got):\n%s", diff)
+			}
+			objects[0].SetName("changed by the caller")
+		})
+	}
+	group.Wait()
+	if diff := cmp.Diff(types.UnstructurableMap{"n": "shared", "list": []any{map[string]any{"x": "y"}}}, shared); diff != "" {
+		t.Errorf("the parameters were changed:\n%s", diff)
+	}
+}
+
+// typed are parameters that are not made of maps and slices only.
+type typed struct{ value any }
+
+func (p typed) ToUnstructured() map[string]any { return map[string]any{"value": p.value} }
+
+func TestTypedParameters(t *testing.T) {
+	t.Parallel()
+	generator, err := kustomize.NewKustomizeGenerator(files{"app/a.yaml": configMap("a", "x: {{ .value.x }}")}.fs(), "app", nil, options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := generator.Generate(t.Context(), "", "", typed{map[string]string{"x": "y"}})
+	if err != nil || contents(t, objects)[0]["data"].(map[string]any)["x"] != "y" {
+		t.Errorf("got %v, %v", objects, err)
+	}
+	_, err = generator.Generate(t.Context(), "", "", typed{func() {}})
+	expectError(t, err, "value value has type func()")
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	base := files{"app/kustomization.yaml": "resources: [a.yaml, ../base]", "app/a.yaml": configMap("a"), "base/kustomization.yaml": "resources: [b.yaml]", "base/b.yaml": configMap("b"), "x.txt": "x"}
+	seen := map[string]string{}
+	for _, tt := range []struct {
+		reason  string
+		files   files
+		options options
+	}{
+		{"as it is", base, options{}},
+		{"a file", base.with(files{"app/a.yaml": configMap("b")}), options{}},
+		{"one more file", base.with(files{"app/b.txt": ""}), options{}},
+		{"a base", base.with(files{"base/b.yaml": configMap("c")}), options{}},
+		{"the configuration", base.with(files{"app/.component-config.yaml": "values: {a: b}"}), options{}},
+		{"an included file", base.with(files{"app/.component-config.yaml": "includedFiles: [../x.txt]"}), options{}},
+		{"the content of an included file", base.with(files{"app/.component-config.yaml": "includedFiles: [../x.txt]", "x.txt": "y"}), options{}},
+		{"an included kustomization", base.with(files{"app/.component-config.yaml": "includedKustomizations: [../base]"}), options{}},
+		{"the suffix", base, options{TemplateSuffix: new(".tpl")}},
+		{"the left delimiter", base, options{LeftTemplateDelimiter: new("<<")}},
+		{"the right delimiter", base, options{RightTemplateDelimiter: new(">>")}},
+		{"no templates", base, options{DisableTemplating: true}},
+	} {
+		generator, err := kustomize.NewKustomizeGenerator(tt.files.fs(), "app", nil, tt.options)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.reason, err)
+		}
+		if other, ok := seen[generator.Fingerprint()]; ok || generator.Fingerprint() == "" {
+			t.Errorf("%s makes no difference to %s", tt.reason, other)
+		}
+		seen[generator.Fingerprint()] = tt.reason
+	}
+	again, err := kustomize.NewKustomizeGenerator(base.with(files{"unrelated": "x", "base/unrelated": "y"}).fs(), "/app/", nil, options{Decryptor: decryptor{}})
+	if err != nil || seen[again.Fingerprint()] != "as it is" {
+		t.Errorf("something irrelevant makes a difference (error %v)", err)
+	}
+}
+
+// parameterFunc and objectFunc are transformers.
+type parameterFunc func(types.Unstructurable) (types.Unstructurable, error)
+
+func (f parameterFunc) TransformParameters(_ string, _ string, parameters types.Unstructurable) (types.Unstructurable, error) {
+	return f(parameters)
+}
+
+type objectFunc func([]client.Object) ([]client.Object, error)
+
+func (f objectFunc) TransformObjects(_ string, _ string, objects []client.Object) ([]client.Object, error) {
+	return f(objects)
+}
+
+func TestConstructors(t *testing.T) {
+	t.Parallel()
+	fsys := files{"app/a.yaml": configMap("a", "x: {{ .given }}")}.fs()
+	setGiven := parameterFunc(func(types.Unstructurable) (types.Unstructurable, error) {
+		return types.UnstructurableMap{"given": "transformed"}, nil
+	})
+	setName := objectFunc(func(objects []client.Object) ([]client.Object, error) {
+		objects[0].SetName("transformed")
+		return objects, nil
+	})
+	for _, tt := range []struct {
+		reason      string
+		create      func(path string) (manifests.Generator, error)
+		given, name string
+	}{
+		{"bare", func(path string) (manifests.Generator, error) {
+			return kustomize.NewKustomizeGenerator(fsys, path, nil, options{})
+		}, "set", "a"},
+		{"transformable", func(path string) (manifests.Generator, error) {
+			return kustomize.NewTransformableKustomizeGenerator(fsys, path, nil, options{})
+		}, "set", "a"},
+		{"with parameter transformer", func(path string) (manifests.Generator, error) {
+			return kustomize.NewKustomizeGeneratorWithParameterTransformer(fsys, path, nil, options{}, setGiven)
+		}, "transformed", "a"},
+		{"with object transformer", func(path string) (manifests.Generator, error) {
+			return kustomize.NewKustomizeGeneratorWithObjectTransformer(fsys, path, nil, options{}, setName)
+		}, "set", "transformed"},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			generator, err := tt.create("/app")
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := generator.Generate(t.Context(), "shop", "web", types.UnstructurableMap{"given": "set"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := contents(t, objects)[0]["data"].(map[string]any)["x"]; got != tt.given || objects[0].GetName() != tt.name {
+				t.Errorf("got parameter %v, name %s", got, objects[0].GetName())
+			}
+			for _, path := range []string{"missing", "../app"} {
+				_, err = tt.create(path)
+				expectError(t, err, "reading kustomization "+path)
+			}
+		})
+	}
+}
+
+func TestCanceledContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := generate(ctx, app, options{}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v", err)
+	}
+}
