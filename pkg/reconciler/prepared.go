@@ -58,7 +58,8 @@ func (p *pass) object(t *target) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	problem := p.normalise(object)
-	if problem == "" && (object.GroupVersionKind() != t.gvk() || object.GetName() != t.key.name) {
+	elsewhere := object.GetNamespace() != "" && t.key.namespace != "" && object.GetNamespace() != t.key.namespace
+	if problem == "" && (object.GroupVersionKind() != t.gvk() || object.GetName() != t.key.name || elsewhere) {
 		problem = fmt.Sprintf("%s: was %s before, although the version of the objects is the same", objectText(object), t.key)
 	}
 	if problem != "" {

@@ -22,6 +22,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/component-operator/runtime/internal/flow"
 )
 
 // RebuildRequest is the input of Reconciler.Rebuild.
@@ -68,6 +70,7 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 		return RebuildResult{}, err
 	}
 	p := r.newPass(Owner{ID: request.ID}, nil)
+	ctx = flow.WithLimiter(ctx, p.flow)
 	search := &search{pass: p, policies: policies.or(r.options.Policies), namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[TypeInfo]bool{}}
 	kinds, err := search.kinds(request)
 	if err != nil {

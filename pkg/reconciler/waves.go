@@ -139,7 +139,7 @@ type tally struct {
 	unready  []outcome
 	problems []string
 	failures []error
-	fenced   *FencedError // the first one stands for all that follow
+	fenced   *FencedError // one stands for all
 }
 
 func (t *tally) add(o outcome, err error) {
