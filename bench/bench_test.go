@@ -77,7 +77,7 @@ func TestPlumbing(t *testing.T) {
 // TestNoopSendsNothing makes calls of Apply with the API server in memory; noopPass checks the number of requests.
 func TestNoopSendsNothing(t *testing.T) {
 	t.Parallel()
-	if _, err := noopPass(t.Context(), 30, 2); err != nil {
+	if _, err := noopPass(t.Context(), 30, 2, "1"); err != nil {
 		t.Error(err)
 	}
 }
