@@ -67,15 +67,15 @@ func (s *feedStore) Update(object any) error {
 	return nil
 }
 
-// Delete takes into account that an object is gone or lost its label.
+// Delete takes into account that an object is gone or lost its label. Its last state does not matter.
 func (s *feedStore) Delete(object any) error {
-	e, err := s.entry(object)
-	if err != nil {
-		return err
+	gone, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("unexpected object of type %T", object)
 	}
 	s.mu.Lock()
-	s.version = e.observation.ResourceVersion
-	owners := s.change(e.key, nil)
+	s.version = gone.GetResourceVersion()
+	owners := s.change(types.NamespacedName{Namespace: gone.GetNamespace(), Name: gone.GetName()}, nil)
 	s.mu.Unlock()
 	s.notify(owners)
 	return nil
