@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/examples/parcel-operator/api/v1alpha1"
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -28,7 +29,7 @@ func (s *stage) change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sent := s.operator.requests.count()
+	sent := s.operator.requests.Len()
 
 	changed := service.DeepCopy()
 	changed.Spec.Region = "south"
@@ -64,7 +65,7 @@ func (s *stage) checkChange(ctx context.Context, revision int64, before map[stri
 	if different := differences(before, after); !slices.Equal(different, expected) {
 		return fmt.Errorf("different are %s; should be %s", strings.Join(different, ", "), strings.Join(expected, ", "))
 	}
-	writes := dependentWrites(s.operator.requests.since(sent))
+	writes := dependentWrites(s.operator.requests.Since(sent))
 	if len(writes) != len(expected) {
 		return fmt.Errorf("%d objects had to be written, but the operator sent %s", len(expected), strings.Join(writes, ", "))
 	}
@@ -116,11 +117,11 @@ func version(object *unstructured.Unstructured) string {
 }
 
 // dependentWrites returns a short form of the requests that have written dependents.
-func dependentWrites(sent []request) []string {
+func dependentWrites(sent []requests.Request) []string {
 	var writes []string
 	for _, r := range sent {
-		if r.wroteDependent() {
-			writes = append(writes, r.method+" "+path.Base(path.Dir(r.path))+"/"+path.Base(r.path))
+		if wroteDependent(r) {
+			writes = append(writes, r.Method+" "+path.Base(path.Dir(r.Path))+"/"+path.Base(r.Path))
 		}
 	}
 	return writes

@@ -22,7 +22,7 @@ const foreignManager = client.FieldOwner("kubectl")
 
 // meddle plays the second act: what others do to dependents is undone.
 func (s *stage) meddle(ctx context.Context) error {
-	sent := s.operator.requests.count()
+	sent := s.operator.requests.Len()
 	if err := s.healScaling(ctx); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (s *stage) meddle(ctx context.Context) error {
 	if err := s.awaitReady(ctx); err != nil {
 		return err
 	}
-	writes := dependentWrites(s.operator.requests.since(sent))
+	writes := dependentWrites(s.operator.requests.Since(sent))
 	s.screen.Proof("The component is Ready; healing took %d writes.", len(writes))
 	return nil
 }

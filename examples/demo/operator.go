@@ -13,12 +13,13 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	parceloperator "github.com/component-operator/runtime/examples/parcel-operator"
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/pkg/component"
 )
 
 // An operator is the parcel operator, running in this process.
 type operator struct {
-	requests *requests
+	requests *requests.Recorder
 	stop     context.CancelFunc
 	stopped  chan struct{} // closed when it has stopped
 	err      error         // why it has stopped; to be read after that
@@ -27,7 +28,7 @@ type operator struct {
 // startOperator starts the operator as its own program does, apart from ports: it serves neither metrics nor probes. It runs until
 // shutDown, also when the context ends.
 func startOperator(ctx context.Context, config *rest.Config) (*operator, error) {
-	o := &operator{requests: &requests{}, stopped: make(chan struct{})}
+	o := &operator{requests: &requests.Recorder{}, stopped: make(chan struct{})}
 	mgr, err := ctrl.NewManager(countedBy(o.requests, config), ctrl.Options{
 		Scheme:  parceloperator.NewScheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},

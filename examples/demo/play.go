@@ -37,6 +37,6 @@ func play(ctx context.Context, config *rest.Config, screen *screen) (err error) 
 			return fmt.Errorf("act %d: %w", i+1, err)
 		}
 	}
-	screen.End("demo: ok  %d objects, %d requests, %.1f s", s.objects, s.operator.requests.count(), time.Since(s.began).Seconds())
+	screen.End("demo: ok  %d objects, %d requests, %.1f s", s.objects, s.operator.requests.Len(), time.Since(s.began).Seconds())
 	return nil
 }

@@ -8,17 +8,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/internal/requests"
 )
 
 func TestDependentWrites(t *testing.T) {
 	t.Parallel()
-	sent := []request{
-		{"GET", "/api/v1/namespaces/parcels/configmaps/main-settings", 200},
-		{"PATCH", "/api/v1/namespaces/parcels/configmaps/main-settings", 409},
-		{"PATCH", "/api/v1/namespaces/parcels/configmaps/main-settings", 200},
-		{"PATCH", "/apis/example.io/v1alpha1/namespaces/parcels/parcelservices/main/status", 200},
-		{"POST", "/apis/events.k8s.io/v1/namespaces/parcels/events", 201},
-		{"PATCH", "/apis/parcel.example.io/v1/namespaces/parcels/deliveryroutes/main-express", 201},
+	sent := []requests.Request{
+		{Method: "GET", Path: "/api/v1/namespaces/parcels/configmaps/main-settings", Status: 200},
+		{Method: "PATCH", Path: "/api/v1/namespaces/parcels/configmaps/main-settings", Status: 409},
+		{Method: "PATCH", Path: "/api/v1/namespaces/parcels/configmaps/main-settings", Status: 200},
+		{Method: "PATCH", Path: "/apis/example.io/v1alpha1/namespaces/parcels/parcelservices/main/status", Status: 200},
+		{Method: "POST", Path: "/apis/events.k8s.io/v1/namespaces/parcels/events", Status: 201},
+		{Method: "PATCH", Path: "/apis/parcel.example.io/v1/namespaces/parcels/deliveryroutes/main-express", Status: 201},
 	}
 	want := []string{"PATCH configmaps/main-settings", "PATCH deliveryroutes/main-express"}
 	if diff := cmp.Diff(want, dependentWrites(sent)); diff != "" {

@@ -147,6 +147,18 @@ func (p *pass) discover(patterns []TypeVersionInfo, found map[schema.GroupKind]*
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return fmt.Errorf("discovering types: %w", err)
 	}
+	fits := func(gvk schema.GroupVersionKind) bool {
+		return slices.ContainsFunc(patterns, func(pattern TypeVersionInfo) bool { return pattern.matches(gvk) })
+	}
+	for _, mapping := range listable(lists, fits) {
+		found[mapping.GroupVersionKind.GroupKind()] = mapping
+	}
+	return nil
+}
+
+// listable returns the types among what was discovered that fit and can be listed.
+func listable(lists []*metav1.APIResourceList, fits func(gvk schema.GroupVersionKind) bool) []*meta.RESTMapping {
+	var mappings []*meta.RESTMapping
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -154,14 +166,12 @@ func (p *pass) discover(patterns []TypeVersionInfo, found map[schema.GroupKind]*
 		}
 		for _, resource := range list.APIResources {
 			gvk := version.WithKind(resource.Kind)
-			fits := slices.ContainsFunc(patterns, func(pattern TypeVersionInfo) bool { return pattern.matches(gvk) })
-			if !fits || strings.Contains(resource.Name, "/") || !slices.Contains(resource.Verbs, "list") {
-				continue
+			if fits(gvk) && !strings.Contains(resource.Name, "/") && slices.Contains(resource.Verbs, "list") {
+				mappings = append(mappings, &meta.RESTMapping{GroupVersionKind: gvk, Resource: version.WithResource(resource.Name)})
 			}
-			found[gvk.GroupKind()] = &meta.RESTMapping{GroupVersionKind: gvk, Resource: version.WithResource(resource.Name)}
 		}
 	}
-	return nil
+	return mappings
 }
 
 // String names the type and the instance.

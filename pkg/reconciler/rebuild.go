@@ -152,8 +152,8 @@ func (s *search) kinds(request RebuildRequest) ([]schema.GroupVersionKind, error
 
 // discovered returns the types that can be listed and fit one of the patterns. Groups that fit and do not answer are noted.
 func (s *search) discovered(patterns []TypeInfo) ([]schema.GroupVersionKind, error) {
-	fits := func(kind schema.GroupKind) bool {
-		return slices.ContainsFunc(patterns, func(pattern TypeInfo) bool { return pattern.matches(kind) })
+	fits := func(gvk schema.GroupVersionKind) bool {
+		return slices.ContainsFunc(patterns, func(pattern TypeInfo) bool { return pattern.matches(gvk.GroupKind()) })
 	}
 	lists, err := s.client.DiscoveryClient().ServerPreferredResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
@@ -168,17 +168,8 @@ func (s *search) discovered(patterns []TypeInfo) ([]schema.GroupVersionKind, err
 		}
 	}
 	var kinds []schema.GroupVersionKind
-	for _, list := range lists {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue
-		}
-		for _, resource := range list.APIResources {
-			kind := version.WithKind(resource.Kind)
-			if fits(kind.GroupKind()) && !strings.Contains(resource.Name, "/") && slices.Contains(resource.Verbs, "list") {
-				kinds = append(kinds, kind)
-			}
-		}
+	for _, mapping := range listable(lists, fits) {
+		kinds = append(kinds, mapping.GroupVersionKind)
 	}
 	return kinds, nil
 }
