@@ -110,6 +110,8 @@ func run(args []string, remove string) int {
 // wait returns the exit code of the command when it has ended. When Ctrl-Z stops it, the guard hands the terminal back and stops its
 // own group too, so that the shell notices, and lets the command continue when the shell does so with the guard.
 func wait(process int, foreground bool) int {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
 	for {
 		var status syscall.WaitStatus
 		_, err := syscall.Wait4(process, &status, syscall.WUNTRACED, nil)
@@ -120,7 +122,13 @@ func wait(process int, foreground bool) int {
 			return exitNotRun
 		case status.Stopped() && foreground:
 			setForeground(syscall.Getpgrp())
+			select {
+			case <-continued: // an old one
+			default:
+			}
 			_ = syscall.Kill(0, syscall.SIGSTOP)
+			// A process with several threads may run on for a moment before it stops.
+			<-continued
 			setForeground(process)
 			_ = syscall.Kill(-process, syscall.SIGCONT)
 		case status.Signaled():
