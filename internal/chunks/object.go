@@ -59,7 +59,8 @@ func packedOf(object client.Object) []byte {
 	}
 }
 
-func pack(content []byte) ([]byte, error) {
+// Pack compresses a content. The error is ErrTooLarge if no object could hold the result.
+func Pack(content []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	writer := gzip.NewWriter(&packed)
 	if _, err := writer.Write(content); err != nil {
@@ -74,15 +75,24 @@ func pack(content []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// unpack returns the content of an object, or what is wrong with it.
-func unpack(object client.Object, wanted string) ([]byte, error) {
-	reader, err := gzip.NewReader(bytes.NewReader(packedOf(object)))
+// Unpack returns what Pack has compressed.
+func Unpack(packed []byte) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, fmt.Errorf("decompressing its content: %w", err)
 	}
 	content, err := io.ReadAll(io.LimitReader(reader, maxContent))
 	if err != nil {
 		return nil, fmt.Errorf("decompressing its content: %w", err)
+	}
+	return content, nil
+}
+
+// unpack returns the content of an object, or what is wrong with it.
+func unpack(object client.Object, wanted string) ([]byte, error) {
+	content, err := Unpack(packedOf(object))
+	if err != nil {
+		return nil, err
 	}
 	if digest(content) != wanted {
 		return nil, errors.New("its content is not that after which it is named")

@@ -58,6 +58,18 @@ func Spread(items []Item, before int, size int) [][]byte {
 	}
 }
 
+// Join returns the JSON list of all values, in the order of the items.
+func Join(items []Item) []byte {
+	content := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			content = append(content, ',')
+		}
+		content = append(content, item.Value...)
+	}
+	return append(content, ']')
+}
+
 func distribute(items []Item, count int) [][]byte {
 	buffers := make([]bytes.Buffer, count)
 	for _, item := range items {

@@ -137,7 +137,7 @@ func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Wr
 			written.All[name] = handle
 			continue
 		}
-		packed, err := pack(content)
+		packed, err := Pack(content)
 		if err != nil {
 			return written, err
 		}

@@ -37,7 +37,7 @@ func TestManyObjectsInManyWaves(t *testing.T) {
 	widget := r.widget(objects.String())
 	r.create(widget)
 	awaitReady(r, widget)
-	diff(t, "items of the inventory", waves*members, len(widget.Status.Inventory))
+	diff(t, "items of the inventory", waves*members, len(r.recorded(widget)))
 
 	writes := r.requests.Count(func(request testenv.Request) bool {
 		return request.Method == http.MethodPatch && (request.Resource == "configmaps" || request.Resource == "deployments")

@@ -42,6 +42,8 @@ type memory struct {
 	recalled *recalled
 	// swept is set once no chunks are left that the status does not name; chunks of earlier processes are unknown before.
 	swept bool
+	// unpacked is set once the server has dropped a packed inventory: it does not know the field.
+	unpacked bool
 	// unkept is set as long as the server drops the reference to the chunks.
 	unkept bool
 	// rebuilt says what was found when this process rebuilt the inventory; empty if it did not.

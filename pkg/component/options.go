@@ -75,6 +75,9 @@ type ReconcilerOptions struct {
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 
+	// listLimit is the size of an inventory, in bytes of JSON, from which on it is compressed; below half of it, it is a list
+	// again. Tests need a small one. Defaults to 32 KiB, or to inlineLimit if that is less.
+	listLimit int
 	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is kept in chunks; below half of it, it
 	// returns to the status. Tests need a small one. Defaults to 256 KiB.
 	inlineLimit int
@@ -82,6 +85,7 @@ type ReconcilerOptions struct {
 
 const (
 	defaultMaxConcurrentReconciles = 5
+	defaultListLimit               = 32 << 10
 	defaultInlineLimit             = 256 << 10
 	defaultRequeueInterval         = 10 * time.Minute
 	// shortestInterval keeps the spec of a component from occupying the operator.
@@ -107,6 +111,7 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 		checkName("DefaultServiceAccount", valueOr(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
 		checkName("StateNamespace", o.StateNamespace, validation.IsDNS1123Label))
 	o.inlineLimit = cmp.Or(o.inlineLimit, defaultInlineLimit)
+	o.listLimit = cmp.Or(o.listLimit, min(defaultListLimit, o.inlineLimit))
 	if o.ReapplyInterval != nil && *o.ReapplyInterval <= 0 {
 		problems = append(problems, fmt.Errorf("option ReapplyInterval %s: must be positive", *o.ReapplyInterval))
 	}

@@ -65,15 +65,20 @@ func (w *worker) save(ctx context.Context, s *scope) error {
 	return err
 }
 
-// checkKept looks whether the server has kept a reference to chunks. If not, the definition was replaced by an older one:
-// as long as it stays, the next process has to rebuild the inventory.
+// checkKept looks whether the server has kept the record of the inventory. If not, the definition is an older one. What was packed
+// is written as a list then; what is in chunks has to be rebuilt by the next process as long as that definition stays.
 func (w *worker) checkKept(ctx context.Context, s *scope, current map[string]any) error {
 	before := s.memory.unkept
-	s.memory.unkept = s.status.isChunked() && !reflect.DeepEqual(s.server["inventoryRecord"], current["inventoryRecord"])
-	if before || !s.memory.unkept {
+	s.memory.unkept = s.status.hasRecord() && !reflect.DeepEqual(s.server[recordField], current[recordField])
+	switch {
+	case s.memory.unkept && s.status.recordForm() == formPacked:
+		s.memory.unkept, s.memory.unpacked, s.memory.swept = false, true, false
+		s.record.next, s.status.InventoryRecord = nil, nil
+	case before || !s.memory.unkept:
 		return nil
+	default:
+		s.status.ObservedGeneration = -1
 	}
-	s.status.ObservedGeneration = -1
 	current, err := s.persistent()
 	if err != nil {
 		return err
@@ -84,7 +89,7 @@ func (w *worker) checkKept(ctx context.Context, s *scope, current map[string]any
 // persistent returns the status as it is to be written: without an inventory that is kept elsewhere, or that must not be
 // taken for a complete one.
 func (s *scope) persistent() (map[string]any, error) {
-	if s.status.isChunked() || s.record.lost {
+	if s.status.hasRecord() || s.record.lost {
 		inventory := s.status.Inventory
 		s.status.Inventory = nil
 		defer func() { s.status.Inventory = inventory }()

@@ -28,7 +28,7 @@ func (w *worker) acknowledge(_ context.Context, s *scope) outcome {
 	now := metav1.NewTime(w.options.Clock.Now())
 	first := s.status.ObservedGeneration <= 0
 	// What remembers of nothing does not count as observed before its dependents are found; so this is noticed again.
-	s.record.lost = first && slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer) && len(s.status.Inventory) == 0 && !s.status.isChunked()
+	s.record.lost = first && slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer) && len(s.status.Inventory) == 0 && !s.status.hasRecord()
 	if !s.record.lost && !s.memory.unkept {
 		s.status.ObservedGeneration = s.component.GetGeneration()
 	}

@@ -93,7 +93,7 @@ func (w *worker) announceRebuild(s *scope, result reconciler.RebuildResult) {
 	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", dependents(result.Found))
 	if s.record.gap != "" {
 		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", s.record.gap, dependents(result.Found))
-		if s.record.lost || len(s.status.InventoryRecord.Completed) == maxCompleted {
+		if s.record.lost || s.status.recordForm() == formPacked || len(s.status.InventoryRecord.Completed) == maxCompleted {
 			note += "; purged ones (completed Jobs, say) cannot be found and may run again"
 		}
 	}
@@ -144,17 +144,23 @@ func (w *worker) checkUnlisted(_ context.Context, s *scope) outcome {
 	return proceed
 }
 
+// mayHaveChunks tells whether there are, or were, chunks.
+func (s *scope) mayHaveChunks() bool {
+	reference := s.status.InventoryRecord
+	return s.record.lost || reference != nil && (s.status.recordForm() != formPacked || reference.Namespace != "")
+}
+
 // removeRecord removes all chunks. Before, the status says that nothing is left: that chunks are missing then is no loss.
 func (w *worker) removeRecord(ctx context.Context, s *scope) outcome {
 	reference := s.status.InventoryRecord
-	if reference == nil && !s.record.lost {
+	if !s.mayHaveChunks() {
 		return proceed
 	}
 	namespaces := map[string]bool{s.key.Namespace: true, w.options.StateNamespace: s.key.Namespace == ""}
 	if reference != nil {
 		namespaces[reference.Namespace] = true
 	}
-	if s.status.isChunked() {
+	if s.status.recordForm() == formChunks {
 		s.status.InventoryRecord = &InventoryRecord{Inline: true, Namespace: reference.Namespace}
 		s.status.Inventory = nil
 		if err := w.save(ctx, s); err != nil {

@@ -64,7 +64,7 @@ func TestLostInventories(t *testing.T) {
 					r.tb.Fatal(err)
 				}
 			},
-			want: "the chunks are not those of which status.inventoryRecord has the checksum",
+			want: "the items are not those of which status.inventoryRecord has the checksum",
 		}, {
 			reason: "the status is wiped that had chunks", count: 60,
 			lose: func(r *rig, widget *Widget) { r.wipe(widget) },

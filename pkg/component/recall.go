@@ -30,7 +30,7 @@ func (w *worker) recall(ctx context.Context, s *scope) outcome {
 		s.status.Inventory, s.record.known = s.memory.recalled.items, true
 	case s.record.lost:
 		s.record.gap = "the status was empty"
-	case !s.status.isChunked():
+	case !s.status.hasRecord():
 		s.record.items, s.record.known = s.status.Inventory, true
 		return proceed
 	case s.memory.recalled != nil && s.memory.recalled.checksum == reference.Checksum && len(s.status.Inventory) == 0:
@@ -38,7 +38,7 @@ func (w *worker) recall(ctx context.Context, s *scope) outcome {
 		s.record.items, s.record.chunks = s.status.Inventory, s.memory.recalled.chunks
 		return proceed
 	default:
-		if err := w.readChunks(ctx, s, reference); err != nil {
+		if err := w.readRecord(ctx, s, reference); err != nil {
 			return outcomeOf(err)
 		}
 	}
@@ -52,28 +52,39 @@ func (w *worker) recall(ctx context.Context, s *scope) outcome {
 // recallNext has the next pass begin with the inventory as it is now, although it is not recorded.
 func (s *scope) recallNext() {
 	s.memory.recalled = &recalled{items: s.status.Inventory, chunks: s.record.chunks}
-	if s.status.isChunked() {
+	if s.status.hasRecord() {
 		s.memory.recalled.checksum = s.status.InventoryRecord.Checksum
 	}
 }
 
-// readChunks reads the inventory from the server. Only chunks that are certainly missing or damaged leave a gap.
-func (w *worker) readChunks(ctx context.Context, s *scope, reference *InventoryRecord) error {
-	found, err := w.chunkStore(s, reference.Namespace).Read(ctx, reference.Chunks)
-	if err != nil {
-		return fmt.Errorf("reading the inventory: %w", err)
+// readRecord takes the inventory out of the record, or reads it from the server. Only what is certainly missing or damaged leaves a
+// gap.
+func (w *worker) readRecord(ctx context.Context, s *scope, reference *InventoryRecord) error {
+	var found chunks.Found
+	if s.status.recordForm() == formPacked {
+		content, err := chunks.Unpack(reference.Content)
+		if err != nil {
+			found.Damage = []string{"status.inventoryRecord.content: " + err.Error()}
+		} else {
+			found.Contents = [][]byte{content}
+		}
+	} else {
+		var err error
+		if found, err = w.chunkStore(s, reference.Namespace).Read(ctx, reference.Chunks); err != nil {
+			return fmt.Errorf("reading the inventory: %w", err)
+		}
 	}
 	items := []*reconciler.InventoryItem{}
 	for _, content := range found.Contents {
 		var part []*reconciler.InventoryItem
 		if err := json.Unmarshal(content, &part); err != nil {
-			found.Damage = append(found.Damage, "a chunk cannot be decoded: "+err.Error())
+			found.Damage = append(found.Damage, "a list of items cannot be decoded: "+err.Error())
 			continue
 		}
 		items = append(items, part...)
 	}
 	if len(found.Damage) == 0 && chunks.Checksum(found.Contents) != reference.Checksum {
-		found.Damage = append(found.Damage, "the chunks are not those of which status.inventoryRecord has the checksum")
+		found.Damage = append(found.Damage, "the items are not those of which status.inventoryRecord has the checksum")
 	}
 	s.record.chunks = found.Intact
 	if len(found.Damage) > 0 {

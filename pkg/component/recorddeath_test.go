@@ -31,11 +31,11 @@ func inventoryOf(count int, state string) []*reconciler.InventoryItem {
 	return items
 }
 
-// recorder is a worker without a manager that has chunks soon.
+// recorder is a worker without a manager that compresses from 5 items on, and has chunks from 17.
 func (r *rig) recorder(config *rest.Config) *worker {
 	r.tb.Helper()
 	w := r.bareWorker(newWidget, "Widget")
-	w.options.inlineLimit = 4000
+	w.options.listLimit, w.options.inlineLimit = 1000, 4000
 	clnt, err := client.New(config, client.Options{Scheme: testScheme(r.tb)})
 	if err != nil {
 		r.tb.Fatal(err)
@@ -63,11 +63,17 @@ func TestDeathWhileRecording(t *testing.T) {
 		reason      string
 		before, now []*reconciler.InventoryItem
 	}{
+		{"nothing is packed", nil, inventoryOf(10, "a")},
+		{"a list is packed", inventoryOf(3, "a"), inventoryOf(10, "a")},
+		{"what is packed changes", inventoryOf(10, "a"), inventoryOf(11, "b")},
+		{"what is packed becomes a list", inventoryOf(10, "a"), inventoryOf(1, "b")},
+		{"what is packed becomes chunks", inventoryOf(10, "a"), inventoryOf(60, "b")},
+		{"chunks are packed", inventoryOf(60, "a"), inventoryOf(7, "b")},
 		{"nothing becomes chunks", nil, inventoryOf(60, "a")},
-		{"a list becomes chunks", inventoryOf(5, "a"), inventoryOf(60, "a")},
+		{"a list becomes chunks", inventoryOf(3, "a"), inventoryOf(60, "a")},
 		{"one chunk changes", inventoryOf(60, "a"), changed},
 		{"all chunks change", inventoryOf(60, "a"), inventoryOf(60, "b")},
-		{"chunks become a list", inventoryOf(60, "a"), inventoryOf(5, "b")},
+		{"chunks become a list", inventoryOf(60, "a"), inventoryOf(1, "b")},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()

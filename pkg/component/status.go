@@ -53,25 +53,27 @@ type Status struct {
 	// +kubebuilder:validation:Enum=Ready;Pending;Processing;DeletionPending;Deleting;Error
 	State State `json:"state,omitempty"`
 	// Inventory records the dependents. It is always complete in memory; in the cluster it is left out if
-	// inventoryRecord says that it is kept elsewhere.
+	// inventoryRecord has it in another form.
 	// +listType=atomic
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
-	// InventoryRecord says where the inventory is kept if it is too large for the status, and what is not known about it.
+	// InventoryRecord has the inventory, or says where it is kept, if it is too large for a list; and what is not known about it.
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 }
 
 // +kubebuilder:object:generate=true
 
-// InventoryRecord refers to an inventory that is kept in ConfigMaps, its chunks.
+// InventoryRecord is an inventory in another form than that of a list: compressed, or in ConfigMaps, its chunks.
 type InventoryRecord struct {
 	// Inline means that status.inventory is what counts. There may be chunks nevertheless, which are about to come or go.
 	Inline bool `json:"inline,omitempty"`
+	// Content is the inventory, a JSON list that is compressed by gzip, if it is not in chunks.
+	Content []byte `json:"content,omitempty"`
 	// Namespace of the chunks.
 	Namespace string `json:"namespace,omitempty"`
 	// Chunks are the names of ConfigMaps, each of which holds some items.
 	// +listType=atomic
 	Chunks []string `json:"chunks,omitempty"`
-	// Checksum is the SHA-256 of the decompressed contents of all chunks, in their order, in hexadecimal.
+	// Checksum is the SHA-256 of the decompressed content, or of those of all chunks in their order, in hexadecimal.
 	Checksum string `json:"checksum,omitempty"`
 	// Items is the number of items.
 	Items int `json:"items,omitempty"`

@@ -15,6 +15,9 @@ import (
 // inventoryField is the field of the status that is by far the largest. It is not taken apart unless it has to be.
 const inventoryField = "inventory"
 
+// recordField is the field that may take its place.
+const recordField = "inventoryRecord"
+
 // statusOf returns the status of a component as JSON has it, including what the component's own type adds to it. The inventory
 // is a json.RawMessage; as it was encoded from the same Go type, equal inventories are the same text.
 func statusOf(component Component) (map[string]any, error) {
