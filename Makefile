@@ -33,14 +33,17 @@ generate: ## Write generated code and CRDs.
 	$(CONTROLLER_GEN) crd paths=./examples/parcel-operator/api/... output:crd:artifacts:config=examples/parcel-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/hello-operator/... output:crd:artifacts:config=examples/hello-operator/crds
 	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/crds
+	cd internal/helm/parity && go mod tidy
 
 .PHONY: fmt
 fmt: ## Format the code.
 	$(GOLANGCI_LINT) fmt
+	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint fmt
 
 .PHONY: lint
 lint: ## Run the linters.
 	$(GOLANGCI_LINT) run
+	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint run
 
 .PHONY: verify
 verify: ## Regenerate, format and lint; fail if that changes a file.
@@ -59,6 +62,12 @@ clean: ## Remove what was built in this folder.
 .PHONY: test
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
 	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
+	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity)
+
+# A module of its own, because of what Helm's own command depends on; it follows the requirements of the runtime.
+.PHONY: parity
+parity: ## Compare charts as they are rendered with what Helm's own command renders.
+	cd internal/helm/parity && go test -mod=mod -race -p 2 $(TESTFLAGS) ./...
 
 .PHONY: demo
 demo: ## Play the demo: an operator around a Helm chart, from creation to deletion.

@@ -33,7 +33,8 @@ func parseDocuments(name string, content string) ([]Object, error) {
 	var objects []Object
 	for i, key := range keys {
 		source := fmt.Sprintf("%s, document %d", name, i+1)
-		found, err := parseDocument(documents[key])
+		// As Helm does, since the line break at the end of a document was cut off: a block of text may end there.
+		found, err := parseDocument(documents[key] + "\n")
 		if err != nil {
 			return nil, fmt.Errorf("parsing %s: %w", source, err)
 		}

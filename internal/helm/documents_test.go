@@ -32,6 +32,12 @@ func TestParseDocuments(t *testing.T) {
 		{"several documents", object("a") + "---\n" + object("b") + "---\n# nothing\n---\n" + object("c"), []string{object("a"), object("b"), object("c")}, ""},
 		{"JSON", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, []string{object("a")}, ""},
 		{"Windows line ends", strings.ReplaceAll(object("a")+"---\n"+object("b"), "\n", "\r\n"), []string{object("a"), object("b")}, ""},
+		{
+			"blocks of text that end with their document end with a line break",
+			object("a", "data:", "  x: |", "    text") + "\n\n---\n" + object("b", "data:", "  x: |", "    text"),
+			[]string{object("a", `data: {x: "text\n"}`), object("b", `data: {x: "text\n"}`)},
+			"",
+		},
 		{"a list", "apiVersion: v1\nkind: List\nitems:\n" + item("a") + item("b"), []string{object("a"), object("b")}, ""},
 		{"an empty list", "apiVersion: v1\nkind: List\nitems: []", nil, ""},
 		{"a list of nothing", "apiVersion: v1\nkind: List\nitems:", nil, ""},

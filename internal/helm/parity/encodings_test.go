@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package parity
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+)
+
+// byteOrderMark and Windows line ends are hard to see in a sample.
+const byteOrderMark = "\uFEFF"
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	template := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  values: {{ toJson .Values | quote }}\n  text: |\n    one\n    two\n" +
+		"  file: {{ .Files.Get \"a.txt\" | quote }}\n  {{- if true }}\n  more: text\n  {{- end }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"
+	plain := files{"Chart.yaml": "apiVersion: v2\nname: top\nversion: 1.2.3\n", "values.yaml": "a: 1\nb: |\n  x\n  y\n", "templates/a.yaml": template, "a.txt": "x\ny\n"}
+	changed := func(change func(string) string) files {
+		result := files{}
+		for name, content := range plain {
+			result[name] = change(content)
+		}
+		return result
+	}
+	for reason, chart := range map[string]files{
+		"a byte order mark is skipped":           changed(func(text string) string { return byteOrderMark + text }),
+		"Windows line ends are line ends":        changed(func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }),
+		"the last line need not be ended":        changed(func(text string) string { return strings.TrimSuffix(text, "\n") }),
+		"documents may end with an end mark":     changed(func(text string) string { return strings.ReplaceAll(text, "---\n", "...\n---\n") }),
+		"text that is not ASCII stays as it is":  changed(func(text string) string { return strings.ReplaceAll(text, "one", "äöü ☃ \\u263A 𝄞") }),
+		"blanks at the end of lines do no harm":  changed(func(text string) string { return strings.ReplaceAll(text, "\n", "  \n") }),
+		"a mark in the middle of a file remains": {"Chart.yaml": plain["Chart.yaml"], "templates/a.yaml": plain["templates/a.yaml"], "a.txt": "a" + byteOrderMark},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			want, err := templateWithHelm(chart.dir(t), nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := render(t.Context(), chart.fs(), ".", releaseWith(nil, false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" || len(want) != 2 {
+				t.Errorf("unexpected objects (-Helm +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+//go:embed all:testdata/embedded
+var embedded embed.FS
+
+// TestSources renders one chart from wherever a chart can be, packages that Helm made included.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	const path = "testdata/embedded"
+	want, err := templateWithHelm(path, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want) != 2 {
+		t.Fatalf("got %d objects", len(want))
+	}
+	loaded, err := loader.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packaged, err := chartutil.Save(loaded, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(packaged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, at := range map[string]struct {
+		fsys fs.FS
+		path string
+	}{
+		"folder":                   {nil, path},
+		"embedded folder":          {embedded, path},
+		"folder as file system":    {os.DirFS(path), "."},
+		"package":                  {nil, packaged},
+		"package in a file system": {os.DirFS(filepath.Dir(packaged)), filepath.Base(packaged)},
+		"package in memory":        {fstest.MapFS{"charts/demo.tgz": {Data: raw}}, "charts/demo.tgz"},
+	} {
+		got, err := render(t.Context(), at.fsys, at.path, releaseWith(nil, false))
+		if err != nil {
+			t.Fatalf("%s: %v", source, err)
+		}
+		if diff := cmp.Diff(sorted(want), sorted(got)); diff != "" {
+			t.Errorf("%s: unexpected objects (-Helm +got):\n%s", source, diff)
+		}
+	}
+}
