@@ -71,6 +71,9 @@ func createEngine(ctx context.Context, l *lab) ([]figure, error) {
 			return err
 		}
 		decoded = append(decoded, took)
+		if err := pause(ctx, quiet); err != nil {
+			return err
+		}
 		before := c.requests.Len()
 		if took, err = l.applyOnce(ctx, c, name); err != nil {
 			return err

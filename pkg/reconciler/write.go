@@ -17,6 +17,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -58,8 +59,12 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 // wrote records the response of a write.
 func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, changed bool) (outcome, error) {
 	item := p.item(t)
-	seen := p.reader.Read(object)
-	p.options.Observer.Record(t.gvk(), t.key.namespace, t.key.name, seen)
+	seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
+	// The event of a write often arrives before its response.
+	if view != observe.Present || seen.UID != object.GetUID() || seen.ResourceVersion != object.GetResourceVersion() {
+		seen = p.reader.Read(object)
+		p.options.Observer.Record(t.gvk(), t.key.namespace, t.key.name, seen)
+	}
 	now := p.options.Clock.Now()
 	if recalled := p.memory.peek(p.owner.ID, t.key); recalled != nil {
 		recalled.retries = repetition{}
