@@ -13,6 +13,11 @@ GOLANGCI_LINT := $(TOOL) golangci-lint
 # Where types live that need generated code; directories that do not exist yet are left out.
 DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/reconciler examples bench,$(if $(wildcard $(dir)),paths=./$(dir)/...))
 
+# A module of its own, because of what SOPS depends on. Its go.work leads to the root module, which its tests need; a
+# workspace excludes -modfile, so its linter is built here and run there.
+SOPS := pkg/manifests/kustomize/sops
+LINT_SOPS = linter=$$($(TOOL) -n golangci-lint) && cd $(SOPS) && $$linter
+
 # TESTFLAGS are handed to go test, PACKAGES are what it tests.
 TESTFLAGS ?=
 PACKAGES ?= ./...
@@ -39,11 +44,14 @@ generate: ## Write generated code and CRDs.
 fmt: ## Format the code.
 	$(GOLANGCI_LINT) fmt
 	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint fmt
+	$(LINT_SOPS) fmt
 
 .PHONY: lint
 lint: ## Run the linters.
 	$(GOLANGCI_LINT) run
 	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint run
+	$(LINT_SOPS) run
+	cd $(SOPS) && GOWORK=off go build ./...
 
 .PHONY: verify
 verify: ## Regenerate, format and lint; fail if that changes a file.
@@ -62,12 +70,16 @@ clean: ## Remove what was built in this folder.
 .PHONY: test
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
 	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
-	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity)
+	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
 
 # A module of its own, because of what Helm's own command depends on; it follows the requirements of the runtime.
 .PHONY: parity
 parity: ## Compare charts as they are rendered with what Helm's own command renders.
 	cd internal/helm/parity && go test -mod=mod -race -p 2 $(TESTFLAGS) ./...
+
+.PHONY: sops
+sops: ## Test the decryptor for files that are encrypted by SOPS.
+	cd $(SOPS) && go test -race -p 2 $(TESTFLAGS) ./...
 
 .PHONY: demo
 demo: ## Play the demo: an operator around a Helm chart, from creation to deletion.
