@@ -16,15 +16,15 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Chart is a Helm chart in memory. It is immutable and safe for concurrent use.
 type Chart struct {
-	name        string
 	fingerprint string
-	// files are kept in raw form, because rendering changes a parsed chart (dependencies that are disabled
-	// are removed, for instance); so each rendering parses its own.
-	files []*loader.BufferedFile
+	// parsed is never rendered itself, but copied before, because rendering changes a chart: dependencies that are
+	// disabled are removed, for instance.
+	parsed *chart.Chart
 }
 
 // Load reads the chart at the given path, which is a folder or a packaged chart (.tgz), and checks that it can
@@ -36,21 +36,20 @@ func Load(fsys fs.FS, path string) (*Chart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading chart %s: %w", path, err)
 	}
-	result := &Chart{files: files, fingerprint: fingerprint(files)}
-	parsed, err := result.parse()
+	parsed, err := loader.LoadFiles(files)
 	if err != nil {
 		return nil, fmt.Errorf("reading chart %s: %w", path, err)
 	}
-	result.name = parsed.Name()
+	sortDependencies(parsed)
 	if err := checkInstallable(parsed); err != nil {
 		return nil, fmt.Errorf("reading chart %s: %w", path, err)
 	}
-	return result, nil
+	return &Chart{parsed: parsed, fingerprint: fingerprint(files)}, nil
 }
 
 // Name returns the name of the chart as its metadata says.
 func (c *Chart) Name() string {
-	return c.name
+	return c.parsed.Name()
 }
 
 // Fingerprint identifies the content of the chart, including its dependencies.
@@ -58,13 +57,24 @@ func (c *Chart) Fingerprint() string {
 	return c.fingerprint
 }
 
-func (c *Chart) parse() (*chart.Chart, error) {
-	parsed, err := loader.LoadFiles(c.files)
-	if err != nil {
-		return nil, err
+// instance returns a copy of the chart that may be rendered. What rendering only reads, such as templates and files, is
+// shared; what it changes is the metadata's list of dependencies, the dependencies and the values.
+func instance(parsed *chart.Chart) *chart.Chart {
+	instantiated := *parsed
+	metadata := *parsed.Metadata
+	instantiated.Metadata = &metadata
+	metadata.Dependencies = slices.Clone(metadata.Dependencies)
+	for i, declared := range metadata.Dependencies {
+		declaration := *declared
+		metadata.Dependencies[i] = &declaration
 	}
-	sortDependencies(parsed)
-	return parsed, nil
+	instantiated.Values = runtime.DeepCopyJSON(parsed.Values)
+	var dependencies []*chart.Chart
+	for _, dependency := range parsed.Dependencies() {
+		dependencies = append(dependencies, instance(dependency))
+	}
+	instantiated.SetDependencies(dependencies...)
+	return &instantiated
 }
 
 // sortDependencies makes up for the loader, which returns dependencies in random order. It matters where a

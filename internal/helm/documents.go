@@ -10,11 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 )
 
 // helmAnnotationPrefix is the prefix of all annotations that Helm knows.
@@ -22,19 +19,10 @@ const helmAnnotationPrefix = "helm.sh/"
 
 // parseDocuments returns the objects of a rendered file, in their order.
 func parseDocuments(name string, content string) ([]Object, error) {
-	documents := releaseutil.SplitManifests(content)
-	keys := slices.SortedFunc(maps.Keys(documents), func(a, b string) int {
-		if (releaseutil.BySplitManifestsOrder{a, b}).Less(0, 1) {
-			return -1
-		}
-		return 1
-	})
-
 	var objects []Object
-	for i, key := range keys {
+	for i, document := range splitDocuments(content) {
 		source := fmt.Sprintf("%s, document %d", name, i+1)
-		// As Helm does, since the line break at the end of a document was cut off: a block of text may end there.
-		found, err := parseDocument(documents[key] + "\n")
+		found, err := parseDocument(document)
 		if err != nil {
 			return nil, fmt.Errorf("parsing %s: %w", source, err)
 		}
@@ -46,12 +34,8 @@ func parseDocuments(name string, content string) ([]Object, error) {
 }
 
 func parseDocument(document string) ([]*unstructured.Unstructured, error) {
-	raw, err := yaml.YAMLToJSON([]byte(document))
+	content, err := decode(document)
 	if err != nil {
-		return nil, err
-	}
-	var content any
-	if err := utiljson.Unmarshal(raw, &content); err != nil {
 		return nil, err
 	}
 	switch content := content.(type) {

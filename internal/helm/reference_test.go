@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
@@ -104,7 +105,26 @@ spec: {revision: {{ .Release.Revision }}, upgrade: {{ .Release.IsUpgrade }} }
 		with(files{"charts/cache-1.2.3.tgz": cache.archive(t, "cache")})
 }
 
-// referenceRender goes the way of "helm template" through the SDK, on a chart of the operating system.
+// renderWithHelm goes the way of "helm template" through the SDK, up to the texts of the files.
+func renderWithHelm(parsed *chart.Chart, release Release) (map[string]string, error) {
+	if err := chartutil.ProcessDependenciesWithMerge(parsed, release.Values); err != nil {
+		return nil, err
+	}
+	values, err := chartutil.ToRenderValues(parsed, release.Values, chartutil.ReleaseOptions{
+		Name: release.Name, Namespace: release.Namespace, Revision: int(release.Revision),
+		IsInstall: !release.Upgrade, IsUpgrade: release.Upgrade,
+	}, &chartutil.Capabilities{
+		KubeVersion: chartutil.KubeVersion{Version: release.Capabilities.Version, Major: release.Capabilities.Major, Minor: release.Capabilities.Minor},
+		APIVersions: release.Capabilities.APIVersions,
+		HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return engine.Render(parsed, values)
+}
+
+// referenceRender returns the objects that Helm renders of a chart of the operating system.
 func referenceRender(t *testing.T, folder string, release Release) map[string]any {
 	t.Helper()
 	check := func(err error) {
@@ -115,17 +135,7 @@ func referenceRender(t *testing.T, folder string, release Release) map[string]an
 	}
 	chart, err := loader.Load(folder)
 	check(err)
-	check(chartutil.ProcessDependenciesWithMerge(chart, release.Values))
-	values, err := chartutil.ToRenderValues(chart, release.Values, chartutil.ReleaseOptions{
-		Name: release.Name, Namespace: release.Namespace, Revision: int(release.Revision),
-		IsInstall: !release.Upgrade, IsUpgrade: release.Upgrade,
-	}, &chartutil.Capabilities{
-		KubeVersion: chartutil.KubeVersion{Version: release.Capabilities.Version, Major: release.Capabilities.Major, Minor: release.Capabilities.Minor},
-		APIVersions: release.Capabilities.APIVersions,
-		HelmVersion: chartutil.DefaultCapabilities.HelmVersion,
-	})
-	check(err)
-	rendered, err := engine.Render(chart, values)
+	rendered, err := renderWithHelm(chart, release)
 	check(err)
 	for name := range rendered {
 		if strings.HasSuffix(name, "NOTES.txt") {

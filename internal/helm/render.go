@@ -71,16 +71,13 @@ func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
 	}
 	objects, err := c.render(ctx, release)
 	if err != nil {
-		return nil, fmt.Errorf("rendering chart %s: %w", c.name, err)
+		return nil, fmt.Errorf("rendering chart %s: %w", c.Name(), err)
 	}
 	return objects, nil
 }
 
 func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
-	parsed, err := c.parse()
-	if err != nil {
-		return nil, err
-	}
+	parsed := instance(c.parsed)
 	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.Version) {
 		return nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
 	}

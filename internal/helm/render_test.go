@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -331,16 +332,32 @@ func TestRenderErrorsNameTheTemplate(t *testing.T) {
 	}
 }
 
-// Rendering changes the chart it is given, so nothing must be left over for the next one.
+// Rendering changes the chart and the values it is given, and templates may change values, so nothing must be left over
+// for the next rendering or the caller.
 func TestRenderingsDoNotDisturbEachOther(t *testing.T) {
 	t.Parallel()
-	sub := files{"Chart.yaml": metadata("sub"), "values.yaml": "a: {b: c}", "templates/a.yaml": configMap("sub", "values: "+show(".Values"))}
+	changing := `values: {{ toJson .Values | quote }}{{ $_ := set .Values "left" "over" }}{{ with .Values.a }}{{ $_ := set . "b" "left over" }}{{ end }}`
+	sub := files{
+		"Chart.yaml":       metadata("sub"),
+		"values.yaml":      "a: {b: c}\nexports: {data: {a: {imported: true}}}\n",
+		"templates/a.yaml": configMap("{{ .Chart.Name }}", changing, "chart: {{ toJson .Chart | quote }}"),
+	}
 	chart := load(t, files{
-		"Chart.yaml":       metadata("top", "dependencies:", "- {name: sub, version: 1.2.3, condition: enabled}"),
-		"values.yaml":      "x: {y: z}\n",
-		"templates/a.yaml": configMap("top", "values: "+show(".Values")),
+		"Chart.yaml": metadata("top", "dependencies:", "- {name: sub, version: 1.2.3, condition: enabled, import-values: [data]}",
+			"- {name: sub, version: 1.2.3, alias: other, import-values: [{child: a, parent: taken}]}"),
+		"values.yaml":      "x: {y: z}\na: {own: true}\n",
+		"templates/a.yaml": configMap("top", changing, "chart: {{ toJson .Chart | quote }}"),
 	}.with(sub.below("charts/sub")))
-	all := []map[string]any{nil, {"enabled": false}, {"enabled": true, "x": nil}, {"enabled": true, "sub": map[string]any{"a": map[string]any{"b": nil}}}}
+	all := []map[string]any{
+		nil,
+		{"enabled": false, "a": map[string]any{"given": []any{map[string]any{"deep": "value"}}}},
+		{"enabled": true, "x": nil},
+		{"enabled": true, "sub": map[string]any{"a": map[string]any{"b": nil}}, "global": map[string]any{"g": map[string]any{}}},
+	}
+	var before []map[string]any
+	for _, values := range all {
+		before = append(before, runtime.DeepCopyJSON(values))
+	}
 	results := func(values map[string]any) []any {
 		objects, err := chart.Render(t.Context(), release(values))
 		if err != nil {
@@ -367,4 +384,7 @@ func TestRenderingsDoNotDisturbEachOther(t *testing.T) {
 		}
 	}
 	group.Wait()
+	if diff := cmp.Diff(before, all); diff != "" {
+		t.Errorf("the given values were changed (-before +after):\n%s", diff)
+	}
 }

@@ -11,9 +11,10 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Normalize returns a copy of the given values that consists of maps with string keys, slices and scalars only. Those
-// who render the values silently ignore, fail at, or could change, other types, such as a []string or a pointer to a
-// struct, which a hand-written ToUnstructured may well return. The result is never nil.
+// Normalize returns a copy of the given values that consists of maps with string keys, slices and scalars only, and whose
+// numbers are int64 or float64. Those who render the values silently ignore, fail at, or could change, other types, such
+// as a []string, a json.Number or a pointer to a struct, which a hand-written ToUnstructured may well return. The
+// result is never nil.
 func Normalize(values map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(values))
 	for key, value := range values {
@@ -28,8 +29,7 @@ func Normalize(values map[string]any) (map[string]any, error) {
 
 func normalizeValue(value any, path string) (any, error) {
 	switch value := value.(type) {
-	case nil, bool, string, json.Number,
-		int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, float32, float64:
+	case nil, bool, string, int64, float64:
 		return value, nil
 	case map[string]any:
 		out := make(map[string]any, len(value))

@@ -30,7 +30,7 @@ var (
 
 // fingerprintVersion changes whenever the same chart would yield other objects than before, because of changes
 // in this package or in the Helm SDK.
-const fingerprintVersion = "helm/1"
+const fingerprintVersion = "helm/2"
 
 // NewHelmGenerator returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz).
 // The chart is read here, and never again. If fsys is nil, the path is one of the operating system; otherwise a

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// errAmbiguousKey is about two keys such as 1 and "1". Which of them counts would be a matter of chance.
+var errAmbiguousKey = errors.New("the same key occurs in two notations")
+
+// Beyond this, JSON writes whole numbers with an exponent.
+const maxWholeFloat = 1e21
+
+// decode returns the content of a YAML document as the machinery of Kubernetes does, which converts the document to JSON
+// and decodes that; doing without the JSON in between spares a third of the time. YAML means YAML 1.1 there, and the
+// last of several equal keys counts.
+func decode(document string) (any, error) {
+	var content any
+	if err := yaml.Unmarshal([]byte(document), &content); err != nil {
+		return nil, err
+	}
+	return fromYAML(content)
+}
+
+// fromYAML turns what the YAML library yields into maps with string keys, slices, strings, bools, int64 and float64.
+func fromYAML(value any) (any, error) {
+	switch value := value.(type) {
+	case map[any]any:
+		return mapFromYAML(value)
+	case []any:
+		for i, item := range value {
+			converted, err := fromYAML(item)
+			if err != nil {
+				return nil, err
+			}
+			value[i] = converted
+		}
+		return value, nil
+	case string:
+		return validText(value), nil
+	case int:
+		return int64(value), nil
+	case uint64:
+		// It is larger than int64.
+		return float64(value), nil
+	case float64:
+		return fromFloat(value)
+	default:
+		return value, nil
+	}
+}
+
+// validText replaces each byte that is no text. There are some in binary data only.
+func validText(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return string([]rune(text))
+}
+
+func fromFloat(value float64) (any, error) {
+	switch {
+	case math.IsNaN(value) || math.IsInf(value, 0):
+		return nil, fmt.Errorf("unsupported value: %v", value)
+	case value == math.Trunc(value) && math.Abs(value) < maxWholeFloat:
+		// In JSON it is a whole number.
+		if whole, err := strconv.ParseInt(strconv.FormatFloat(value, 'f', -1, 64), 10, 64); err == nil {
+			return whole, nil
+		}
+	}
+	return value, nil
+}
+
+func mapFromYAML(value map[any]any) (any, error) {
+	converted := make(map[string]any, len(value))
+	for key, item := range value {
+		name, err := keyFromYAML(key)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := converted[name]; ok {
+			return nil, fmt.Errorf("%w: %q", errAmbiguousKey, name)
+		}
+		if converted[name], err = fromYAML(item); err != nil {
+			return nil, err
+		}
+	}
+	return converted, nil
+}
+
+func keyFromYAML(key any) (string, error) {
+	switch key := key.(type) {
+	case string:
+		return validText(key), nil
+	case int:
+		return strconv.Itoa(key), nil
+	case bool:
+		return strconv.FormatBool(key), nil
+	case float64:
+		// This precision is the one that Kubernetes uses.
+		return strconv.FormatFloat(key, 'g', -1, 32), nil
+	default:
+		return "", fmt.Errorf("a key is %v, but must be text", describe(key))
+	}
+}
