@@ -61,6 +61,7 @@ var rooms = []room{
 
 	{path: "pkg/component", layer: authoring},
 	{path: "pkg/manifests/helm", layer: authoring},
+	{path: "pkg/manifests/isolated", layer: authoring},
 	{path: "pkg/manifests/kustomize", layer: authoring},
 	{path: "pkg/resources/...", layer: authoring},
 

@@ -19,6 +19,7 @@ const (
 	reconcilerNameKey     contextKey = "reconciler name"
 	localClientKey        contextKey = "local client"
 	clientKey             contextKey = "client"
+	discoveryKey          contextKey = "discovery"
 	componentKey          contextKey = "component"
 	componentNameKey      contextKey = "component name"
 	componentNamespaceKey contextKey = "component namespace"

@@ -5,6 +5,7 @@ package manifests_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,4 +100,21 @@ func TestClusterReads(t *testing.T) {
 			t.Errorf("got error %v, marked: %t", err, reads.Any())
 		}
 	})
+}
+
+func TestWithDiscovery(t *testing.T) {
+	t.Parallel()
+	want := &manifests.Discovery{Digest: "a"}
+	ctx := manifests.WithDiscovery(t.Context(), func(context.Context) (*manifests.Discovery, error) { return want, nil })
+	ctx, reads := manifests.TrackClusterReads(ctx)
+	if got, err := manifests.DiscoveryFromContext(ctx); got != want || err != nil {
+		t.Errorf("without a client: got %v, error %v", got, err)
+	}
+	if reads.Discovery() != "a" || reads.Any() {
+		t.Errorf("recorded discovery %q and reads %t", reads.Discovery(), reads.Any())
+	}
+	ctx = manifests.WithDiscovery(ctx, func(context.Context) (*manifests.Discovery, error) { return nil, errors.New("not now") })
+	if _, err := manifests.DiscoveryFromContext(ctx); err == nil || err.Error() != "not now" {
+		t.Errorf("got error %v", err)
+	}
 }

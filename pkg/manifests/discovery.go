@@ -42,16 +42,28 @@ type Discovery struct {
 // function does not mark the result of the generator as dependent on the cluster, but as dependent on this information
 // (see ClusterReads.Discovery).
 func DiscoveryFromContext(ctx context.Context) (*Discovery, error) {
-	clnt, err := fromContext[cluster.Client](ctx, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	found, err := discoveries.get(ctx, clnt.DiscoveryClient(), hostOf(clnt))
+	found, err := findDiscovery(ctx)
 	if err != nil {
 		return nil, err
 	}
 	markDiscovery(ctx, found.Digest)
 	return found, nil
+}
+
+// WithDiscovery makes that DiscoveryFromContext calls the given function, and does not ask the client.
+func WithDiscovery(ctx context.Context, find func(ctx context.Context) (*Discovery, error)) context.Context {
+	return context.WithValue(ctx, discoveryKey, find)
+}
+
+func findDiscovery(ctx context.Context) (*Discovery, error) {
+	if find, ok := ctx.Value(discoveryKey).(func(ctx context.Context) (*Discovery, error)); ok {
+		return find(ctx)
+	}
+	clnt, err := fromContext[cluster.Client](ctx, clientKey)
+	if err != nil {
+		return nil, err
+	}
+	return discoveries.get(ctx, clnt.DiscoveryClient(), hostOf(clnt))
 }
 
 // KeepDiscovery tells for how long information about the cluster that the given client talks to may be remembered: for an

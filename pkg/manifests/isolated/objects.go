@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package isolated
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// object is an object on its way: the content of an unstructured one, or type and JSON form of one with a Go type.
+type object struct {
+	Content map[string]any           `json:"content"`
+	Kind    *schema.GroupVersionKind `json:"kind"`
+	JSON    []byte                   `json:"json"`
+}
+
+func packObjects(scheme *runtime.Scheme, objects []client.Object) ([]object, error) {
+	packed := make([]object, 0, len(objects))
+	for i, original := range objects {
+		if value := reflect.ValueOf(original); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
+			return nil, fmt.Errorf("object %d is nil (%T)", i+1, original)
+		}
+		if u, ok := original.(*unstructured.Unstructured); ok {
+			packed = append(packed, object{Content: u.Object})
+			continue
+		}
+		kinds, _, err := scheme.ObjectKinds(original)
+		if err != nil {
+			return nil, fmt.Errorf("object %d, %q, has Go type %T, which an isolated generator can only return if it implements types.SchemeBuilder and adds the type: %w",
+				i+1, original.GetName(), original, err)
+		}
+		raw, err := json.Marshal(original)
+		if err != nil {
+			return nil, fmt.Errorf("converting object %d, %q, of type %T: %w", i+1, original.GetName(), original, err)
+		}
+		packed = append(packed, object{Kind: &kinds[0], JSON: raw})
+	}
+	return packed, nil
+}
+
+func unpackObjects(scheme *runtime.Scheme, packed []object) ([]client.Object, error) {
+	objects := make([]client.Object, 0, len(packed))
+	for i, received := range packed {
+		if received.Kind == nil {
+			objects = append(objects, &unstructured.Unstructured{Object: received.Content})
+			continue
+		}
+		made, err := scheme.New(*received.Kind)
+		if err != nil {
+			return nil, fmt.Errorf("converting object %d: %w", i+1, err)
+		}
+		typed, ok := made.(client.Object)
+		if !ok {
+			return nil, fmt.Errorf("converting object %d: a %T is no object", i+1, made)
+		}
+		if err := json.Unmarshal(received.JSON, typed); err != nil {
+			return nil, fmt.Errorf("converting object %d of type %T: %w", i+1, typed, err)
+		}
+		objects = append(objects, typed)
+	}
+	return objects, nil
+}

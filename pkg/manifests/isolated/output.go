@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package isolated
+
+import (
+	"regexp"
+	"sync"
+)
+
+// tailSize is how much of the error output is looked at: the end, where the Go runtime writes why it ends.
+const tailSize = 64 << 10
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu      sync.Mutex
+	content []byte
+}
+
+// Write never fails.
+func (t *tail) Write(text []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.content = append(t.content, text...)
+	if surplus := len(t.content) - tailSize; surplus > 0 {
+		t.content = append([]byte(nil), t.content[surplus:]...)
+	}
+	return len(text), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.content)
+}
+
+// lastWords matches the line that the Go runtime writes when it ends because of a panic, or cannot go on. The race detector has
+// a form of its own.
+var lastWords = regexp.MustCompile(`(?m)^(?:panic|fatal error|runtime|==[0-9]+==ERROR): .*$`)
+
+// cause is empty if the process did not end like this.
+func (t *tail) cause() string {
+	return lastWords.FindString(t.String())
+}
+
+// noMemory matches the causes that mean that the process got no more memory.
+var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to allocate`)

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package isolated
+
+import (
+	"context"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// surroundings are the values of a context that generators find there; nil is what is missing. Clients are not among them: what
+// they are asked for is asked on the other side.
+type surroundings struct {
+	ReconcilerName     *string  `json:"reconcilerName"`
+	ComponentName      *string  `json:"componentName"`
+	ComponentNamespace *string  `json:"componentNamespace"`
+	ComponentDigest    *string  `json:"componentDigest"`
+	ComponentRevision  *int64   `json:"componentRevision"`
+	Installed          *bool    `json:"installed"`
+	Component          *carried `json:"component"`
+}
+
+// found returns what a getter finds in the context.
+func found[T any](ctx context.Context, get func(context.Context) (T, error)) *T {
+	value, err := get(ctx)
+	if err != nil {
+		return nil
+	}
+	return &value
+}
+
+func surroundingsOf(ctx context.Context, known knownTypes) (surroundings, error) {
+	s := surroundings{
+		ReconcilerName:     found(ctx, manifests.ReconcilerNameFromContext),
+		ComponentName:      found(ctx, manifests.ComponentNameFromContext),
+		ComponentNamespace: found(ctx, manifests.ComponentNamespaceFromContext),
+		ComponentDigest:    found(ctx, manifests.ComponentDigestFromContext),
+		ComponentRevision:  found(ctx, manifests.ComponentRevisionFromContext),
+		Installed:          found(ctx, manifests.InstalledFromContext),
+	}
+	component := found(ctx, manifests.ComponentFromContext)
+	if component == nil {
+		return s, nil
+	}
+	var err error
+	s.Component, err = known.pack("component", *component)
+	return s, err
+}
+
+// restore adds a value to the context, if there is one.
+func restore[T any](ctx context.Context, value *T, set func(context.Context, T) context.Context) context.Context {
+	if value == nil {
+		return ctx
+	}
+	return set(ctx, *value)
+}
+
+// context returns the context that the values make up.
+func (s surroundings) context(ctx context.Context, known knownTypes) (context.Context, error) {
+	ctx = restore(ctx, s.ReconcilerName, manifests.WithReconcilerName)
+	ctx = restore(ctx, s.ComponentName, manifests.WithComponentName)
+	ctx = restore(ctx, s.ComponentNamespace, manifests.WithComponentNamespace)
+	ctx = restore(ctx, s.ComponentDigest, manifests.WithComponentDigest)
+	ctx = restore(ctx, s.ComponentRevision, manifests.WithComponentRevision)
+	ctx = restore(ctx, s.Installed, manifests.WithInstalled)
+	if s.Component == nil {
+		return ctx, nil
+	}
+	component, err := known.unpackComponent(s.Component)
+	if err != nil {
+		return nil, err
+	}
+	return manifests.WithComponent(ctx, component), nil
+}

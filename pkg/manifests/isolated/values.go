@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package isolated
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// carried is a value on its way: a map, or the JSON form of a value of a known Go type.
+type carried struct {
+	Type string         `json:"type"`
+	JSON []byte         `json:"json"`
+	Map  map[string]any `json:"map"`
+}
+
+// The types that need not be mentioned.
+const (
+	mapType          = "map"
+	unstructuredType = "unstructured"
+)
+
+// knownTypes are those whose values can be carried, by their names.
+type knownTypes map[string]reflect.Type
+
+func newKnownTypes(examples []any) (knownTypes, error) {
+	known := knownTypes{}
+	for i, example := range examples {
+		example := reflect.TypeOf(example)
+		if example == nil {
+			return nil, fmt.Errorf("value %d of its Types is nil; it must be a value of the type that is meant", i+1)
+		}
+		known[nameOf(example)] = example
+	}
+	return known, nil
+}
+
+func nameOf(goType reflect.Type) string {
+	if goType.Kind() == reflect.Pointer {
+		return "*" + nameOf(goType.Elem())
+	}
+	return goType.PkgPath() + "." + goType.Name()
+}
+
+// pack returns nil for nil. The role says in errors what the value is.
+func (k knownTypes) pack(role string, value any) (*carried, error) {
+	switch value := value.(type) {
+	case nil:
+		return nil, nil
+	case types.UnstructurableMap:
+		content, err := numeric(value)
+		return &carried{Type: mapType, Map: content}, err
+	case *unstructured.Unstructured:
+		return &carried{Type: unstructuredType, Map: value.Object}, nil
+	}
+	name := nameOf(reflect.TypeOf(value))
+	if _, ok := k[name]; !ok {
+		return nil, fmt.Errorf("the Go type %T of the %s is not known to the isolated generator; add a value of it to Types of its definition", value, role)
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("converting the %s of type %T: %w", role, value, err)
+	}
+	return &carried{Type: name, JSON: raw}, nil
+}
+
+func (k knownTypes) unpack(packed *carried) (any, error) {
+	switch packed.Type {
+	case mapType:
+		return types.UnstructurableMap(packed.Map), nil
+	case unstructuredType:
+		return &unstructured.Unstructured{Object: packed.Map}, nil
+	}
+	goType, ok := k[packed.Type]
+	if !ok {
+		return nil, fmt.Errorf("the Go type %s is not known", packed.Type)
+	}
+	value := reflect.New(goType)
+	if err := json.Unmarshal(packed.JSON, value.Interface()); err != nil {
+		return nil, fmt.Errorf("converting to %s: %w", goType, err)
+	}
+	return value.Elem().Interface(), nil
+}
+
+func (k knownTypes) unpackParameters(packed *carried) (types.Unstructurable, error) {
+	if packed == nil {
+		return nil, nil
+	}
+	value, err := k.unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	parameters, ok := value.(types.Unstructurable)
+	if !ok {
+		return nil, fmt.Errorf("parameters of type %T are not Unstructurable", value)
+	}
+	return parameters, nil
+}
+
+func (k knownTypes) unpackComponent(packed *carried) (client.Object, error) {
+	value, err := k.unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	component, ok := value.(client.Object)
+	if !ok {
+		return nil, fmt.Errorf("a component of type %T is no object", value)
+	}
+	return component, nil
+}
+
+// numeric returns a copy that consists of what manifests consist of. A json.Number would arrive as text.
+func numeric(content map[string]any) (map[string]any, error) {
+	if content == nil {
+		return nil, nil
+	}
+	normalized, err := values.Normalize(content)
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range normalized {
+		if normalized[key], err = withoutNumber(value); err != nil {
+			return nil, fmt.Errorf("value %s: %w", key, err)
+		}
+	}
+	return normalized, nil
+}
+
+// withoutNumber changes maps and lists in place.
+func withoutNumber(value any) (any, error) {
+	var err error
+	switch value := value.(type) {
+	case json.Number:
+		if integer, err := strconv.ParseInt(value.String(), 10, 64); err == nil {
+			return integer, nil
+		}
+		return value.Float64()
+	case map[string]any:
+		for key, item := range value {
+			if value[key], err = withoutNumber(item); err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	case []any:
+		for i, item := range value {
+			if value[i], err = withoutNumber(item); err != nil {
+				return nil, fmt.Errorf("[%d]: %w", i, err)
+			}
+		}
+	}
+	return value, nil
+}
