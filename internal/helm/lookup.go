@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // lookupProvider lets the template function lookup read through a given client, and with the context of the
@@ -43,7 +45,7 @@ func (p *lookupProvider) GetClientFor(apiVersion, kind string) (dynamic.Namespac
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
 	mapping, err := clnt.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
-	case meta.IsNoMatchError(err):
+	case cluster.IsNoMatch(err):
 		return &lookupResource{provider: p, gvk: gvk, unknown: true}, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("looking up %s %s: %w", apiVersion, kind, err)
@@ -101,7 +103,7 @@ func (r *lookupResource) List(_ context.Context, _ metav1.ListOptions) (*unstruc
 
 func (r *lookupResource) wrap(err error) error {
 	// A type that has gone since it was mapped is as unknown as one that never existed.
-	if meta.IsNoMatchError(err) {
+	if cluster.IsNoMatch(err) {
 		return r.notFound("")
 	}
 	return fmt.Errorf("looking up %s %s: %w", r.gvk.GroupVersion(), r.gvk.Kind, err)

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // Lookup provides functions that read from a cluster. It lives as long as one rendering, therefore it may keep the context.
@@ -118,7 +120,7 @@ func (l Lookup) read(clnt client.Client, mapping *meta.RESTMapping, options ...c
 
 // absent tells whether an object, or its type, does not exist.
 func absent(err error) bool {
-	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
+	return apierrors.IsNotFound(err) || cluster.IsNoMatch(err)
 }
 
 func wrap(err error, apiVersion, kind, namespace, name string) error {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // CheckDeletion returns what forbids to delete the dependents of the owner: for each managed type of which there are
@@ -111,7 +112,7 @@ func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta
 		}
 		mapping, err := p.client.RESTMapper().RESTMapping(schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}, versions...)
 		switch {
-		case isNoMatch(err):
+		case cluster.IsNoMatch(err):
 			mapping, err := p.served(ctx, schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind})
 			if err != nil {
 				return nil, err

@@ -11,17 +11,19 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
 // isGone tells whether an error says that the object, or its type, does not exist.
-func isGone(err error) bool { return isNotFound(err) || isNoMatch(err) }
+func isGone(err error) bool { return isNotFound(err) || cluster.IsNoMatch(err) }
 
 // isTypeless tells whether an error that says that an object does not exist says so because its type is not served in the
 // version by which it was asked for.
 func isTypeless(err error) bool {
-	return isNoMatch(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	return cluster.IsNoMatch(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // isOutdated tells whether a guarded write was refused because the object is not the one on which it was decided.
@@ -59,7 +61,7 @@ func hasCause(err error, field string) bool {
 // awaitable returns what a failed write waits for, if it failed for a reason that is expected to go away without
 // anybody changing the manifest.
 func awaitable(err error) (reason string, ok bool) {
-	if isNoMatch(err) {
+	if cluster.IsNoMatch(err) {
 		return "its type is not served", true
 	}
 	var status apierrors.APIStatus

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 func statusError(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
@@ -35,7 +36,7 @@ type class struct {
 
 func classify(err error) class {
 	reason, _ := awaitable(err)
-	return class{gone: isGone(err), noMatch: isNoMatch(err), outdated: isOutdated(err), immutable: isImmutable(err), refusal: isRefusal(err), awaited: reason}
+	return class{gone: isGone(err), noMatch: cluster.IsNoMatch(err), outdated: isOutdated(err), immutable: isImmutable(err), refusal: isRefusal(err), awaited: reason}
 }
 
 func TestErrors(t *testing.T) {

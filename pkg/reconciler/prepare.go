@@ -5,7 +5,6 @@ package reconciler
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // prepareObjects returns normalised copies of the objects: without anything that only the server sets, with the
@@ -230,7 +231,7 @@ func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {
 	}
 	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
-	case isNoMatch(err):
+	case cluster.IsNoMatch(err):
 		s.known[gvk] = scopeUnknown
 		return scopeUnknown, nil
 	case err != nil:
@@ -242,19 +243,4 @@ func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {
 		s.known[gvk] = scopeCluster
 		return scopeCluster, nil
 	}
-}
-
-// isNoMatch tells whether an error says that a type is not served.
-func isNoMatch(err error) bool {
-	var discovery *apiutil.ErrResourceDiscoveryFailed
-	if errors.As(err, &discovery) {
-		for _, cause := range *discovery {
-			// Which of both it is depends on whether it was the first look-up.
-			if !isNotFound(cause) && !meta.IsNoMatchError(cause) {
-				return false
-			}
-		}
-		return true
-	}
-	return meta.IsNoMatchError(err)
 }
