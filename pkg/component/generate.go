@@ -53,6 +53,12 @@ func (w *worker) generate(ctx context.Context, s *scope) (objects []client.Objec
 		s.target.watchTypes()
 	}
 	w.memories.depends(s.key, reads.Discovery() != "")
+	if reason := reads.Reason(); reason != s.memory.readReason {
+		s.memory.readReason = reason
+		if reason != "" {
+			s.log.V(1).Info("what is generated depends on the cluster, so it is generated in each pass", "reason", reason)
+		}
+	}
 	if err != nil {
 		return nil, "", err
 	}

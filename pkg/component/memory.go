@@ -58,6 +58,8 @@ type memory struct {
 
 	// generated is the last result of the generator, if it may be used again.
 	generated *generated
+	// readReason says why the last result may not, if that is because of a look into a cluster.
+	readReason string
 	// drifted holds the dependents whose drift was reported already.
 	drifted map[string]bool
 }

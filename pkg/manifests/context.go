@@ -58,7 +58,7 @@ func WithLocalClient(ctx context.Context, clnt cluster.Client) context.Context {
 func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
 	clnt, err := fromContext[cluster.Client](ctx, localClientKey)
 	if err == nil {
-		MarkClusterRead(ctx)
+		markClusterRead(ctx, "the local client was taken from the context")
 	}
 	return clnt, err
 }
@@ -73,7 +73,7 @@ func WithClient(ctx context.Context, clnt cluster.Client) context.Context {
 func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	clnt, err := fromContext[cluster.Client](ctx, clientKey)
 	if err == nil {
-		MarkClusterRead(ctx)
+		markClusterRead(ctx, "the client was taken from the context, to look objects up, for instance")
 	}
 	return clnt, err
 }

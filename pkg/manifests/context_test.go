@@ -63,14 +63,14 @@ func TestClusterReads(t *testing.T) {
 	tests := []struct {
 		reason string
 		act    func(context.Context)
-		want   bool
+		want   string
 	}{
-		{"nothing done", func(context.Context) {}, false},
-		{"taking the target client", func(ctx context.Context) { _, _ = manifests.ClientFromContext(ctx) }, true},
-		{"taking the local client", func(ctx context.Context) { _, _ = manifests.LocalClientFromContext(ctx) }, true},
-		{"marking it by hand", manifests.MarkClusterRead, true},
-		{"reading other values", func(ctx context.Context) { _, _ = manifests.ReconcilerNameFromContext(ctx) }, false},
-		{"discovery is no reading", func(ctx context.Context) { _, _ = manifests.DiscoveryFromContext(ctx) }, false},
+		{"nothing done", func(context.Context) {}, ""},
+		{"taking the target client", func(ctx context.Context) { _, _ = manifests.ClientFromContext(ctx) }, "the client was taken from the context, to look objects up, for instance"},
+		{"taking the local client", func(ctx context.Context) { _, _ = manifests.LocalClientFromContext(ctx) }, "the local client was taken from the context"},
+		{"marking it by hand", manifests.MarkClusterRead, "the generator looked into a cluster"},
+		{"reading other values", func(ctx context.Context) { _, _ = manifests.ReconcilerNameFromContext(ctx) }, ""},
+		{"discovery is no reading", func(ctx context.Context) { _, _ = manifests.DiscoveryFromContext(ctx) }, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
@@ -84,8 +84,8 @@ func TestClusterReads(t *testing.T) {
 				t.Error("something was recorded before tracking began")
 			}
 			tt.act(innerCtx)
-			if inner.Any() != tt.want || outer.Any() != tt.want {
-				t.Errorf("got %t and, outside, %t; want %t", inner.Any(), outer.Any(), tt.want)
+			if inner.Reason() != tt.want || outer.Reason() != tt.want || inner.Any() != (tt.want != "") {
+				t.Errorf("got %q and, outside, %q; want %q", inner.Reason(), outer.Reason(), tt.want)
 			}
 			if sibling.Any() {
 				t.Error("something was recorded at the wrong place")

@@ -12,7 +12,7 @@ type clusterReadsKey struct{}
 
 // ClusterReads records whether a cluster was looked into. It is safe for concurrent use.
 type ClusterReads struct {
-	any       atomic.Bool
+	reason    atomic.Pointer[string]
 	discovery atomic.Pointer[string]
 	outer     *ClusterReads
 }
@@ -28,7 +28,19 @@ func TrackClusterReads(ctx context.Context) (context.Context, *ClusterReads) {
 
 // Any tells whether anything has been recorded so far.
 func (r *ClusterReads) Any() bool {
-	return r.any.Load()
+	return r.reason.Load() != nil
+}
+
+// Reason says what was recorded first, for logs; empty if nothing was.
+func (r *ClusterReads) Reason() string {
+	if reason := r.reason.Load(); reason != nil {
+		return *reason
+	}
+	return ""
+}
+
+func (r *ClusterReads) record(reason string) {
+	r.reason.CompareAndSwap(nil, &reason)
 }
 
 // Discovery returns the digest of the discovery information that was looked at; empty if none was.
@@ -44,7 +56,7 @@ func markDiscovery(ctx context.Context, digest string) {
 	for ; reads != nil; reads = reads.outer {
 		if before := reads.discovery.Swap(&digest); before != nil && *before != digest {
 			// The result is made of two pictures, and fits neither of them.
-			reads.any.Store(true)
+			reads.record("the types of the cluster changed meanwhile")
 		}
 	}
 }
@@ -52,8 +64,12 @@ func markDiscovery(ctx context.Context, digest string) {
 // MarkClusterRead records that what is being generated depends on the present state of a cluster. Without
 // TrackClusterReads it does nothing. Looking at the discovery information (DiscoveryFromContext) needs no mark.
 func MarkClusterRead(ctx context.Context) {
+	markClusterRead(ctx, "the generator looked into a cluster")
+}
+
+func markClusterRead(ctx context.Context, reason string) {
 	reads, _ := ctx.Value(clusterReadsKey{}).(*ClusterReads)
 	for ; reads != nil; reads = reads.outer {
-		reads.any.Store(true)
+		reads.record(reason)
 	}
 }
