@@ -5,6 +5,7 @@ package helm
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +26,37 @@ var typeMismatch = regexp.MustCompile(`type mismatch on (\S+): %!t\(.*\)`)
 func readable(err error) error {
 	return errors.New(stableReport(typeMismatch.ReplaceAllString(err.Error(), "the values of dependency $1 are not a map")))
 }
+
+// maxCalls is how many of the calls that led to an error are named.
+const maxCalls = 4
+
+var (
+	call = regexp.MustCompile(`error calling (?:include|tpl): `)
+	// calledText is a text given to tpl, which may be long, and confidential.
+	calledText = regexp.MustCompile(`(?:error during tpl function execution for|cannot parse template) "(?:[^"\\]|\\.)*": `)
+	// tooDeep is what the engine says if a template includes itself a thousand times.
+	tooDeep = regexp.MustCompile(`rendering template has a nested reference name: (.*): unable to execute template`)
+)
+
+// located returns an error of the engine with a text that is fit for messages: it names the template where rendering
+// began and the place that failed, and does not show texts that were given to tpl, which it calls gotpl.
+func located(err error) error {
+	text := calledText.ReplaceAllString(err.Error(), "")
+	text = tooDeep.ReplaceAllString(text, fmt.Sprintf(`template "$1" is rendered within itself too deeply; at most %d levels are allowed`, maxDepth))
+	if calls := call.Split(text, -1); len(calls) > maxCalls {
+		text = strings.TrimSuffix(calls[0], ": ") + fmt.Sprintf(": %d calls further: ", len(calls)-1) + calls[len(calls)-1]
+	}
+	return &templateError{text: text, err: err}
+}
+
+type templateError struct {
+	text string
+	err  error
+}
+
+func (e *templateError) Error() string { return e.text }
+
+func (e *templateError) Unwrap() error { return e.err }
 
 var additionalProperties = regexp.MustCompile(`(additional properties )(.*)( not allowed)$`)
 

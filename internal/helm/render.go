@@ -4,6 +4,7 @@
 package helm
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -36,6 +37,10 @@ type Release struct {
 	Values map[string]any
 	// Capabilities become .Capabilities.
 	Capabilities Capabilities
+	// Service becomes .Release.Service. Defaults to "Helm".
+	Service string
+	// PostRender, if not nil, is given all objects as a stream of YAML documents, and returns those that count instead.
+	PostRender func(rendered *bytes.Buffer) (*bytes.Buffer, error)
 	// Client is called when a template looks up an object for the first time. It must not be nil.
 	Client func() (client.Client, error)
 }
@@ -62,7 +67,8 @@ type Object struct {
 
 // Render returns the objects of the chart for a release: first the ones of the crds folders, then all others,
 // by the name of their template file and the position therein. The objects of the main chart's crds folder
-// come before the ones of its dependencies; if an object is there more than once, the first counts.
+// come before the ones of its dependencies; if an object is there more than once, the first counts. A post-renderer
+// may change all of that.
 //
 // The context is used for looking up objects; rendering itself cannot be interrupted.
 func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
@@ -87,6 +93,9 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 	}
 	files, err := engine.RenderWithClientProvider(parsed, values, newLookupProvider(ctx, release.Client))
 	if err != nil {
+		return nil, located(err)
+	}
+	if err := checkOutput(files); err != nil {
 		return nil, err
 	}
 
@@ -104,7 +113,10 @@ func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
 		}
 		objects = append(objects, found...)
 	}
-	return objects, nil
+	if release.PostRender == nil {
+		return objects, nil
+	}
+	return postRender(objects, release.PostRender)
 }
 
 // renderValues also removes the dependencies that are disabled from the chart.
@@ -136,14 +148,24 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 	if err != nil {
 		return nil, readable(err)
 	}
+	if about, ok := rendered["Release"].(map[string]any); ok && release.Service != "" {
+		about["Service"] = release.Service
+	}
 	return rendered, nil
+}
+
+// identity is what makes objects the same one, whatever their content.
+type identity struct{ group, kind, namespace, name string }
+
+func identityOf(object Object) identity {
+	gvk := object.GroupVersionKind()
+	return identity{group: gvk.Group, kind: gvk.Kind, namespace: object.GetNamespace(), name: object.GetName()}
 }
 
 // definitions returns the objects of the crds folders of the chart and its remaining dependencies. The same
 // definition is found several times if a dependency is used under several names.
 func definitions(parsed *chart.Chart) ([]Object, error) {
-	type key struct{ group, kind, namespace, name string }
-	seen := map[key]bool{}
+	seen := map[identity]bool{}
 	var objects []Object
 	for _, file := range parsed.CRDObjects() {
 		found, err := parseDocuments(file.Filename, string(file.File.Data))
@@ -151,12 +173,10 @@ func definitions(parsed *chart.Chart) ([]Object, error) {
 			return nil, err
 		}
 		for _, object := range found {
-			gvk := object.GroupVersionKind()
-			id := key{group: gvk.Group, kind: gvk.Kind, namespace: object.GetNamespace(), name: object.GetName()}
-			if seen[id] {
+			if seen[identityOf(object)] {
 				continue
 			}
-			seen[id] = true
+			seen[identityOf(object)] = true
 			object.Definition = true
 			objects = append(objects, object)
 		}

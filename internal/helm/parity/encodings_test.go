@@ -15,7 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/postrender"
+
+	generator "github.com/component-operator/runtime/pkg/manifests/helm"
 )
+
+// A post-renderer that was written for Helm fits.
+var _ generator.PostRenderer = postrender.PostRenderer(nil)
 
 // byteOrderMark and Windows line ends are hard to see in a sample.
 const byteOrderMark = "\uFEFF"

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// maxMessage is what a condition shows of a message.
+const maxMessage = 1024
+
+func TestRenderErrors(t *testing.T) {
+	t.Parallel()
+	object := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	for reason, tt := range map[string]struct {
+		files  files
+		values map[string]any
+		want   []string
+	}{
+		"a template that includes itself": {
+			files{"templates/_helpers.tpl": `{{ define "loop" }}{{ include "loop" . }}{{ end }}`, "templates/a.yaml": "\n" + `{{ include "loop" . }}`},
+			nil,
+			[]string{"top/templates/a.yaml:2:3", `template "loop" is rendered within itself too deeply; at most 1000 levels are allowed`},
+		},
+		"templates that include each other": {
+			files{"templates/_helpers.tpl": `{{ define "a" }}{{ include "b" . }}{{ end }}{{ define "b" }}{{ include "a" . }}{{ end }}`, "templates/a.yaml": `{{ include "a" . }}`},
+			nil,
+			[]string{"top/templates/a.yaml:1:3", "is rendered within itself too deeply"},
+		},
+		"a template that includes itself by way of a value": {
+			files{"templates/_helpers.tpl": `{{ define "loop" }}{{ tpl .Values.text . }}{{ end }}`, "templates/a.yaml": `{{ include "loop" . }}`},
+			map[string]any{"text": `{{ include "loop" . }}`},
+			[]string{"top/templates/a.yaml:1:3", `template "loop" is rendered within itself too deeply`},
+		},
+		"a long way to an error": {
+			files{
+				"templates/_helpers.tpl": `{{ define "a" }}{{ include "b" . }}{{ end }}{{ define "b" }}{{ include "c" . }}{{ end }}{{ define "c" }}{{ include "d" . }}{{ end }}` +
+					"\n" + `{{ define "d" }}{{ .Values.missing.deep }}{{ end }}`,
+				"templates/a.yaml": `{{ include "a" . }}`,
+			},
+			nil,
+			[]string{"top/templates/a.yaml:1:3", "4 calls further", "top/templates/_helpers.tpl:2:", "nil pointer"},
+		},
+		"too much text": {
+			files{"templates/a.yaml": object, "templates/b.yaml": `{{ repeat 20000000 "#" }}`},
+			nil,
+			[]string{"20000051 bytes of text", "20000000 of them top/templates/b.yaml", "at most 16777216 bytes are allowed"},
+		},
+		"a template that does not parse": {files{"templates/a.yaml": "a:\n{{ if }}"}, nil, []string{"top/templates/a.yaml:2", "missing value for if"}},
+		"values that violate the schema": {
+			files{"values.schema.json": `{"properties":{"count":{"type":"integer"}}}`}, map[string]any{"count": "x"}, []string{"top:", "at '/count': got string, want integer"},
+		},
+		"text that is no YAML":             {files{"templates/a.yaml": object + "---\na: [\n"}, nil, []string{"top/templates/a.yaml, document 2", "line 1"}},
+		"a key in two notations":           {files{"templates/a.yaml": object + "data: {1: a, '1': b}"}, nil, []string{"top/templates/a.yaml, document 1", `the same key occurs in two notations: "1"`}},
+		"a key that is no text":            {files{"templates/a.yaml": object + "data: {[a]: b}"}, nil, []string{"top/templates/a.yaml, document 1"}},
+		"a number that JSON does not have": {files{"templates/a.yaml": object + "data: {a: .nan}"}, nil, []string{"top/templates/a.yaml, document 1", "unsupported value: NaN"}},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			message := renderError(t, files{"Chart.yaml": metadata("top")}.with(tt.files), tt.values)
+			expectParts(t, message, append(tt.want, "rendering chart top")...)
+			if len(message) > maxMessage {
+				t.Errorf("the message has %d bytes: %s", len(message), message)
+			}
+		})
+	}
+}
+
+// What users pass to tpl may be a password.
+func TestRenderErrorsHideTexts(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`secret "x" {{ fail`, `secret \ {{ .a.b.c }}`, "secret\n{{ tpl .Values.inner . }}", `secret {{ template "none" }}`} {
+		message := renderError(t, files{"Chart.yaml": metadata("top"), "templates/a.yaml": "{{ tpl .Values.text . }}"}, map[string]any{"text": text, "inner": "secret {{ .a.b.c }}"})
+		expectParts(t, message, "rendering chart top", "top/templates/a.yaml:1:3", "gotpl:")
+		if strings.Contains(message, "secret") {
+			t.Errorf("the message shows the text: %s", message)
+		}
+	}
+}
+
+func TestRenderErrorsCanBeUnwrapped(t *testing.T) {
+	t.Parallel()
+	chart := load(t, files{"Chart.yaml": metadata("top"), "templates/a.yaml": `{{ lookup "v1" "Secret" "a" "b" }}`})
+	cause := errors.New("no answer")
+	rendering := release(nil)
+	rendering.Client = func() (client.Client, error) { return nil, cause }
+	if _, err := chart.Render(t.Context(), rendering); !errors.Is(err, cause) {
+		t.Errorf("got error %v", err)
+	}
+}

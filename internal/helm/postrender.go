@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// postRendererName is the source of objects that a post-renderer returned.
+const postRendererName = "output of the post-renderer"
+
+// postRender returns what the post-renderer makes of the objects. Objects that were definitions before are so afterwards.
+func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)) ([]Object, error) {
+	var rendered bytes.Buffer
+	for _, object := range objects {
+		content, err := yaml.Marshal(object.Object)
+		if err != nil {
+			return nil, fmt.Errorf("writing %s: %w", object.Source, err)
+		}
+		source, _, _ := strings.Cut(object.Source, ",")
+		fmt.Fprintf(&rendered, "---\n# Source: %s\n%s", source, content)
+	}
+	changed, err := run(&rendered)
+	if err != nil {
+		return nil, fmt.Errorf("post-rendering: %w", err)
+	}
+	if changed == nil {
+		return nil, errors.New("post-rendering: the post-renderer returned nil; if there are to be no objects, an empty buffer is needed")
+	}
+	if err := checkOutput(map[string]string{postRendererName: changed.String()}); err != nil {
+		return nil, fmt.Errorf("post-rendering: %w", err)
+	}
+	result, err := parseDocuments(postRendererName, changed.String())
+	if err != nil {
+		return nil, err
+	}
+	definitions := map[identity]bool{}
+	for _, object := range objects {
+		if object.Definition {
+			definitions[identityOf(object)] = true
+		}
+	}
+	for i := range result {
+		result[i].Definition = definitions[identityOf(result[i])]
+	}
+	return result, nil
+}
