@@ -5,18 +5,23 @@
 //
 // A chart renders as it does with Helm itself, since Helm's own SDK does it: subcharts with conditions, tags,
 // aliases and imported values, library charts, .helmignore, values schemas and all template functions work
-// as usual. The parameters of the component are the values of the release.
+// as usual. The parameters of the component are the values of the release. Whole numbers among them are integers for
+// templates, as with --set; those of values files, the chart's own included, are floats.
+//
+// A chart may yield 16 MiB of text. Helm's engine limits how often a template includes itself, and nothing else; it
+// cannot be interrupted, and the size of its output is known only afterwards. So a chart that repeats a text without
+// end, or renders a value with tpl that does, uses up the memory of the process.
 //
 // # Release
 //
 // .Release.Name and .Release.Namespace are what the generator is called with, .Release.Revision is the revision
-// of the component. .Release.IsUpgrade is true if an earlier revision of the component was completely installed
+// of the component, .Release.Service is an option. .Release.IsUpgrade is true if an earlier revision of the component was completely installed
 // (manifests.InstalledFromContext), so changing a component whose installation has failed is still an
 // installation. .Capabilities and lookup refer to the target cluster. Objects of the crds folders are managed
 // like all others; a chart should not contain the same definition in its templates.
 //
 // Rendered objects are used again until the component, the chart, or the API of the target cluster has changed,
-// unless lookup was called. Random values and the current time, if templates use them, change at the same moments;
+// unless lookup was called or there is a post-renderer without fingerprint. Random values and the current time, if templates use them, change at the same moments;
 // to keep a generated password, for instance, look it up first.
 //
 // # Annotations

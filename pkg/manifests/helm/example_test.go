@@ -52,6 +52,20 @@ func ExampleNewHelmGenerator() {
 	// Output: hello map[] map[greeting:good morning]
 }
 
+func ExampleNewHelmGeneratorWithOptions() {
+	generator, err := helm.NewHelmGeneratorWithOptions(chart, "chart", helm.Options{
+		ReleaseService: "hello-operator",
+		// It is what would be given to Helm, too.
+		PostRenderer: replacer{from: "greeting: hi", to: "greeting: good day"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	show(generator, types.UnstructurableMap{})
+	// Output: hello map[] map[greeting:good day]
+}
+
 func ExampleNewTransformableHelmGenerator() {
 	label := objectFunc(func(objects []client.Object) ([]client.Object, error) {
 		for _, object := range objects {

@@ -20,7 +20,8 @@ import (
 //
 //nolint:revive // existing operators use this name
 type HelmGenerator struct {
-	chart *helm.Chart
+	chart   *helm.Chart
+	options Options
 }
 
 var (
@@ -38,11 +39,7 @@ const fingerprintVersion = "helm/2"
 // files such as _helpers.tpl are missing. The client is ignored; the generator finds the client for the target
 // cluster in its context.
 func NewHelmGenerator(fsys fs.FS, chartPath string, _ client.Client) (*HelmGenerator, error) {
-	chart, err := helm.Load(fsys, chartPath)
-	if err != nil {
-		return nil, err
-	}
-	return &HelmGenerator{chart: chart}, nil
+	return NewHelmGeneratorWithOptions(fsys, chartPath, Options{})
 }
 
 // NewTransformableHelmGenerator is NewHelmGenerator with the result being ready to accept transformers.
@@ -76,9 +73,13 @@ func NewHelmGeneratorWithObjectTransformer(
 	return generator.WithObjectTransformer(transformer), nil
 }
 
-// Fingerprint identifies the content of the chart.
+// Fingerprint identifies the content of the chart and the options. It is empty if there is a post-renderer that has none.
 func (g *HelmGenerator) Fingerprint() string {
-	return fingerprintVersion + " " + g.chart.Fingerprint()
+	options := g.options.fingerprint()
+	if options == "" {
+		return ""
+	}
+	return fingerprintVersion + " " + g.chart.Fingerprint() + " " + options
 }
 
 // Generate renders the chart with the given parameters as values. It needs a context that holds the reconciler
@@ -111,6 +112,8 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 		Upgrade:      installed,
 		Values:       valuesOf(parameters),
 		Capabilities: capabilitiesOf(discovery),
+		Service:      g.options.ReleaseService,
+		PostRender:   g.options.postRender(),
 		// Going through the context marks the result as dependent on the cluster.
 		Client: func() (client.Client, error) { return manifests.ClientFromContext(ctx) },
 	})

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -77,7 +77,7 @@ func (m mapper) merge(object helm.Object, annotations map[string]string, mapped 
 	for _, suffix := range slices.Sorted(maps.Keys(mapped)) {
 		key, value := m.prefix+suffix, mapped[suffix]
 		present, ok := annotations[key]
-		if ok && !sameValue(present, value) {
+		if ok && !sameValue(suffix, present, value) {
 			return fmt.Errorf("annotation %s has value %q, but Helm's annotations of the object demand %q", key, present, value)
 		}
 		if !ok {
@@ -89,14 +89,11 @@ func (m mapper) merge(object helm.Object, annotations map[string]string, mapped 
 }
 
 // sameValue knows that orders are numbers, and that policies may be written in kebab and camel case.
-func sameValue(a, b string) bool {
-	if x, err := strconv.Atoi(a); err == nil {
-		y, err := strconv.Atoi(b)
-		return err == nil && x == y
+func sameValue(suffix, present, demanded string) bool {
+	if order, err := annotations.Order(present); err == nil {
+		other, err := annotations.Order(demanded)
+		return err == nil && order == other
 	}
-	return normalizePolicy(a) == normalizePolicy(b)
-}
-
-func normalizePolicy(value string) string {
-	return strings.ToLower(strings.ReplaceAll(value, "-", ""))
+	policy, err := annotations.Policy(suffix, present)
+	return err == nil && policy == demanded
 }

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm
+
+import (
+	"bytes"
+	"io/fs"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// Options change how a chart is rendered. The zero value renders it as Helm does.
+type Options struct {
+	// ReleaseService is what templates see as .Release.Service. Defaults to "Helm".
+	ReleaseService string
+	// PostRenderer changes what the chart was rendered to. If it does not implement manifests.Pure, nor does the generator:
+	// the chart is rendered in each pass then. Defaults to none.
+	PostRenderer PostRenderer
+}
+
+// PostRenderer changes what a chart was rendered to, before Helm's annotations are interpreted. Post-renderers that were
+// written for Helm fit. With Helm, however, hooks and the objects of the crds folders do not get there; here, they do.
+type PostRenderer interface {
+	// Run is given all objects, in the order of rendering, as a stream of YAML documents, each of which begins with the
+	// comment "# Source: " and the name of its template. What it returns, possibly the same buffer, is taken instead; an
+	// empty buffer means no objects. It may be called concurrently.
+	Run(renderedManifests *bytes.Buffer) (modifiedManifests *bytes.Buffer, err error)
+}
+
+// NewHelmGeneratorWithOptions is NewHelmGenerator with options.
+func NewHelmGeneratorWithOptions(fsys fs.FS, chartPath string, options Options) (*HelmGenerator, error) {
+	chart, err := helm.Load(fsys, chartPath)
+	if err != nil {
+		return nil, err
+	}
+	return &HelmGenerator{chart: chart, options: options}, nil
+}
+
+func (o Options) postRender() func(*bytes.Buffer) (*bytes.Buffer, error) {
+	if o.PostRenderer == nil {
+		return nil
+	}
+	return o.PostRenderer.Run
+}
+
+// fingerprint identifies the options; it is empty if the chart has to be rendered each time because of them.
+func (o Options) fingerprint() string {
+	identity := []string{o.ReleaseService}
+	if o.PostRenderer != nil {
+		pure, ok := o.PostRenderer.(manifests.Pure)
+		if !ok || pure.Fingerprint() == "" {
+			return ""
+		}
+		identity = append(identity, pure.Fingerprint())
+	}
+	result, err := digest.Of(identity)
+	if err != nil {
+		return ""
+	}
+	return result
+}

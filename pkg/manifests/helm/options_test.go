@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package helm_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/pkg/manifests/helm"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// postRendererFunc makes a function a post-renderer.
+type postRendererFunc func(*bytes.Buffer) (*bytes.Buffer, error)
+
+func (f postRendererFunc) Run(rendered *bytes.Buffer) (*bytes.Buffer, error) { return f(rendered) }
+
+// replacer is a post-renderer that replaces a text, and says so.
+type replacer struct{ from, to string }
+
+func (r replacer) Run(rendered *bytes.Buffer) (*bytes.Buffer, error) {
+	return bytes.NewBufferString(strings.ReplaceAll(rendered.String(), r.from, r.to)), nil
+}
+
+func (r replacer) Fingerprint() string { return r.from + " becomes " + r.to }
+
+func generateWith(t *testing.T, files map[string]string, options helm.Options) ([]*unstructured.Unstructured, error) {
+	t.Helper()
+	generator, err := helm.NewHelmGeneratorWithOptions(chartWith(files), ".", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := generator.Generate(state{revision: 1}.context(t.Context()), "shop", "web", types.UnstructurableMap{})
+	return unwrap(t, objects), err
+}
+
+func TestReleaseService(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"templates/a.yaml":            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {by: {{ .Release.Service }}}}\n",
+		"charts/sub/Chart.yaml":       "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+		"charts/sub/templates/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, labels: {by: {{ .Release.Service }}}}\n",
+	}
+	for given, want := range map[string]string{"": "Helm", "Tiller": "Tiller"} {
+		objects, err := generateWith(t, files, helm.Options{ReleaseService: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, object := range objects {
+			got = append(got, object.GetLabels()["by"])
+		}
+		if diff := cmp.Diff([]string{want, want}, got); diff != "" {
+			t.Errorf("%q: unexpected labels (-want +got):\n%s", given, diff)
+		}
+	}
+}
+
+func TestPostRendererSeesEverything(t *testing.T) {
+	t.Parallel()
+	var seen string
+	objects, err := generateWith(t, map[string]string{
+		"crds/a.yaml":         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.x.io, annotations: {helm.sh/hook: pre-delete}}\n",
+		"templates/hook.yaml": objectWith("helm.sh/hook", "pre-install"),
+		"templates/list.yaml": "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}]\n",
+	}, helm.Options{PostRenderer: postRendererFunc(func(rendered *bytes.Buffer) (*bytes.Buffer, error) {
+		seen = rendered.String()
+		rendered.WriteString("---\n" + strings.ReplaceAll(objectWith("helm.sh/hook", "post-install"), "job", "more"))
+		return rendered, nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `---
+# Source: demo/crds/a.yaml
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  annotations:
+    helm.sh/hook: pre-delete
+  name: as.x.io
+---
+# Source: demo/templates/hook.yaml
+apiVersion: batch/v1
+kind: Job
+metadata:
+  annotations:
+    helm.sh/hook: pre-install
+  name: job
+  namespace: shop
+---
+# Source: demo/templates/list.yaml
+apiVersion: v1
+data:
+  a: b
+kind: ConfigMap
+metadata:
+  name: x
+`
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("unexpected input (-want +got):\n%s", diff)
+	}
+	orders := map[string]string{}
+	for _, object := range objects {
+		orders[object.GetName()] = mapped(object)[types.AnnotationKeySuffixApplyOrder]
+	}
+	// The annotation in the crds folder still means nothing, and the object that was added is a hook.
+	if diff := cmp.Diff(map[string]string{"as.x.io": "", "job": "-101", "x": "", "more": "101"}, orders); diff != "" {
+		t.Errorf("unexpected orders (-want +got):\n%s", diff)
+	}
+}
+
+func TestPostRendererFails(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"templates/a.yaml": objectWith()}
+	for reason, tt := range map[string]struct {
+		run  postRendererFunc
+		want []string
+	}{
+		"an error":       {func(*bytes.Buffer) (*bytes.Buffer, error) { return nil, errors.New("no idea") }, []string{"post-rendering: no idea"}},
+		"nothing at all": {func(*bytes.Buffer) (*bytes.Buffer, error) { return nil, nil }, []string{"the post-renderer returned nil", "an empty buffer is needed"}},
+		"too much": {
+			func(*bytes.Buffer) (*bytes.Buffer, error) { return bytes.NewBuffer(make([]byte, 17<<20)), nil },
+			[]string{"of them output of the post-renderer", "at most 16777216 bytes are allowed"},
+		},
+		"no objects": {func(*bytes.Buffer) (*bytes.Buffer, error) { return bytes.NewBufferString("a: b"), nil }, []string{"output of the post-renderer, document 1"}},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			_, err := generateWith(t, files, helm.Options{PostRenderer: tt.run})
+			if err == nil {
+				t.Fatal("there is no error")
+			}
+			for _, part := range append(tt.want, "rendering chart demo") {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("got %q, which lacks %q", err, part)
+				}
+			}
+		})
+	}
+	empty := postRendererFunc(func(*bytes.Buffer) (*bytes.Buffer, error) { return &bytes.Buffer{}, nil })
+	if objects, err := generateWith(t, files, helm.Options{PostRenderer: empty}); err != nil || len(objects) != 0 {
+		t.Errorf("an empty buffer: got %d objects and error %v", len(objects), err)
+	}
+}
+
+func TestFingerprintCoversOptions(t *testing.T) {
+	t.Parallel()
+	fingerprint := func(options helm.Options) string {
+		generator, err := helm.NewHelmGeneratorWithOptions(chartWith(nil), ".", options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return generator.Fingerprint()
+	}
+	seen := map[string]bool{}
+	for _, options := range []helm.Options{
+		{}, {ReleaseService: "x"}, {PostRenderer: replacer{"a", "b"}}, {PostRenderer: replacer{"a", "c"}}, {ReleaseService: "x", PostRenderer: replacer{"a", "b"}},
+	} {
+		got := fingerprint(options)
+		if got == "" || seen[got] || got != fingerprint(options) {
+			t.Errorf("%v: got fingerprint %q", options, got)
+		}
+		seen[got] = true
+	}
+	if got := fingerprint(helm.Options{PostRenderer: postRendererFunc(nil)}); got != "" {
+		t.Errorf("got fingerprint %q although nobody knows what the post-renderer does", got)
+	}
+}
