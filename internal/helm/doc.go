@@ -18,7 +18,7 @@
 // Helm's engine limits how often a template includes itself, and nothing else. It cannot be interrupted, and writes into
 // buffers of its own, so the size of what it yields is checked afterwards. A chart, or a value that a chart renders with
 // tpl, may therefore take the process with it, by repeating a text without end or by calling tpl within itself. Charts
-// and values of strangers belong into a process that may be killed.
+// and values of strangers belong into a process that may be killed; see package manifests/isolated.
 //
 // What hooks mean is not decided here; see package manifests/helm.
 package helm

@@ -10,17 +10,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 type contextKey struct{}
 
-// lookupClient knows ConfigMaps, Namespaces and, without serving it, the type x.io/v1 Gone. Its reads must come
+// lookupClient knows ConfigMaps, Namespaces and, without serving them, types of the group x.io. Its reads must come
 // with the context of the test.
 func lookupClient(t *testing.T) client.Client {
 	t.Helper()
@@ -28,7 +30,9 @@ func lookupClient(t *testing.T) client.Client {
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
-	mapper.Add(schema.GroupVersionKind{Group: "x.io", Version: "v1", Kind: "Gone"}, meta.RESTScopeNamespace)
+	for _, kind := range []string{"Gone", "Vanished", "Silent"} {
+		mapper.Add(schema.GroupVersionKind{Group: "x.io", Version: "v1", Kind: kind}, meta.RESTScopeNamespace)
+	}
 	object := func(namespace, name string) client.Object {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"key": name}}
 	}
@@ -41,6 +45,10 @@ func lookupClient(t *testing.T) client.Client {
 			return errors.New("secrets are forbidden")
 		case "Gone", "GoneList":
 			return &meta.NoKindMatchError{}
+		case "Vanished", "VanishedList":
+			return &apiutil.ErrResourceDiscoveryFailed{{Group: "x.io", Version: "v1"}: apierrors.NewNotFound(schema.GroupResource{}, "")}
+		case "Silent", "SilentList":
+			return &apiutil.ErrResourceDiscoveryFailed{{Group: "x.io", Version: "v1"}: errors.New("the API does not answer")}
 		}
 		return nil
 	}
@@ -96,6 +104,10 @@ func TestLookup(t *testing.T) {
 		{"an unknown group", `lookup "unknown.io/v1" "ConfigMap" "shop" ""`, `{}`, ""},
 		{"a type that has just gone", `lookup "x.io/v1" "Gone" "shop" ""`, `{}`, ""},
 		{"an object of a type that has just gone", `lookup "x.io/v1" "Gone" "shop" "x"`, `{}`, ""},
+		{"a type whose group has just gone", `lookup "x.io/v1" "Vanished" "shop" ""`, `{}`, ""},
+		{"an object of a type whose group has just gone", `lookup "x.io/v1" "Vanished" "shop" "x"`, `{}`, ""},
+		{"a broken API", `lookup "x.io/v1" "Silent" "shop" "x"`, ``, "looking up x.io/v1 Silent: "},
+		{"a list of a broken API", `lookup "x.io/v1" "Silent" "shop" ""`, ``, "the API does not answer"},
 		{"an object that must not be read", `lookup "v1" "Secret" "shop" "one"`, ``, "looking up v1 Secret: secrets are forbidden"},
 		{"a list that must not be read", `lookup "v1" "Secret" "shop" ""`, ``, "looking up v1 Secret: secrets are forbidden"},
 		{"no type", `lookup "" "" "shop" ""`, ``, "lookup needs an API version and a kind"},

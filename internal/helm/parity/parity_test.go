@@ -4,6 +4,7 @@
 package parity
 
 import (
+	"encoding/json"
 	"flag"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/strvals"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -54,6 +56,36 @@ func TestSamples(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWholeNumbers shows which of Helm's two ways the runtime follows: whole numbers are what they are with --set.
+func TestWholeNumbers(t *testing.T) {
+	t.Parallel()
+	folder := files{
+		"Chart.yaml":       "apiVersion: v2\nname: top\nversion: 1.2.3\n",
+		"values.yaml":      "default: 10000000\n",
+		"templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {default: '{{ .Values.default }}', given: '{{ .Values.given }} {{ kindOf .Values.given }}'}\n",
+	}.dir(t)
+	set, err := strvals.Parse("given=20000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := templateWithHelm(folder, set, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, given := range []any{int64(20_000_000), 20_000_000, uint32(20_000_000), json.Number("20000000")} {
+		got, err := render(t.Context(), nil, folder, releaseWith(map[string]any{"given": given}, false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%T: unexpected objects (-Helm +got):\n%s", given, diff)
+		}
+	}
+	if diff := cmp.Diff(object{"default": "1e+07", "given": "20000000 int64"}, want[0]["data"]); diff != "" {
+		t.Errorf("unexpected data (-want +Helm):\n%s", diff)
 	}
 }
 

@@ -10,7 +10,7 @@
 //
 // A chart may yield 16 MiB of text. Helm's engine limits how often a template includes itself, and nothing else; it
 // cannot be interrupted, and the size of its output is known only afterwards. So a chart that repeats a text without
-// end, or renders a value with tpl that does, uses up the memory of the process.
+// end, or renders a value with tpl that does, uses up the memory of the process; package isolated sets limits to it.
 //
 // # Release
 //
