@@ -24,10 +24,11 @@
 // map kinds; reads are done by the operator, with its clients, and are recorded there. The process has no connection of its own;
 // writing and everything else that would need one fails. Logs go to standard error. Other values of the context are missing.
 //
-// Parameters and component have the same Go types as in the operator, if these are among Definition.Types; they are copied
-// in their JSON form. Parameters that are a types.UnstructurableMap, and a component that is an unstructured.Unstructured, need
-// not be mentioned; in the map, numbers become int64 or float64, and other values what their JSON form is. Whatever is of another
-// type is refused. Objects may be unstructured, or of types that client-go or the generator (by types.SchemeBuilder) know.
+// Parameters and component have the same Go types as in the operator, if these are among Definition.Types; they are copied field by
+// field, with what was loaded from Secrets and ConfigMaps that they refer to. Parameters that are a types.UnstructurableMap, and
+// a component that is an unstructured.Unstructured, need not be mentioned; in the map, numbers become int64 or float64, and other
+// values what their JSON form is. Whatever is of another type, or contains what is no data, such as a function, is refused. Objects
+// may be unstructured, or of types that client-go or the generator (by types.SchemeBuilder) know.
 //
 // Errors keep their text, and whether they are a types.RetriableError or an error of the API server; other Go types are lost.
 //

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -29,7 +30,7 @@ func TestSameObjects(t *testing.T) {
 	}{
 		"Chart":         {"chart", component(), types.UnstructurableMap{"replicas": 3, "mischief": "", "list": []string{"a"}, "none": nil, "big": int64(1) << 60, "whole": 2.0}},
 		"Kustomization": {"kustomization", component(), types.UnstructurableMap{"replicas": 3, "ratio": 0.25, "text": "1"}},
-		"OwnTypes":      {"own", &widget{*component()}, &widgetSpec{Size: 3, Parts: []string{"a", "b"}}},
+		"OwnTypes":      {"own", &widget{*component(), "loaded"}, fullSpec()},
 		"GoTypes":       {"own", component(), types.UnstructurableMap{"do": "types"}},
 		"NoData":        {"own", component(), types.UnstructurableMap{"do": "text"}},
 	}
@@ -75,6 +76,8 @@ func TestErrors(t *testing.T) {
 	t.Parallel()
 	text := func(text string) types.Unstructurable { return types.UnstructurableMap{"do": "error", "text": text} }
 	do := func(what string) types.Unstructurable { return types.UnstructurableMap{"do": what} }
+	cyclic := &widgetSpec{}
+	cyclic.Next = cyclic
 	type other struct{ types.UnstructurableMap }
 	cases := map[string]struct {
 		reason     string
@@ -92,7 +95,10 @@ func TestErrors(t *testing.T) {
 		"NilObject":       {"objects must be there", "own", nil, do("nil"), "object 1 is nil (*v1.Secret)"},
 		"ForeignObject":   {"the operator could not know the type", "own", nil, do("foreign type"), "has Go type *isolated_test.widget"},
 		"ForeignSpec":     {"the process could not know the type", "own", nil, other{}, "the Go type isolated_test.other of the parameters is not known"},
-		"ForeignOwner":    {"likewise", "chart", &widget{*component()}, types.UnstructurableMap{}, "the Go type *isolated_test.widget of the component is not known"},
+		"ForeignOwner":    {"likewise", "chart", &widget{Unstructured: *component()}, types.UnstructurableMap{}, "the Go type *isolated_test.widget of the component is not known"},
+		"Function":        {"what is no data cannot be sent", "own", nil, &widgetSpec{Callback: func() {}}, "sending the parameters of type *isolated_test.widgetSpec: *isolated_test.widgetSpec: field Callback: a func() cannot be sent"},
+		"Object":          {"likewise", "own", nil, &widgetSpec{Raw: runtime.RawExtension{Object: component()}}, "field Raw: field Object: a *unstructured.Unstructured behind a runtime.Object cannot be sent"},
+		"Cycle":           {"likewise", "own", nil, cyclic, "it refers to itself"},
 		"NoData":          {"functions are no data", "own", nil, types.UnstructurableMap{"f": func() {}}, "value f has type func(), which has no JSON form"},
 		"LargeObjects":    {"what is sent is limited", "own", nil, do("large"), "sending the objects: it takes 17825"},
 		"LargeParameters": {"in both directions", "own", nil, text(strings.Repeat("x", 17<<20)), "sending the parameters to a process of its own: it takes 178260"},

@@ -6,14 +6,20 @@ package isolated_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/version"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -162,18 +168,52 @@ const soon = 500 * time.Millisecond
 // widget is a component with a Go type.
 type widget struct {
 	unstructured.Unstructured `json:",inline"`
+
+	loaded string
 }
 
-// widgetSpec are parameters with a Go type.
+// widgetSpec are parameters with a Go type, of which not everything has a JSON form.
 type widgetSpec struct {
-	Size  int32    `json:"size"`
-	Parts []string `json:"parts,omitempty"`
+	Size      int32                       `json:"size"`
+	Parts     []string                    `json:"parts,omitempty"`
+	Since     *metav1.Time                `json:"since,omitempty"`
+	Capacity  resource.Quantity           `json:"capacity"`
+	Port      intstr.IntOrString          `json:"port"`
+	Free      map[string]any              `json:"free,omitempty"`
+	Refs      map[string]*reference       `json:"refs,omitempty"`
+	ByValue   map[string]reference        `json:"byValue,omitempty"`
+	Derived   [2]uint64                   `json:"-"`
+	Empty     []string                    `json:"empty"`
+	Callback  func()                      `json:"-"`
+	Next      *widgetSpec                 `json:"-"`
+	Raw       runtime.RawExtension        `json:"raw"`
+	Condition []metav1.Condition          `json:"conditions,omitempty"`
+	Limits    corev1.ResourceList         `json:"limits,omitempty"`
+	Content   apiextensionsv1.JSON        `json:"content"`
+	Selector  map[corev1.Protocol]float32 `json:"selector,omitempty"`
+}
+
+// reference is one whose content was loaded.
+type reference struct {
+	Name string `json:"name"`
+
+	data map[string][]byte
+}
+
+// fullSpec has something in each field that can be sent.
+func fullSpec() *widgetSpec {
+	moment := metav1.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	loaded := map[string][]byte{"key": {0, 255}, "none": nil}
+	return &widgetSpec{
+		Size: -3, Parts: []string{"a", "\xff"}, Since: &moment, Capacity: resource.MustParse("1500m"), Port: intstr.FromString("http"),
+		Free: map[string]any{"a": []any{int64(1), 1.0, nil, true}}, Refs: map[string]*reference{"a": {"x", loaded}, "b": nil},
+		ByValue: map[string]reference{"a": {"x", loaded}}, Derived: [2]uint64{1, math.MaxUint64}, Empty: []string{},
+		Next: &widgetSpec{Size: 1}, Raw: runtime.RawExtension{Raw: []byte("{}")}, Condition: []metav1.Condition{{Type: "Ready", LastTransitionTime: moment}},
+		Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}, Content: apiextensionsv1.JSON{Raw: []byte("1")},
+		Selector: map[corev1.Protocol]float32{"TCP": 0.1},
+	}
 }
 
 func (s *widgetSpec) ToUnstructured() map[string]any {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
-	if err != nil {
-		return nil
-	}
-	return content
+	return map[string]any{"size": s.Size}
 }

@@ -4,7 +4,6 @@
 package isolated
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -14,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// object is an object on its way: the content of an unstructured one, or type and JSON form of one with a Go type.
+// object is an object on its way: the content of an unstructured one, or kind and value of one with a Go type.
 type object struct {
 	Content map[string]any           `json:"content"`
 	Kind    *schema.GroupVersionKind `json:"kind"`
-	JSON    []byte                   `json:"json"`
+	Value   any                      `json:"value"`
 }
 
 func packObjects(scheme *runtime.Scheme, objects []client.Object) ([]object, error) {
@@ -36,11 +35,11 @@ func packObjects(scheme *runtime.Scheme, objects []client.Object) ([]object, err
 			return nil, fmt.Errorf("object %d, %q, has Go type %T, which an isolated generator can only return if it implements types.SchemeBuilder and adds the type: %w",
 				i+1, original.GetName(), original, err)
 		}
-		raw, err := json.Marshal(original)
+		encoded, err := encode(reflect.ValueOf(original).Elem(), 0)
 		if err != nil {
-			return nil, fmt.Errorf("converting object %d, %q, of type %T: %w", i+1, original.GetName(), original, err)
+			return nil, fmt.Errorf("sending object %d, %q, of type %T: %w", i+1, original.GetName(), original, err)
 		}
-		packed = append(packed, object{Kind: &kinds[0], JSON: raw})
+		packed = append(packed, object{Kind: &kinds[0], Value: encoded})
 	}
 	return packed, nil
 }
@@ -54,14 +53,14 @@ func unpackObjects(scheme *runtime.Scheme, packed []object) ([]client.Object, er
 		}
 		made, err := scheme.New(*received.Kind)
 		if err != nil {
-			return nil, fmt.Errorf("converting object %d: %w", i+1, err)
+			return nil, fmt.Errorf("receiving object %d: %w", i+1, err)
 		}
 		typed, ok := made.(client.Object)
 		if !ok {
-			return nil, fmt.Errorf("converting object %d: a %T is no object", i+1, made)
+			return nil, fmt.Errorf("receiving object %d: a %T is no object", i+1, made)
 		}
-		if err := json.Unmarshal(received.JSON, typed); err != nil {
-			return nil, fmt.Errorf("converting object %d of type %T: %w", i+1, typed, err)
+		if err := decode(received.Value, reflect.ValueOf(typed).Elem()); err != nil {
+			return nil, fmt.Errorf("receiving object %d of type %T: %w", i+1, typed, err)
 		}
 		objects = append(objects, typed)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -97,6 +98,12 @@ func describe(ctx context.Context, spec *widgetSpec) ([]client.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if want := (&widget{*component(), "loaded"}); !reflect.DeepEqual(found, want) {
+		return nil, fmt.Errorf("got component %#v, want %#v", found, want)
+	}
+	if want := fullSpec(); !reflect.DeepEqual(spec, want) {
+		return nil, fmt.Errorf("got spec %#v, want %#v", spec, want)
+	}
 	reconciler, _ := manifests.ReconcilerNameFromContext(ctx)
 	name, _ := manifests.ComponentNameFromContext(ctx)
 	namespace, _ := manifests.ComponentNamespaceFromContext(ctx)
@@ -105,9 +112,7 @@ func describe(ctx context.Context, spec *widgetSpec) ([]client.Object, error) {
 	installed, _ := manifests.InstalledFromContext(ctx)
 	return []client.Object{
 		configMap("found", map[string]string{
-			"component": fmt.Sprintf("%T %s", found, found.GetName()),
-			"context":   fmt.Sprintf("%s %s %s %s %d %t", reconciler, name, namespace, digest, revision, installed),
-			"spec":      fmt.Sprintf("%d %v", spec.Size, spec.Parts),
+			"context": fmt.Sprintf("%s %s %s %s %d %t", reconciler, name, namespace, digest, revision, installed),
 		}),
 		configMap("second", nil),
 	}, nil

@@ -16,11 +16,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// carried is a value on its way: a map, or the JSON form of a value of a known Go type.
+// carried is a value on its way: a map, or a value of a known Go type.
 type carried struct {
-	Type string         `json:"type"`
-	JSON []byte         `json:"json"`
-	Map  map[string]any `json:"map"`
+	Type  string         `json:"type"`
+	Map   map[string]any `json:"map"`
+	Value any            `json:"value"`
 }
 
 // The types that need not be mentioned.
@@ -66,11 +66,11 @@ func (k knownTypes) pack(role string, value any) (*carried, error) {
 	if _, ok := k[name]; !ok {
 		return nil, fmt.Errorf("the Go type %T of the %s is not known to the isolated generator; add a value of it to Types of its definition", value, role)
 	}
-	raw, err := json.Marshal(value)
+	encoded, err := encode(reflect.ValueOf(value), 0)
 	if err != nil {
-		return nil, fmt.Errorf("converting the %s of type %T: %w", role, value, err)
+		return nil, fmt.Errorf("sending the %s of type %T: %w", role, value, err)
 	}
-	return &carried{Type: name, JSON: raw}, nil
+	return &carried{Type: name, Value: encoded}, nil
 }
 
 func (k knownTypes) unpack(packed *carried) (any, error) {
@@ -84,11 +84,11 @@ func (k knownTypes) unpack(packed *carried) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("the Go type %s is not known", packed.Type)
 	}
-	value := reflect.New(goType)
-	if err := json.Unmarshal(packed.JSON, value.Interface()); err != nil {
-		return nil, fmt.Errorf("converting to %s: %w", goType, err)
+	value := reflect.New(goType).Elem()
+	if err := decode(packed.Value, value); err != nil {
+		return nil, fmt.Errorf("receiving a %s: %w", goType, err)
 	}
-	return value.Elem().Interface(), nil
+	return value.Interface(), nil
 }
 
 func (k knownTypes) unpackParameters(packed *carried) (types.Unstructurable, error) {
@@ -127,12 +127,14 @@ func numeric(content map[string]any) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for key, value := range normalized {
-		if normalized[key], err = withoutNumber(value); err != nil {
-			return nil, fmt.Errorf("value %s: %w", key, err)
-		}
-	}
-	return normalized, nil
+	_, err = withoutNumber(normalized)
+	return normalized, err
+}
+
+// numericValue is numeric for a value of any type.
+func numericValue(value any) (any, error) {
+	content, err := numeric(map[string]any{"value": value})
+	return content["value"], err
 }
 
 // withoutNumber changes maps and lists in place.
