@@ -16,7 +16,7 @@ import (
 func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"adoption-policy", "apply-order", "delete-order", "delete-policy", "drift-policy",
+		"adoption-policy", "apply-order", "delete-order", "delete-policy", "deletion-hook", "drift-policy",
 		"purge-order", "reapply-interval", "reconcile-policy", "status-hint", "update-policy",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {

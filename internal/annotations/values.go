@@ -43,6 +43,7 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixDeleteOrder:     errorOf(Order),
 	types.AnnotationKeySuffixReapplyInterval: errorOf(Interval),
 	types.AnnotationKeySuffixStatusHint:      errorOf(status.ParseHints),
+	types.AnnotationKeySuffixDeletionHook:    errorOf(DeletionHook),
 }
 
 func errorOf[T any](parse func(string) (T, error)) func(string) error {
@@ -87,6 +88,11 @@ func OneOf(text string, allowed ...string) (string, error) {
 		return value, nil
 	}
 	return "", fmt.Errorf("invalid value %q; allowed are: %s", text, strings.Join(allowed, ", "))
+}
+
+// DeletionHook reads when a deletion hook is applied.
+func DeletionHook(text string) (string, error) {
+	return OneOf(text, types.DeletionHookPreDelete, types.DeletionHookPostDelete)
 }
 
 // Order reads the number of a wave.

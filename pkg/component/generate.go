@@ -16,8 +16,10 @@ import (
 
 // generated is a result of the generator that may be used again.
 type generated struct {
+	// key is empty if the result must not be used again.
 	key     string
 	objects []client.Object
+	hooks   []deletionHook
 	// discovery is the digest of what the generator has looked at of the types of the cluster; empty if of nothing.
 	discovery string
 }
@@ -34,21 +36,21 @@ type generationKey struct {
 	Target      string            `json:"target"`
 }
 
-// generate returns the dependents. The result of a pure generator is used again until something changes that it depends on,
-// unless it has looked into a cluster. Results with the same version are the same; a result without one may be like no other.
-func (w *worker) generate(ctx context.Context, s *scope) (objects []client.Object, version string, err error) {
+// generate returns the dependents, and the deletion hooks. The result of a pure generator is used again until something changes that
+// it depends on, unless it has looked into a cluster.
+func (w *worker) generate(ctx context.Context, s *scope) (*generated, error) {
 	key := w.generationKey(s)
 	if kept := s.memory.generated; kept != nil && key != "" && kept.key == key && kept.isCurrent(w.hookContext(ctx, s)) {
-		return kept.objects, kept.version(), nil
+		return kept, nil
 	}
 	s.memory.generated = nil
 	ctx = w.generatorContext(ctx, s)
 	parameters, ok := specParameters(s.component)
 	if !ok {
-		return nil, "", errors.New("the component has no spec")
+		return nil, errors.New("the component has no spec")
 	}
 	ctx, reads := manifests.TrackClusterReads(ctx)
-	objects, err = w.generator.Generate(ctx, s.settings.namespace, s.settings.name, parameters)
+	objects, err := w.generator.Generate(ctx, s.settings.namespace, s.settings.name, parameters)
 	if reads.Discovery() != "" {
 		s.target.watchTypes()
 	}
@@ -60,13 +62,16 @@ func (w *worker) generate(ctx context.Context, s *scope) (objects []client.Objec
 		}
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	if key == "" || reads.Any() {
-		return objects, "", nil
+	result := &generated{discovery: reads.Discovery()}
+	if result.objects, result.hooks, err = splitHooks(objects, w.name+"/", s.target.client.Scheme()); err != nil {
+		return nil, err
 	}
-	s.memory.generated = &generated{key: key, objects: objects, discovery: reads.Discovery()}
-	return objects, s.memory.generated.version(), nil
+	if key != "" && !reads.Any() {
+		result.key, s.memory.generated = key, result
+	}
+	return result, nil
 }
 
 // isCurrent tells whether the types of the cluster are those that the generator has looked at.
@@ -79,7 +84,13 @@ func (g *generated) isCurrent(ctx context.Context) bool {
 	return err == nil && found.Digest == g.discovery
 }
 
-func (g *generated) version() string { return g.key + "/" + g.discovery }
+// version is the same for results that are the same; empty if the result may be like no other.
+func (g *generated) version() string {
+	if g.key == "" {
+		return ""
+	}
+	return g.key + "/" + g.discovery
+}
 
 // specParameters returns what the generator is given as parameters.
 func specParameters(component Component) (types.Unstructurable, bool) {

@@ -93,14 +93,19 @@ func kindTexts(kinds []reconciler.TypeInfo) string {
 	return joinBounded(texts, ", ")
 }
 
-// chunkStore returns the place for the chunks of a component.
-func (w *worker) chunkStore(s *scope, namespace string) *chunks.Store {
+// recordStore returns the place for what is kept beside a component: its inventory in ConfigMaps, its deletion hooks in Secrets.
+func (w *worker) recordStore(s *scope, kind chunks.Kind, namespace string) *chunks.Store {
 	label := digest.OwnerLabel(s.ownerID)
+	prefix := "inventory-"
+	if kind == chunks.Secret {
+		prefix = "deletion-hooks-"
+	}
 	return chunks.NewStore(chunks.Options{
+		Kind:        kind,
 		Client:      fencedClient{Client: w.client, mayWrite: s.mayWrite},
 		Reader:      w.live,
 		Namespace:   namespace,
-		Prefix:      "inventory-" + label[:20],
+		Prefix:      prefix + label[:20],
 		Labels:      map[string]string{w.name + "/" + types.LabelKeySuffixInventoryOwnerId: label},
 		Annotations: map[string]string{w.name + "/" + types.AnnotationKeySuffixOwnerId: s.ownerID},
 		ClaimKey:    w.name + "/" + types.AnnotationKeySuffixClaimedAt,

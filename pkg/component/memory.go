@@ -51,6 +51,9 @@ type memory struct {
 	// relisted is when kinds were tried last that could not be listed.
 	relisted time.Time
 
+	// hooks are the deletion hooks as they are stored; nil if they are not known.
+	hooks *rememberedHooks
+
 	// refusals counts passes in a row whose input was refused.
 	refusals int
 	// rejections counts attempts in a row to write a status that the server did not accept.

@@ -154,17 +154,20 @@ func (w *worker) owner(s *scope) reconciler.Owner {
 
 // applyTarget generates the dependents and brings them into the cluster.
 func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
-	objects, version, err := w.generate(ctx, s)
+	generated, err := w.generate(ctx, s)
 	if err != nil {
 		return outcomeOf(fmt.Errorf("generating dependents: %w", err))
 	}
-	if err := w.rebuild(ctx, s, objects); err != nil {
+	if err := w.rebuild(ctx, s, generated.objects); err != nil {
+		return outcomeOf(err)
+	}
+	if err := w.recordHooks(ctx, s, generated.hooks, generated.version()); err != nil {
 		return outcomeOf(err)
 	}
 	result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{
 		Owner:    w.owner(s),
-		Objects:  objects,
-		Version:  version,
+		Objects:  generated.objects,
+		Version:  generated.version(),
 		Digest:   s.digest,
 		Policies: s.settings.policies,
 	})

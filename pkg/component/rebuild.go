@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -171,7 +172,7 @@ func (w *worker) removeRecord(ctx context.Context, s *scope) outcome {
 		if namespace == "" || !concerned {
 			continue
 		}
-		store := w.chunkStore(s, namespace)
+		store := w.recordStore(s, chunks.ConfigMap, namespace)
 		found, err := store.List(ctx)
 		if apierrors.IsForbidden(err) && (reference == nil || namespace != reference.Namespace) {
 			// What must not be listed was hardly written.

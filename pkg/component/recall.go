@@ -70,7 +70,7 @@ func (w *worker) readRecord(ctx context.Context, s *scope, reference *InventoryR
 		}
 	} else {
 		var err error
-		if found, err = w.chunkStore(s, reference.Namespace).Read(ctx, reference.Chunks); err != nil {
+		if found, err = w.recordStore(s, chunks.ConfigMap, reference.Namespace).Read(ctx, reference.Chunks); err != nil {
 			return fmt.Errorf("reading the inventory: %w", err)
 		}
 	}

@@ -95,7 +95,7 @@ func (w *worker) planStatus(ctx context.Context, s *scope, record InventoryRecor
 		record.Namespace, record.Unlisted = next.previous.Namespace, next.previous.Unlisted
 	}
 	if s.status.recordForm() == formChunks {
-		next.store = w.chunkStore(s, next.previous.Namespace)
+		next.store = w.recordStore(s, chunks.ConfigMap, next.previous.Namespace)
 		next.stale, next.swept = w.staleChunks(ctx, s, next.store)
 	}
 	s.record.next, s.status.InventoryRecord = next, &record
@@ -137,7 +137,7 @@ func (w *worker) planChunks(ctx context.Context, s *scope, items []chunks.Item, 
 	if err != nil {
 		return err
 	}
-	store, before := w.chunkStore(s, namespace), 0
+	store, before := w.recordStore(s, chunks.ConfigMap, namespace), 0
 	if s.status.recordForm() == formChunks {
 		before = len(s.status.InventoryRecord.Chunks)
 	}

@@ -58,7 +58,48 @@ type Status struct {
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
 	// InventoryRecord has the inventory, or says where it is kept, if it is too large for a list; and what is not known about it.
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
+	// DeletionHooks says where the objects are kept that are applied when the component is deleted.
+	DeletionHooks *DeletionHooks `json:"deletionHooks,omitempty"`
 }
+
+// +kubebuilder:object:generate=true
+
+// DeletionHooks refers to objects that are applied when the component is deleted. They are kept in Secrets, because what they were
+// made of may be gone by then.
+type DeletionHooks struct {
+	// Namespace of the Secrets.
+	Namespace string `json:"namespace"`
+	// Secrets are the names of Secrets, each of which holds some objects.
+	// +listType=atomic
+	Secrets []string `json:"secrets"`
+	// Checksum is the SHA-256 of the decompressed contents of all Secrets, in their order, in hexadecimal.
+	Checksum string `json:"checksum"`
+	// Objects is the number of objects.
+	Objects int `json:"objects"`
+	// Stage says how far the deletion has come; empty before it begins.
+	Stage DeletionStage `json:"stage,omitempty"`
+	// Inventory records the objects that were applied and not removed again yet.
+	// +listType=atomic
+	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
+}
+
+// DeletionStage says how far the deletion of a component with deletion hooks has come.
+type DeletionStage string
+
+const (
+	// DeletionStagePreDelete means that pre-delete hooks are applied and awaited.
+	DeletionStagePreDelete DeletionStage = "PreDelete"
+	// DeletionStagePreDeleteCleanup means that pre-delete hooks are done, and are being removed.
+	DeletionStagePreDeleteCleanup DeletionStage = "PreDeleteCleanup"
+	// DeletionStageDependents means that dependents are being deleted.
+	DeletionStageDependents DeletionStage = "Dependents"
+	// DeletionStagePostDelete means that post-delete hooks are applied and awaited.
+	DeletionStagePostDelete DeletionStage = "PostDelete"
+	// DeletionStagePostDeleteCleanup means that post-delete hooks are done, and are being removed.
+	DeletionStagePostDeleteCleanup DeletionStage = "PostDeleteCleanup"
+	// DeletionStageDone means that no hook is left to be applied or removed.
+	DeletionStageDone DeletionStage = "Done"
+)
 
 // +kubebuilder:object:generate=true
 

@@ -113,8 +113,8 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 func (w *worker) phases(s *scope) []phase {
 	common := []phase{w.acknowledge, w.recall, w.checkSuspended, w.resolveReferences, w.trackProcessing, w.afterRead, w.connectTarget}
 	if s.deleting {
-		return append(common, w.rebuildForDeletion, w.beforeDelete, w.checkDeletionAllowed, w.checkForeignFinalizers, w.deleteDependents, w.checkUnlisted,
-			w.afterDelete, w.removeRecord, w.removeFinalizer)
+		return append(common, w.rebuildForDeletion, w.beforeDelete, w.checkDeletionAllowed, w.checkForeignFinalizers,
+			w.runPreDeleteHooks, w.deleteDependents, w.checkUnlisted, w.runPostDeleteHooks, w.afterDelete, w.removeHooks, w.removeRecord, w.removeFinalizer)
 	}
 	return append(common, w.ensureFinalizer, w.beforeReconcile, w.applyTarget, w.afterReconcile, w.markReady)
 }

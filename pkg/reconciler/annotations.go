@@ -4,6 +4,7 @@
 package reconciler
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,9 @@ func parseBehavior(prefix string, object *unstructured.Unstructured, policies Po
 		b.purgeOrder = &order
 	}
 	parseAnnotation(p, types.AnnotationKeySuffixStatusHint, status.ParseHints)
+	parseAnnotation(p, types.AnnotationKeySuffixDeletionHook, func(string) (string, error) {
+		return "", errors.New("deletion hooks must be taken out before dependents are applied")
+	})
 	return b, p.problems
 }
 

@@ -117,6 +117,8 @@ type Notice struct {
 	Object types.ObjectKey
 	// Message is a text such as "1/3 replicas available". It is stable as long as the situation is.
 	Message string
+	// Doomed means that waiting is in vain as things stand: the namespace of the object is being deleted.
+	Doomed bool
 }
 
 // sortNotices orders notices by object and text.

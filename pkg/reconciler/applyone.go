@@ -77,7 +77,7 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 func (p *pass) excuse(t *target, item *InventoryItem, err error) (outcome, error) {
 	if reason, ok := awaitable(err); ok {
 		p.requeueAfter(p.retry(item))
-		return outcome{item: item, message: reason}, nil
+		return outcome{item: item, message: reason, doomed: isDoomed(err)}, nil
 	}
 	if isRefusal(err) {
 		return outcome{}, refused(fmt.Sprintf("%s: rejected by the API server: %s", t.key, err))

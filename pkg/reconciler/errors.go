@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -70,7 +71,7 @@ func awaitable(err error) (reason string, ok bool) {
 	}
 	text := status.Status().Message
 	switch {
-	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
+	case isDoomed(err):
 		return "its namespace is being deleted", true
 	case isNotFound(err) && kindOf(err) == "namespaces":
 		return fmt.Sprintf("namespace %s does not exist", status.Status().Details.Name), true
@@ -88,6 +89,9 @@ func awaitable(err error) (reason string, ok bool) {
 		return "", false
 	}
 }
+
+// isDoomed tells whether nothing can be created any more where the object belongs.
+func isDoomed(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
 
 func kindOf(err error) string {
 	var status apierrors.APIStatus

@@ -6,13 +6,14 @@ package reconciler
 import (
 	"encoding/base64"
 	"fmt"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/clients"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -62,10 +63,7 @@ func (r *Reconciler) prepareObjects(objects []client.Object, namespace string) (
 
 // toUnstructured copies the object into the form in which it will be sent.
 func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
-	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
-		return nil, fmt.Errorf("an object of type %T is nil", object)
-	}
-	if u, ok := object.(*unstructured.Unstructured); ok {
+	if u, ok := object.(*unstructured.Unstructured); ok && u != nil {
 		if u.GetKind() == "" || u.GetAPIVersion() == "" {
 			return nil, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", u.GetName(), u.GetAPIVersion(), u.GetKind())
 		}
@@ -75,20 +73,7 @@ func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 		}
 		return &unstructured.Unstructured{Object: content}, nil
 	}
-	gvk, err := apiutil.GVKForObject(object, scheme)
-	if err != nil {
-		return nil, fmt.Errorf("object %q of type %T: the type is not known to the scheme", object.GetName(), object)
-	}
-	if declared := object.GetObjectKind().GroupVersionKind(); !declared.Empty() && declared != gvk {
-		return nil, fmt.Errorf("object %q: apiVersion and kind say %s, but its Go type %T is %s", object.GetName(), declared, object, gvk)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, fmt.Errorf("object %q of type %T: %w", object.GetName(), object, err)
-	}
-	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(gvk)
-	return u, nil
+	return clients.ToUnstructured(object, scheme)
 }
 
 // normalise removes what a manifest cannot declare and returns a text if the manifest cannot be accepted.

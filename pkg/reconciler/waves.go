@@ -69,7 +69,7 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 		}
 		for _, o := range unready {
 			ready = false
-			p.note(&p.result.Waits, o.item, o.message)
+			p.result.Waits = append(p.result.Waits, Notice{Object: objectRef(o.item), Message: o.message, Doomed: o.doomed})
 		}
 	}
 	if !ready {
@@ -114,6 +114,7 @@ type outcome struct {
 	item    *InventoryItem
 	ready   bool
 	message string // what it lacks, if it is not ready
+	doomed  bool   // it cannot become ready, because its namespace is being deleted
 }
 
 // applyTier applies targets side by side and returns those that are not ready. Its error joins the errors of all.

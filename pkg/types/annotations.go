@@ -10,7 +10,8 @@ const (
 	// LabelKeySuffixOwnerId is the label that marks a dependent as owned. Its value is the lower-case,
 	// unpadded base32 form of the SHA-256 of the owner id.
 	LabelKeySuffixOwnerId = "owner-id"
-	// LabelKeySuffixInventoryOwnerId is the label that marks an object which holds a part of the inventory of a component.
+	// LabelKeySuffixInventoryOwnerId is the label that marks an object which holds a part of the inventory of a component, or of its
+	// deletion hooks.
 	// Its value is formed as that of the owner label. Such an object is not a dependent.
 	LabelKeySuffixInventoryOwnerId = "inventory-owner-id"
 
@@ -43,6 +44,12 @@ const (
 	AnnotationKeySuffixReapplyInterval = "reapply-interval"
 	// AnnotationKeySuffixStatusHint is a comma-separated list of hints for the status analysis.
 	AnnotationKeySuffixStatusHint = "status-hint"
+	// AnnotationKeySuffixDeletionHook makes a deletion hook of an object: it is not one of the dependents, but is applied when the
+	// component is deleted, and removed again when it is ready. Its value says when.
+	AnnotationKeySuffixDeletionHook = "deletion-hook"
+	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, leaves out its deletion hooks
+	// as far as they are not over.
+	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"
 	// AnnotationKeySuffixDisableEvents, set to "true" on a component, suppresses events about its dependents.
 	AnnotationKeySuffixDisableEvents = "disable-events"
 	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, releases it
@@ -112,6 +119,11 @@ const (
 	DriftPolicyReport = "report"
 	// DriftPolicyIgnore does not look for such changes; an object that was deleted is created again.
 	DriftPolicyIgnore = "ignore"
+
+	// DeletionHookPreDelete has the hook applied before the first dependent is deleted.
+	DeletionHookPreDelete = "pre-delete"
+	// DeletionHookPostDelete has the hook applied when all dependents are gone.
+	DeletionHookPostDelete = "post-delete"
 )
 
 const (

@@ -7,16 +7,15 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -42,19 +41,11 @@ func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured
 }
 
 func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
-	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
-		return nil, fmt.Errorf("it is nil (%T)", object)
-	}
-	kind, err := apiutil.GVKForObject(object, scheme)
+	converted, err := clients.ToUnstructured(object, scheme)
 	if err != nil {
-		return nil, fmt.Errorf("%q of type %T: %w", object.GetName(), object, err)
+		return nil, err
 	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, fmt.Errorf("%q of type %T: %w", object.GetName(), object, err)
-	}
-	u := (&unstructured.Unstructured{Object: content}).DeepCopy()
-	u.SetGroupVersionKind(kind)
+	u := converted.DeepCopy()
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	return u, nil

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// ToUnstructured returns the object in unstructured form, with the type that the scheme knows for typed objects. The result may share
+// content with the object.
+func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
+		return nil, fmt.Errorf("an object of type %T is nil", object)
+	}
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		return u, nil
+	}
+	gvk, err := apiutil.GVKForObject(object, scheme)
+	if err != nil {
+		return nil, fmt.Errorf("object %q of type %T: the type is not known to the scheme", object.GetName(), object)
+	}
+	if declared := object.GetObjectKind().GroupVersionKind(); !declared.Empty() && declared != gvk {
+		return nil, fmt.Errorf("object %q: apiVersion and kind say %s, but its Go type %T is %s", object.GetName(), declared, object, gvk)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("object %q of type %T: %w", object.GetName(), object, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}

@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// hookField is the field of the status that refers to deletion hooks.
+const hookField = "deletionHooks"
+
+// deletionHook is an object that is applied only while the component is being deleted.
+type deletionHook struct {
+	// Hook says when.
+	Hook string `json:"hook"`
+	// Object does not have the annotation that makes a hook of it.
+	Object *unstructured.Unstructured `json:"object"`
+}
+
+// splitHooks parts what a generator has returned. What would prevent the hooks from being applied later is refused now.
+func splitHooks(objects []client.Object, prefix string, scheme *runtime.Scheme) (regular []client.Object, hooks []deletionHook, err error) {
+	key := prefix + types.AnnotationKeySuffixDeletionHook
+	isHook := func(object client.Object) bool {
+		_, exists := object.GetAnnotations()[key]
+		return exists
+	}
+	if !slices.ContainsFunc(objects, isHook) {
+		return objects, nil, nil
+	}
+	var problems []string
+	known := map[string]bool{}
+	for _, object := range objects {
+		if !isHook(object) {
+			regular = append(regular, object)
+			continue
+		}
+		converted, err := clients.ToUnstructured(object, scheme)
+		if err != nil {
+			return nil, nil, err
+		}
+		hook := deletionHook{Object: converted.DeepCopy()}
+		hook.Hook, problems = takeHook(hook.Object, prefix, problems)
+		if identity := hook.Hook + " " + nameOf(hook.Object); known[identity] {
+			problems = append(problems, fmt.Sprintf("%s: defined more than once as %s hook", nameOf(hook.Object), hook.Hook))
+		} else {
+			known[identity] = true
+		}
+		hooks = append(hooks, hook)
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return nil, nil, &reconciler.RefusedError{Problems: problems}
+	}
+	return regular, hooks, nil
+}
+
+// takeHook removes the annotation that makes a hook of an object, and returns its value. It adds what is wrong with the object.
+func takeHook(object *unstructured.Unstructured, prefix string, problems []string) (hook string, all []string) {
+	if object.GetAPIVersion() == "" || object.GetKind() == "" || object.GetName() == "" {
+		problems = append(problems, fmt.Sprintf("%s: apiVersion, kind and metadata.name are required, got %q, %q and %q",
+			nameOf(object), object.GetAPIVersion(), object.GetKind(), object.GetName()))
+	}
+	values := object.GetAnnotations()
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		suffix, ours := strings.CutPrefix(key, prefix)
+		if !ours || !slices.Contains(annotations.Suffixes(), suffix) {
+			continue
+		}
+		if err := annotations.Check(suffix, values[key]); err != nil {
+			problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", nameOf(object), key, err))
+		}
+	}
+	hook, _ = annotations.DeletionHook(values[prefix+types.AnnotationKeySuffixDeletionHook])
+	delete(values, prefix+types.AnnotationKeySuffixDeletionHook)
+	object.SetAnnotations(values)
+	return hook, problems
+}
+
+// rememberedHooks are the deletion hooks as they are stored.
+type rememberedHooks struct {
+	// version is that of the generation that has brought them; empty if that is not known.
+	version  string
+	checksum string
+	hooks    []deletionHook
+}
+
+// recordHooks stores the deletion hooks beside the component, and has the status refer to them, before the first dependent is
+// touched: when the component is deleted, what they were made of may be gone.
+func (w *worker) recordHooks(ctx context.Context, s *scope, hooks []deletionHook, version string) error {
+	if len(hooks) == 0 && s.status.DeletionHooks == nil {
+		return nil
+	}
+	recorded := ""
+	if s.status.DeletionHooks != nil {
+		recorded = s.status.DeletionHooks.Checksum
+	}
+	if known := s.memory.hooks; known != nil && version != "" && known.version == version && known.checksum == recorded {
+		return w.checkHooksKept(s)
+	}
+	contents, err := encodeHooks(hooks)
+	if err != nil {
+		return err
+	}
+	checksum := chunks.Checksum(contents)
+	if checksum != recorded {
+		if err := w.replaceHooks(ctx, s, contents, len(hooks)); err != nil {
+			return err
+		}
+	}
+	s.memory.hooks = &rememberedHooks{version: version, checksum: checksum, hooks: hooks}
+	return w.checkHooksKept(s)
+}
+
+// checkHooksKept looks whether the server has kept what the status says about deletion hooks.
+func (w *worker) checkHooksKept(s *scope) error {
+	if s.status.DeletionHooks == nil || s.server[hookField] != nil {
+		return nil
+	}
+	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf(
+		"%s: status.deletionHooks: deletion hooks (%d) cannot be recorded, because the CustomResourceDefinition of the component does not keep this field; please update it",
+		w.text(s), s.status.DeletionHooks.Objects)}}
+}
+
+// hookChunkSize is how many bytes of manifests one Secret holds on average.
+const hookChunkSize = 512 << 10
+
+func encodeHooks(hooks []deletionHook) ([][]byte, error) {
+	if len(hooks) == 0 {
+		return nil, nil
+	}
+	items := make([]chunks.Item, len(hooks))
+	for i, hook := range hooks {
+		value, err := json.Marshal(hook)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the deletion hook %s: %w", nameOf(hook.Object), err)
+		}
+		items[i] = chunks.Item{Key: hook.Hook + "/" + nameOf(hook.Object), Value: value}
+	}
+	return chunks.Spread(items, 0, hookChunkSize), nil
+}
+
+// replaceHooks writes new Secrets, then the status, and removes then those to which the status does not refer any more.
+func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, count int) error {
+	previous := s.status.DeletionHooks
+	namespace, err := w.hookNamespace(s)
+	if err != nil {
+		return err
+	}
+	store := w.recordStore(s, chunks.Secret, namespace)
+	stale := chunks.Handles{}
+	if previous != nil {
+		if stale, err = store.List(ctx); err != nil {
+			return fmt.Errorf("looking for deletion hooks: %w", err)
+		}
+	}
+	written, err := store.Write(ctx, contents, nil)
+	if err != nil {
+		return fmt.Errorf("recording deletion hooks: %w", err)
+	}
+	s.status.DeletionHooks = nil
+	if count > 0 {
+		s.status.DeletionHooks = &DeletionHooks{Namespace: namespace, Secrets: written.Names, Checksum: chunks.Checksum(contents), Objects: count}
+	}
+	if err := w.save(ctx, s); err != nil {
+		s.status.DeletionHooks = previous
+		return err
+	}
+	for _, name := range written.Names {
+		delete(stale, name)
+	}
+	if complete, err := store.Remove(ctx, stale); err != nil || !complete {
+		s.log.Info("outdated deletion hooks are left for later", "error", err)
+	}
+	return nil
+}
+
+func (w *worker) hookNamespace(s *scope) (string, error) {
+	if s.key.Namespace == "" && w.options.StateNamespace == "" {
+		return "", &reconciler.RefusedError{Problems: []string{
+			w.text(s) + ": deletion hooks of cluster-scoped components need a place; the operator has to set the option StateNamespace"}}
+	}
+	if s.key.Namespace != "" {
+		return s.key.Namespace, nil
+	}
+	return w.options.StateNamespace, nil
+}
+
+// storedHooks reads the deletion hooks. What is wrong with them is a text; it does not get better by itself.
+func (w *worker) storedHooks(ctx context.Context, s *scope) (hooks []deletionHook, damage string, err error) {
+	reference := s.status.DeletionHooks
+	if known := s.memory.hooks; known != nil && known.checksum == reference.Checksum {
+		return known.hooks, "", nil
+	}
+	found, err := w.recordStore(s, chunks.Secret, reference.Namespace).Read(ctx, reference.Secrets)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading deletion hooks: %w", err)
+	}
+	if len(found.Damage) > 0 {
+		return nil, joinBounded(found.Damage, "; "), nil
+	}
+	if chunks.Checksum(found.Contents) != reference.Checksum {
+		return nil, "they are not those of which status.deletionHooks has the checksum", nil
+	}
+	for _, content := range found.Contents {
+		var part []deletionHook
+		if err := json.Unmarshal(content, &part); err != nil {
+			return nil, "a list of objects cannot be decoded: " + err.Error(), nil
+		}
+		hooks = append(hooks, part...)
+	}
+	s.memory.hooks = &rememberedHooks{checksum: reference.Checksum, hooks: hooks}
+	return hooks, "", nil
+}

@@ -1,0 +1,293 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// job is a manifest of a Job with annotations, whose keys lack the prefix of the reconciler if they have no slash.
+func (r *rig) job(name string, annotations ...string) string {
+	var list []string
+	for i := 0; i < len(annotations); i += 2 {
+		key := annotations[i]
+		if !strings.Contains(key, "/") {
+			key = r.name + "/" + key
+		}
+		list = append(list, fmt.Sprintf("%s: %q", key, annotations[i+1]))
+	}
+	return fmt.Sprintf("\n"+`---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %s, annotations: {%s}}
+spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+`, name, strings.Join(list, ", "))
+}
+
+// hookSecrets returns the Secrets with deletion hooks.
+func (r *rig) hookSecrets() []corev1.Secret {
+	r.tb.Helper()
+	list := &corev1.SecretList{}
+	if err := r.client.List(r.tb.Context(), list, client.InNamespace(r.namespace), client.HasLabels{r.name + "/inventory-owner-id"}); err != nil {
+		r.tb.Fatal(err)
+	}
+	return list.Items
+}
+
+// story returns what was done to objects, in the order of the responses: "+" for created, "-" for deleted.
+func (r *rig) story() []string {
+	var lines []string
+	for _, request := range r.requests.All() {
+		name := request.Resource + "/" + request.Name
+		switch {
+		case request.Resource != "jobs" && request.Resource != "configmaps" || request.Status >= http.StatusBadRequest:
+		case request.Method == http.MethodPatch && request.Status == http.StatusCreated:
+			lines = append(lines, "+"+name)
+		case request.Method == http.MethodDelete:
+			lines = append(lines, "-"+name)
+		}
+	}
+	return slices.Compact(lines)
+}
+
+func TestDeletionHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap +
+		r.job("both", "apply-order", "1", "update-policy", "recreate") + r.job("both", "deletion-hook", "pre-delete", "apply-order", "5", "update-policy", "recreate") +
+		"\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: aid, annotations: {" + r.name + "/deletion-hook: preDelete, " + r.name + "/apply-order: \"-1\"}}}\n" +
+		r.job("before", "deletion-hook", "pre-delete") + r.job("after", "deletion-hook", "post-delete"))
+	r.create(widget)
+	awaitReady(r, widget)
+	diff(t, "creation", []string{"+configmaps/settings", "+jobs/both"}, r.story())
+	secrets := r.hookSecrets()
+	if len(secrets) != 1 || !slices.Equal(secrets[0].Finalizers, []string{r.name + "/inventory"}) || widget.Status.DeletionHooks.Objects != 4 {
+		t.Fatalf("want a Secret with 4 hooks and our finalizer, got %d and %+v", len(secrets), widget.Status.DeletionHooks)
+	}
+	diff(t, "items", 2, len(widget.Status.Inventory))
+	first := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "both"}}
+	r.read(first)
+	r.settle(widget)
+
+	r.requests.Reset()
+	r.delete(widget)
+	r.awaitGone(widget)
+	want := []string{
+		"-jobs/both", "+configmaps/aid", "+jobs/before", "+jobs/both", // what exists goes; then waves -1, 0, 5
+		"-configmaps/aid", "-jobs/before", "-jobs/both",
+		"-configmaps/settings",
+		"+jobs/after", "-jobs/after",
+	}
+	story := r.story()
+	slices.Sort(story[4:min(7, len(story))]) // these are deleted side by side
+	diff(t, "deletion", want, story)
+	diff(t, "secrets that are left", 0, len(r.hookSecrets()))
+}
+
+// TestDeletionHooksChange replaces what is stored, before any dependent changes.
+func TestDeletionHooksChange(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap + r.job("before", "deletion-hook", "pre-delete"))
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settle(widget)
+	first := r.hookSecrets()[0].Name
+
+	change(r, widget, func(w *Widget) {
+		w.Spec.Objects = r.objects(oneConfigMap + r.job("before", "deletion-hook", "pre-delete", "apply-order", "1"))
+	})
+	awaitReady(r, widget)
+	r.settle(widget)
+	if secrets := r.hookSecrets(); len(secrets) != 1 || secrets[0].Name == first || secrets[0].Name != widget.Status.DeletionHooks.Secrets[0] {
+		t.Errorf("want another Secret in place of %s, got %v", first, secrets)
+	}
+	r.requests.Reset()
+	change(r, widget, func(w *Widget) { w.Labels = map[string]string{"a": "b"} })
+	r.settle(widget)
+	diff(t, "requests about Secrets when nothing has changed", 0, r.requests.Count(func(request testenv.Request) bool { return request.Resource == "secrets" }))
+
+	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
+	awaitReady(r, widget)
+	r.settle(widget)
+	if widget.Status.DeletionHooks != nil || len(r.hookSecrets()) > 0 {
+		t.Errorf("want no hooks to be left, got %+v and %d Secrets", widget.Status.DeletionHooks, len(r.hookSecrets()))
+	}
+}
+
+func TestDeletionHookThatFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap + r.job("before", "deletion-hook", "pre-delete", sandbox.AnnotationFail, "true"))
+	r.create(widget)
+	awaitReady(r, widget)
+	r.delete(widget)
+	awaitState(r, widget, StateError, ReadyConditionReasonError)
+	_, _, message := widget.Status.GetState()
+	for _, part := range []string{
+		"Pre-delete hooks: 1 dependent failed: Job " + r.namespace + "/before: failed", "delete what has failed to have it run again",
+		"to leave deletion hooks out, set the annotation " + r.name + "/skip-deletion-hooks to \"true\"",
+	} {
+		if !strings.Contains(message, part) {
+			t.Errorf("want a message with %q, got %q", part, message)
+		}
+	}
+	if r.configMap("settings") == nil {
+		t.Error("want the dependents to stay")
+	}
+	failed := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "before"}}
+	r.read(failed)
+	if err := r.client.Delete(t.Context(), failed, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		again := &batchv1.Job{}
+		err := r.client.Get(t.Context(), client.ObjectKeyFromObject(failed), again)
+		return err == nil && again.UID != failed.UID, "the hook does not run again"
+	})
+	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })
+	r.awaitGone(widget)
+	r.awaitEvent("HooksSkipped", "pre-delete hooks are left out")
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(failed), failed); err == nil {
+		t.Error("want the hook to be removed that was applied")
+	}
+	diff(t, "secrets that are left", 0, len(r.hookSecrets()))
+}
+
+// TestDeletionHooksInADyingNamespace must not keep the namespace from going: nothing can be created there.
+func TestDeletionHooksInADyingNamespace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap + r.job("before", "deletion-hook", "pre-delete") + r.job("after", "deletion-hook", "post-delete"))
+	r.create(widget)
+	awaitReady(r, widget)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
+	r.delete(namespace)
+	r.awaitGone(widget)
+	r.awaitGone(namespace)
+}
+
+func TestDeletionHooksThatAreLost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap + r.job("before", "deletion-hook", "pre-delete"))
+	r.create(widget)
+	awaitReady(r, widget)
+	stop()
+	secret := r.hookSecrets()[0]
+	change(r, &secret, func(s *corev1.Secret) { s.Finalizers = nil })
+	r.delete(&secret)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	r.delete(widget)
+	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
+	_, _, message := widget.Status.GetState()
+	if want := "Deletion hooks are lost: Secret " + r.namespace + "/" + secret.Name + ": it does not exist; to leave deletion hooks out"; !strings.HasPrefix(message, want) {
+		t.Errorf("want a message that begins with %q, got %q", want, message)
+	}
+	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })
+	r.awaitGone(widget)
+	if r.configMap("settings") != nil {
+		t.Error("a dependent is left behind")
+	}
+}
+
+func TestDeletionHooksThatAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	for _, test := range []struct{ reason, objects, want string }{
+		{"no such time", r.job("a", "deletion-hook", "later"), "Job a: annotation " + r.name + `/deletion-hook: invalid value "later"; allowed are: pre-delete, post-delete`},
+		{"another annotation is bad", r.job("a", "deletion-hook", "pre-delete", "apply-order", "x"), "Job a: annotation " + r.name + `/apply-order: invalid value "x"; allowed are: integers`},
+		{"it is there twice", r.job("a", "deletion-hook", "pre-delete") + r.job("a", "deletion-hook", "pre-delete"), "Job a: defined more than once as pre-delete hook"},
+	} {
+		widget := r.widget(oneConfigMap + test.objects)
+		widget.Name = testenv.UniqueName(t)
+		r.create(widget)
+		awaitState(r, widget, StateError, ReadyConditionReasonError)
+		if _, _, message := widget.Status.GetState(); !strings.Contains(message, test.want) {
+			t.Errorf("%s: want a message with %q, got %q", test.reason, test.want, message)
+		}
+		if r.configMap("settings") != nil {
+			t.Errorf("%s: want nothing to be applied", test.reason)
+		}
+		r.delete(widget)
+	}
+}
+
+func TestADefinitionThatDropsDeletionHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	mgr := r.manager(nil)
+	if err := NewReconciler[*OldWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{}).SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	r.run(mgr)
+	widget := (*OldWidget)(r.widget(oneConfigMap + r.job("before", "deletion-hook", "pre-delete")))
+	r.create(widget)
+	await(r, widget, "a refusal", func() bool {
+		state, _, message := widget.Status.GetState()
+		return state == StateError && strings.Contains(message, "status.deletionHooks: deletion hooks (1) cannot be recorded, because the CustomResourceDefinition of the component does not keep this field; please update it")
+	})
+	if r.configMap("settings") != nil {
+		t.Error("want nothing to be applied")
+	}
+}
+
+// TestDeathDuringDeletionHooks has another operator go on after each write of the deletion. No hook runs twice, none is left out.
+func TestDeathDuringDeletionHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for survived, done := 0, false; !done; survived++ {
+		widget := r.widget(oneConfigMap + r.job("before", "deletion-hook", "pre-delete") + r.job("after", "deletion-hook", "post-delete"))
+		r.create(widget)
+		stop := r.start(r.reconciler(ReconcilerOptions{}))
+		awaitReady(r, widget)
+		r.settle(widget)
+		stop()
+
+		r.requests.Reset()
+		mortal := *r
+		config, left := dying(rest.CopyConfig(r.config), survived)
+		mortal.config = config
+		stop = mortal.start(r.reconciler(ReconcilerOptions{}))
+		r.delete(widget)
+		testenv.Eventually(t, func() (bool, string) {
+			err := r.client.Get(t.Context(), client.ObjectKeyFromObject(widget), widget)
+			done = err != nil
+			return done || atomic.LoadInt64(left) <= 0, "neither death nor the end"
+		})
+		stop()
+		stop = r.start(r.reconciler(ReconcilerOptions{}))
+		r.awaitGone(widget)
+		stop()
+		var runs []string
+		for _, line := range r.story() {
+			if strings.HasPrefix(line, "+jobs/") {
+				runs = append(runs, line)
+			}
+		}
+		diff(t, fmt.Sprintf("hooks that ran with a death after %d writes", survived), []string{"+jobs/before", "+jobs/after"}, runs)
+		diff(t, "what is left", []int{0, 0}, []int{len(r.hookSecrets()), len(r.members(r.namespace))})
+	}
+}
