@@ -17,7 +17,7 @@ func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"adoption-policy", "apply-order", "delete-order", "delete-policy", "deletion-hook", "drift-policy",
-		"purge-order", "reapply-interval", "reconcile-policy", "status-hint", "update-policy",
+		"purge-on-failure", "purge-order", "reapply-interval", "reconcile-policy", "status-hint", "update-policy",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {
 		t.Errorf("what manifests may carry (-want +got):\n%s", diff)

@@ -41,6 +41,7 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixApplyOrder:      errorOf(Order),
 	types.AnnotationKeySuffixPurgeOrder:      errorOf(Order),
 	types.AnnotationKeySuffixDeleteOrder:     errorOf(Order),
+	types.AnnotationKeySuffixPurgeOnFailure:  errorOf(Flag),
 	types.AnnotationKeySuffixReapplyInterval: errorOf(Interval),
 	types.AnnotationKeySuffixStatusHint:      errorOf(status.ParseHints),
 	types.AnnotationKeySuffixDeletionHook:    errorOf(DeletionHook),
@@ -88,6 +89,12 @@ func OneOf(text string, allowed ...string) (string, error) {
 		return value, nil
 	}
 	return "", fmt.Errorf("invalid value %q; allowed are: %s", text, strings.Join(allowed, ", "))
+}
+
+// Flag reads a truth value.
+func Flag(text string) (bool, error) {
+	value, err := OneOf(text, "true", "false")
+	return value == "true", err
 }
 
 // DeletionHook reads when a deletion hook is applied.

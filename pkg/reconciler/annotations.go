@@ -24,6 +24,7 @@ type behavior struct {
 	drift           DriftPolicy
 	applyOrder      int
 	purgeOrder      *int
+	purgeOnFailure  bool
 	deleteOrder     int
 	reapplyInterval time.Duration
 }
@@ -38,6 +39,7 @@ func parseBehavior(prefix string, object *unstructured.Unstructured, policies Po
 		delete:          orDefault(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, parseDeletePolicy), policies.Delete),
 		drift:           orDefault(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
 		applyOrder:      parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, annotations.Order),
+		purgeOnFailure:  parseAnnotation(p, types.AnnotationKeySuffixPurgeOnFailure, annotations.Flag),
 		deleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
 		reapplyInterval: orDefault(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
 	}

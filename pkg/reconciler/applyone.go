@@ -21,6 +21,9 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 	if item.completing() {
 		return outcome{item: item, ready: true}, true
 	}
+	if item.dismissed() {
+		return p.mourned(item), true
+	}
 	seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
 	if view != observe.Present || p.expired(seen) || item.Phase == PhaseScheduledForApplication {
 		return outcome{}, false
@@ -51,6 +54,9 @@ func (p *pass) paced(t *target, s situation) situation {
 // some update policies, a second one that removes what others added).
 func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 	item := p.item(t)
+	if item.Phase == PhaseFailed {
+		return p.mourned(item), p.dismiss(ctx, t)
+	}
 	s, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
 		s = p.paced(t, s)

@@ -67,6 +67,8 @@ const (
 	PhaseCompleting Phase = "Completing"
 	// PhaseReady means that the object was ready at least once since it was written.
 	PhaseReady Phase = "Ready"
+	// PhaseFailed means that the object has failed, and was or is being deleted for that; the record stays.
+	PhaseFailed Phase = "Failed"
 	// PhaseCompleted means that the object was purged; the record stays.
 	PhaseCompleted Phase = "Completed"
 )

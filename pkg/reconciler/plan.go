@@ -46,7 +46,7 @@ func planInventory(targets []*target, inventory []*InventoryItem) plan {
 		recorded := *item
 		item.Namespace = t.key.namespace
 		planWanted(t, item)
-		again := item.Phase == PhaseScheduledForApplication && (recorded.unwanted() || recorded.completing())
+		again := item.Phase == PhaseScheduledForApplication && (recorded.unwanted() || recorded.completing() || recorded.Phase == PhaseFailed)
 		// Whoever finds only the old record would not delete what is created now.
 		p.grown = p.grown || again || !known || recorded.Namespace != item.Namespace
 	}
@@ -85,6 +85,9 @@ func planWanted(t *target, item *InventoryItem) {
 	item.ManagedTypes = t.managedTypes
 	switch {
 	case item.Digest == t.digest:
+	case t.digest == digestOnce && (item.written() || item.completing()):
+		// It was applied as often as it ought to be, whatever was meant before.
+		item.Digest = t.digest
 	case item.Phase == PhaseCompleted && item.byAncestor():
 		// A difference says nothing; what was purged is not run again merely because the rules differ.
 		item.Digest = t.digest
@@ -97,7 +100,7 @@ func planWanted(t *target, item *InventoryItem) {
 
 // planUnwanted returns nil if nothing has to be done about the item.
 func planUnwanted(recorded *InventoryItem) *InventoryItem {
-	if recorded.Phase == PhaseCompleted {
+	if recorded.Phase == PhaseCompleted || recorded.dismissed() {
 		return nil
 	}
 	item := recorded.DeepCopy()
@@ -124,11 +127,16 @@ func (i *InventoryItem) written() bool {
 	switch i.Phase {
 	case PhaseCreating, PhaseUpdating, PhaseReady:
 		return true
-	case PhaseScheduledForApplication, PhaseScheduledForDeletion, PhaseScheduledForCompletion, PhaseDeleting, PhaseCompleting, PhaseCompleted:
+	case PhaseScheduledForApplication, PhaseScheduledForDeletion, PhaseScheduledForCompletion, PhaseDeleting, PhaseCompleting, PhaseCompleted, PhaseFailed:
 		return false
 	default:
 		return false
 	}
+}
+
+// dismissed tells whether the object has failed, and nothing of it is left.
+func (i *InventoryItem) dismissed() bool {
+	return i.Phase == PhaseFailed && i.UID == ""
 }
 
 // completing tells whether the object is being, or was, purged.
@@ -136,7 +144,7 @@ func (i *InventoryItem) completing() bool {
 	switch i.Phase {
 	case PhaseScheduledForCompletion, PhaseCompleting, PhaseCompleted:
 		return true
-	case PhaseScheduledForApplication, PhaseScheduledForDeletion, PhaseCreating, PhaseUpdating, PhaseDeleting, PhaseReady:
+	case PhaseScheduledForApplication, PhaseScheduledForDeletion, PhaseCreating, PhaseUpdating, PhaseDeleting, PhaseReady, PhaseFailed:
 		return false
 	default:
 		return false

@@ -37,6 +37,9 @@ func purgeable(targets []*target, _ []*InventoryItem, _ typeSet) []string {
 		if t.purgeOrder != nil && (isNamespace(t.key.GroupKind) || definesTypes(t.key.GroupKind)) {
 			problems = append(problems, fmt.Sprintf("%s: a purge order is not allowed on objects of this kind", t.key))
 		}
+		if t.purgeOnFailure && (isNamespace(t.key.GroupKind) || definesTypes(t.key.GroupKind)) {
+			problems = append(problems, fmt.Sprintf("%s: purge-on-failure is not allowed on objects of this kind", t.key))
+		}
 	}
 	return problems
 }

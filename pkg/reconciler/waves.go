@@ -67,6 +67,9 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 		if err != nil {
 			return false, fmt.Errorf("applying wave %d: %w", members[0].applyOrder, err)
 		}
+		if err := p.dismissFailed(ctx, tier); err != nil {
+			return false, fmt.Errorf("deleting what has failed in wave %d: %w", members[0].applyOrder, err)
+		}
 		for _, o := range unready {
 			ready = false
 			p.result.Waits = append(p.result.Waits, Notice{Object: objectRef(o.item), Message: o.message, Doomed: o.doomed})

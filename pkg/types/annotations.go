@@ -37,6 +37,9 @@ const (
 	// AnnotationKeySuffixPurgeOrder is the apply wave at the end of which an object is deleted again.
 	// If unset, the object is not purged.
 	AnnotationKeySuffixPurgeOrder = "purge-order"
+	// AnnotationKeySuffixPurgeOnFailure, set to "true", has an object deleted when it has failed. It stays recorded as failed, and is
+	// applied again when its reconcile policy demands it.
+	AnnotationKeySuffixPurgeOnFailure = "purge-on-failure"
 	// AnnotationKeySuffixDeleteOrder is the wave in which an object is deleted. Defaults to 0.
 	AnnotationKeySuffixDeleteOrder = "delete-order"
 	// AnnotationKeySuffixReapplyInterval is a Go duration after which an object is verified even if

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// TestPurgeOnFailure sees a Job fail and go. It runs again when its manifest changes, and not before.
+func TestPurgeOnFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := expand(jobs, "JOB", "PREFIX/update-policy: recreate, PREFIX/purge-on-failure: \"true\", "+sandbox.AnnotationFail+`: "true"`)
+	failed := func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) }
+	apply := func(manifests string) reconciler.Result {
+		result, err := w.apply(manifests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	result := w.settle(manifests, failed)
+	if len(result.Failures) != 1 || !strings.HasPrefix(result.Failures[0].Message, "failed (BackoffLimitExceeded)") {
+		t.Errorf("want the reason of the failure, got %v", result.Failures)
+	}
+	w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return w.get("batch/v1", "Job", "migrate") == nil, "the Job is not gone"
+	})
+	result = apply(manifests)
+	w.expectInventory("Job migrate Failed Failed", "ConfigMap after ScheduledForApplication InProgress")
+	if got := notices(result.Failures); !strings.Contains(got, "failed, and was deleted") || result.Done {
+		t.Errorf("want the failure to stay, got %s", got)
+	}
+	w.requests.Reset()
+	w.expectActions(apply(manifests))
+	if requests := w.requests.All(); len(requests) > 0 {
+		t.Errorf("want no requests about what has failed, got %s", w.requests)
+	}
+
+	changed := expand(jobs, "JOB", `PREFIX/update-policy: recreate, PREFIX/purge-on-failure: "true"`, "TAG", "2")
+	w.settle(changed, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	w.expectInventory("Job migrate Completed ", "ConfigMap after Ready Current")
+	w.mustDelete()
+}
