@@ -42,18 +42,24 @@
 //	both for the same event            w-101         201
 //
 // The delete policy before-hook-creation, which is the default, becomes update-policy recreate; hook-succeeded
-// makes the object go when it is ready, at the stated order; hook-failed is refused, since a failed object is
-// what the component's status refers to.
+// makes the object go when it is ready, at the stated order; hook-failed becomes purge-on-failure: the object goes when it
+// has failed, and the component is in state Error until its spec is changed.
 //
 // An install hook has reconcile-policy once, and stays where it is during upgrades. An upgrade hook is left
 // out during the installation, and has reconcile-policy on-object-or-component-change. A hook for both counts as
-// install hook during the installation and as upgrade hook afterwards; if the installation takes more than
-// one revision, it runs for each of them.
+// install hook during the installation and as upgrade hook afterwards. If the installation takes more than one revision, hooks run
+// for each of them.
+//
+// Hooks for pre-delete and post-delete become deletion hooks (annotation deletion-hook), whose apply-order is w: they are stored in
+// a Secret beside the component, applied before the first dependent is deleted or after the last one is gone, and removed when all of them
+// are ready. Delete policies have no effect on them. One that has failed stays, and keeps the component from going, until somebody
+// deletes it, upon which it runs again, or sets the annotation skip-deletion-hooks on the component. An object that has hooks of both
+// kinds is deleted and created anew.
 //
 // Objects with only the hooks pre-rollback, post-rollback, test and test-success are left out. So are those with
 // the hook crd-install, which was meant for Helm 2: Helm 3 leaves out whatever has a hook that it does not know,
-// and charts for both contain the same definitions in folder crds. Other unknown hooks are refused, and so are
-// pre-delete and post-delete, which have no equivalent. Hook annotations in crds folders mean nothing.
+// and charts for both contain the same definitions in folder crds. Other unknown hooks are refused. Hook annotations in crds
+// folders mean nothing.
 //
 // If an object carries an annotation of the reconciler that one of these rules would set to another value, it
 // is refused.

@@ -124,13 +124,11 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 	mapper := mapper{prefix: reconcilerName + "/", revision: revision, installed: installed}
 	objects := make([]client.Object, 0, len(rendered))
 	for _, object := range rendered {
-		keep, err := mapper.apply(object)
+		mapped, err := mapper.apply(object)
 		if err != nil {
 			return nil, fmt.Errorf("rendering chart %s: %s (%s): %w", g.chart.Name(), types.ObjectKeyToString(object), object.Source, err)
 		}
-		if keep {
-			objects = append(objects, object.Unstructured)
-		}
+		objects = append(objects, mapped...)
 	}
 	return objects, nil
 }

@@ -5,6 +5,7 @@ package helm
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ const (
 
 // allowedHooks is what messages offer.
 var allowedHooks = []hookType{
-	hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreRollback, hookPostRollback, hookTest,
+	hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete, hookPreRollback, hookPostRollback, hookTest,
 }
 
 type hookDeletePolicy string
@@ -47,7 +48,7 @@ const (
 	hookFailed         hookDeletePolicy = "hook-failed"
 )
 
-var allowedHookDeletePolicies = []hookDeletePolicy{hookBeforeCreation, hookSucceeded}
+var allowedHookDeletePolicies = []hookDeletePolicy{hookBeforeCreation, hookSucceeded, hookFailed}
 
 const (
 	minHookWeight = -100
@@ -80,7 +81,7 @@ func parseHook(annotations map[string]string) (*hook, error) {
 	}
 	result := &hook{types: types}
 	if !result.applicable() {
-		// Whatever else the annotations say, such as hook-failed on a test, has no effect.
+		// Whatever else the annotations say has no effect.
 		return result, nil
 	}
 	if result.weight, err = parseHookWeight(annotations[hookWeightAnnotation]); err != nil {
@@ -98,9 +99,7 @@ func parseHookTypes(value string) ([]hookType, error) {
 		parsed := hookType(item)
 		switch parsed {
 		case hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade,
-			hookPreRollback, hookPostRollback, hookTest, hookTestSuccess, hookCRDInstall:
-		case hookPreDelete, hookPostDelete:
-			return nil, fmt.Errorf("annotation %s has value %q, which is not supported; allowed are %s", hookAnnotation, value, list(allowedHooks))
+			hookPreDelete, hookPostDelete, hookPreRollback, hookPostRollback, hookTest, hookTestSuccess, hookCRDInstall:
 		default:
 			return nil, fmt.Errorf("annotation %s has value %q, and %q is not known; allowed are %s", hookAnnotation, value, item, list(allowedHooks))
 		}
@@ -127,33 +126,46 @@ func parseHookDeletePolicies(value string) ([]hookDeletePolicy, error) {
 	}
 	var policies []hookDeletePolicy
 	for _, item := range split(value) {
-		parsed, problem := hookDeletePolicy(item), ""
-		switch parsed {
-		case hookBeforeCreation, hookSucceeded:
-		case hookFailed:
-			problem = "supported"
-		default:
-			problem = "known"
-		}
-		if problem != "" {
-			return nil, fmt.Errorf("annotation %s has value %q, and %q is not %s; allowed are %s",
-				hookDeletePolicyAnnotation, value, item, problem, list(allowedHookDeletePolicies))
+		parsed := hookDeletePolicy(item)
+		if !slices.Contains(allowedHookDeletePolicies, parsed) {
+			return nil, fmt.Errorf("annotation %s has value %q, and %q is not known; allowed are %s",
+				hookDeletePolicyAnnotation, value, item, list(allowedHookDeletePolicies))
 		}
 		policies = append(policies, parsed)
 	}
 	return policies, nil
 }
 
-// mapHook stores what the hook means into the given annotations. It returns false if the object is not to be
-// applied, now or at all.
-func (m mapper) mapHook(hook hook, mapped map[string]string) bool {
+// mapHook returns what the hook means in the reconciler's annotations, beside the given ones: once if it is applied now, and once
+// for each time of the deletion at which it is applied.
+func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string {
+	var all []map[string]string
 	if !hook.applicable() {
-		return false
+		return all
 	}
-	pre, post, reconcilePolicy := m.event(hook)
-	if !pre && !post {
-		return false
+	if pre, post, reconcilePolicy := m.event(hook); pre || post {
+		all = append(all, mapInstallation(hook, given, pre, post, reconcilePolicy))
 	}
+	for _, deletion := range []struct {
+		hook  hookType
+		value string
+	}{{hookPreDelete, types.DeletionHookPreDelete}, {hookPostDelete, types.DeletionHookPostDelete}} {
+		if !hook.has(deletion.hook) {
+			continue
+		}
+		// They go in any case when all are done; and one that has failed is what keeps the component from going.
+		mapped := maps.Clone(given)
+		mapped[types.AnnotationKeySuffixDeletionHook] = deletion.value
+		mapped[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(hook.weight)
+		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
+		all = append(all, mapped)
+	}
+	return all
+}
+
+// mapInstallation is what a hook means that is applied beside the regular objects.
+func mapInstallation(hook hook, given map[string]string, pre, post bool, reconcilePolicy string) map[string]string {
+	mapped := maps.Clone(given)
 	mapped[types.AnnotationKeySuffixReconcilePolicy] = reconcilePolicy
 
 	applyOrder, purgeOrder := hook.weight+preHookOffset, lastPreWave
@@ -170,7 +182,10 @@ func (m mapper) mapHook(hook hook, mapped map[string]string) bool {
 	if slices.Contains(hook.deletePolicies, hookBeforeCreation) {
 		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
 	}
-	return true
+	if slices.Contains(hook.deletePolicies, hookFailed) {
+		mapped[types.AnnotationKeySuffixPurgeOnFailure] = "true"
+	}
+	return mapped
 }
 
 // event decides whether the object belongs before or behind the regular ones (or both, or neither), and when
@@ -178,11 +193,10 @@ func (m mapper) mapHook(hook hook, mapped map[string]string) bool {
 func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 	preInstall, postInstall := hook.has(hookPreInstall), hook.has(hookPostInstall)
 	preUpgrade, postUpgrade := hook.has(hookPreUpgrade), hook.has(hookPostUpgrade)
-	install, upgrade := preInstall || postInstall, preUpgrade || postUpgrade
 	switch {
-	case m.installed && upgrade:
+	case m.installed && (preUpgrade || postUpgrade):
 		return preUpgrade, postUpgrade, types.ReconcilePolicyOnObjectOrComponentChange
-	case !m.installed && install && upgrade && m.revision > 1:
+	case !m.installed && m.revision > 1:
 		// The installation has failed and was corrected. Were it applied only once, the correction would never
 		// reach it.
 		return preInstall, postInstall, types.ReconcilePolicyOnObjectOrComponentChange
@@ -194,7 +208,9 @@ func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 
 // applicable tells whether there is any event at which the object is applied.
 func (h hook) applicable() bool {
-	return !h.has(hookCRDInstall) && (h.has(hookPreInstall) || h.has(hookPostInstall) || h.has(hookPreUpgrade) || h.has(hookPostUpgrade))
+	return !h.has(hookCRDInstall) && slices.ContainsFunc(h.types, func(each hookType) bool {
+		return slices.Contains([]hookType{hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete}, each)
+	})
 }
 
 func (h hook) has(hookType hookType) bool {

@@ -32,11 +32,11 @@ func TestHooks(t *testing.T) {
 		more     []string
 		expected map[state]map[string]string // no entry: the object is left out
 	}{
-		{"pre-install runs once, and stays", "pre-install", nil, map[state]map[string]string{
-			first: hook(once, "-101"), retried: hook(once, "-101"), upgrade: hook(once, "-101"),
+		{"pre-install runs once, and stays; a corrected installation runs it again", "pre-install", nil, map[state]map[string]string{
+			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(once, "-101"),
 		}},
 		{"post-install runs once, and stays", "post-install", nil, map[state]map[string]string{
-			first: hook(once, "101"), retried: hook(once, "101"), upgrade: hook(once, "101"),
+			first: hook(once, "101"), retried: hook(onChanges, "101"), upgrade: hook(once, "101"),
 		}},
 		{"pre-upgrade runs on upgrades only", "pre-upgrade", nil, map[state]map[string]string{upgrade: hook(onChanges, "-101")}},
 		{"post-upgrade runs on upgrades only", "post-upgrade", nil, map[state]map[string]string{upgrade: hook(onChanges, "101")}},
@@ -50,10 +50,10 @@ func TestHooks(t *testing.T) {
 			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(onChanges, "101"),
 		}},
 		{"before and after the same event means before", "pre-install, post-install", nil, map[state]map[string]string{
-			first: hook(once, "-101"), retried: hook(once, "-101"), upgrade: hook(once, "-101"),
+			first: hook(once, "-101"), retried: hook(onChanges, "-101"), upgrade: hook(once, "-101"),
 		}},
 		{"lowest weight", "pre-install", []string{"helm.sh/hook-weight", "-100"}, map[state]map[string]string{
-			first: hook(once, "-201"), retried: hook(once, "-201"), upgrade: hook(once, "-201"),
+			first: hook(once, "-201"), retried: hook(onChanges, "-201"), upgrade: hook(once, "-201"),
 		}},
 		{"highest weight", "post-upgrade", []string{"helm.sh/hook-weight", " 100 "}, map[state]map[string]string{upgrade: hook(onChanges, "201")}},
 		{"weights stay on their side: pre", "pre-upgrade", []string{"helm.sh/hook-weight", "100"}, map[state]map[string]string{upgrade: hook(onChanges, "-1")}},
@@ -77,6 +77,9 @@ func TestHooks(t *testing.T) {
 		}},
 		{"several delete policies", "post-upgrade", []string{"helm.sh/hook-delete-policy", "before-hook-creation, Hook-Succeeded"}, map[state]map[string]string{
 			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "purge-order": "201", "update-policy": recreate},
+		}},
+		{"a hook that goes when it fails", "post-upgrade", []string{"helm.sh/hook-delete-policy", "before-hook-creation,hook-failed"}, map[state]map[string]string{
+			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "update-policy": recreate, "purge-on-failure": "true"},
 		}},
 		{"a hook to be kept", "post-upgrade", []string{"helm.sh/resource-policy", "keep"}, map[state]map[string]string{
 			upgrade: {"reconcile-policy": onChanges, "apply-order": "101", "update-policy": recreate, "delete-policy": "orphan"},
@@ -129,15 +132,12 @@ func TestAnnotationsThatAreRefused(t *testing.T) {
 		annotations []string
 		want        string
 	}{
-		{"unknown hook", []string{"helm.sh/hook", "pre-install, sometimes"}, `annotation helm.sh/hook has value "pre-install, sometimes", and "sometimes" is not known; allowed are pre-install, post-install, pre-upgrade, post-upgrade, pre-rollback, post-rollback, test`},
+		{"unknown hook", []string{"helm.sh/hook", "pre-install, sometimes"}, `annotation helm.sh/hook has value "pre-install, sometimes", and "sometimes" is not known; allowed are pre-install, post-install, pre-upgrade, post-upgrade, pre-delete, post-delete, pre-rollback, post-rollback, test`},
 		{"no hook", []string{"helm.sh/hook", ""}, `annotation helm.sh/hook has value "", and "" is not known`},
-		{"pre-delete", []string{"helm.sh/hook", "pre-delete"}, `annotation helm.sh/hook has value "pre-delete", which is not supported; allowed are`},
-		{"post-delete among others", []string{"helm.sh/hook", "post-install,post-delete"}, `which is not supported`},
 		{"weight too low", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "-101"}, `annotation helm.sh/hook-weight has value "-101"; allowed are integers from -100 to 100`},
 		{"weight too high", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "101"}, `has value "101"`},
 		{"weight is none", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-weight", "1.5"}, `has value "1.5"`},
-		{"delete policy hook-failed", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "hook-succeeded, hook-failed"}, `annotation helm.sh/hook-delete-policy has value "hook-succeeded, hook-failed", and "hook-failed" is not supported; allowed are before-hook-creation, hook-succeeded`},
-		{"unknown delete policy", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "never"}, `"never" is not known; allowed are before-hook-creation, hook-succeeded`},
+		{"unknown delete policy", []string{"helm.sh/hook", "pre-install", "helm.sh/hook-delete-policy", "never"}, `"never" is not known; allowed are before-hook-creation, hook-succeeded, hook-failed`},
 		{"unknown resource policy", []string{"helm.sh/resource-policy", "delete"}, `annotation helm.sh/resource-policy has value "delete"; allowed is "keep"`},
 		{"owner id", []string{prefix + "owner-id", "x"}, `annotation demo.example.io/owner-id is reserved for the reconciler`},
 		{"digest", []string{prefix + "digest", "x"}, `annotation demo.example.io/digest is reserved for the reconciler`},
@@ -239,6 +239,42 @@ func TestHookOnList(t *testing.T) {
 	for _, object := range objects {
 		if mapped(object)["apply-order"] != "-101" {
 			t.Errorf("%s is no hook: %v", object.GetName(), mapped(object))
+		}
+	}
+}
+
+func TestDeletionHooks(t *testing.T) {
+	t.Parallel()
+	deletion := func(hook, applyOrder string) map[string]string {
+		return map[string]string{"deletion-hook": hook, "apply-order": applyOrder, "update-policy": recreate}
+	}
+	for _, test := range []struct {
+		reason, hook string
+		more         []string
+		want         []map[string]string
+	}{
+		{"before the deletion", "pre-delete", nil, []map[string]string{deletion("pre-delete", "0")}},
+		{"weights are the waves", "post-delete", []string{"helm.sh/hook-weight", "-7"}, []map[string]string{deletion("post-delete", "-7")}},
+		{"delete policies do not matter, for they go in any case", "pre-delete", []string{"helm.sh/hook-delete-policy", "hook-succeeded,hook-failed"}, []map[string]string{deletion("pre-delete", "0")}},
+		{"one object, three times", "post-install, pre-delete, post-delete", nil, []map[string]string{
+			{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}, deletion("pre-delete", "0"), deletion("post-delete", "0"),
+		}},
+		{"what upgrades need is not installed, but deleted", "pre-upgrade, pre-delete", nil, []map[string]string{deletion("pre-delete", "0")}},
+		{"one to be kept", "post-delete", []string{"helm.sh/resource-policy", "keep"}, []map[string]string{
+			{"deletion-hook": "post-delete", "apply-order": "0", "update-policy": recreate, "delete-policy": "orphan"},
+		}},
+	} {
+		objects, err := generate(t, chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)}), state{1, false})
+		if err != nil {
+			t.Errorf("%s: %s", test.reason, err)
+			continue
+		}
+		var got []map[string]string
+		for _, object := range objects {
+			got = append(got, mapped(object))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: unexpected annotations (-want +got):\n%s", test.reason, diff)
 		}
 	}
 }

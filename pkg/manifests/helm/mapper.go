@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/types"
@@ -27,30 +29,46 @@ type mapper struct {
 	installed bool
 }
 
-// apply completes the annotations of the object. It returns false if the object is not to be applied.
-func (m mapper) apply(object helm.Object) (bool, error) {
+// apply returns the object with its annotations completed, and copies of it that are deletion hooks; nothing if the object is not to be
+// applied.
+func (m mapper) apply(object helm.Object) ([]client.Object, error) {
 	annotations := object.GetAnnotations()
 	if err := m.checkReserved(annotations, object.GetLabels()); err != nil {
-		return false, err
+		return nil, err
 	}
 
 	mapped := map[string]string{}
 	if value, ok := annotations[resourcePolicyAnnotation]; ok {
 		if strings.ToLower(strings.TrimSpace(value)) != resourcePolicyKeep {
-			return false, fmt.Errorf("annotation %s has value %q; allowed is %q", resourcePolicyAnnotation, value, resourcePolicyKeep)
+			return nil, fmt.Errorf("annotation %s has value %q; allowed is %q", resourcePolicyAnnotation, value, resourcePolicyKeep)
 		}
 		mapped[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
 	}
+	var found *hook
 	if !object.Definition {
-		hook, err := parseHook(annotations)
-		if err != nil {
-			return false, err
-		}
-		if hook != nil && !m.mapHook(*hook, mapped) {
-			return false, nil
+		var err error
+		if found, err = parseHook(annotations); err != nil {
+			return nil, err
 		}
 	}
-	return true, m.merge(object, annotations, mapped)
+	var all []map[string]string
+	if found == nil {
+		all = append(all, mapped)
+	} else {
+		all = m.mapHook(*found, mapped)
+	}
+	objects := make([]client.Object, len(all))
+	for i, mapped := range all {
+		completed := object
+		if i < len(all)-1 {
+			completed.Unstructured = object.DeepCopy()
+		}
+		if err := m.merge(completed, completed.GetAnnotations(), mapped); err != nil {
+			return nil, err
+		}
+		objects[i] = completed.Unstructured
+	}
+	return objects, nil
 }
 
 // checkReserved refuses what the reconciler writes itself.
