@@ -193,7 +193,8 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 func (w *worker) hookNamespace(s *scope) (string, error) {
 	if s.key.Namespace == "" && w.options.StateNamespace == "" {
 		return "", &reconciler.RefusedError{Problems: []string{
-			w.text(s) + ": deletion hooks of cluster-scoped components need a place; the operator has to set the option StateNamespace"}}
+			w.text(s) + ": deletion hooks of cluster-scoped components need a place; the operator has to set the option StateNamespace",
+		}}
 	}
 	if s.key.Namespace != "" {
 		return s.key.Namespace, nil
