@@ -20,6 +20,9 @@ func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 		return nil, fmt.Errorf("an object of type %T is nil", object)
 	}
 	if u, ok := object.(*unstructured.Unstructured); ok {
+		if u.GetKind() == "" || u.GetAPIVersion() == "" {
+			return nil, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", u.GetName(), u.GetAPIVersion(), u.GetKind())
+		}
 		return u, nil
 	}
 	gvk, err := apiutil.GVKForObject(object, scheme)

@@ -54,7 +54,10 @@ func splitHooks(objects []client.Object, prefix string, scheme *runtime.Scheme) 
 		if err != nil {
 			return nil, nil, err
 		}
-		hook := deletionHook{Object: converted.DeepCopy()}
+		hook := deletionHook{}
+		if hook.Object, err = copied(converted); err != nil {
+			return nil, nil, err
+		}
 		hook.Hook, problems = takeHook(hook.Object, prefix, problems)
 		if identity := hook.Hook + " " + nameOf(hook.Object); known[identity] {
 			problems = append(problems, fmt.Sprintf("%s: defined more than once as %s hook", nameOf(hook.Object), hook.Hook))
@@ -70,11 +73,23 @@ func splitHooks(objects []client.Object, prefix string, scheme *runtime.Scheme) 
 	return regular, hooks, nil
 }
 
+// copied returns an object as it will be read again.
+func copied(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	raw, err := json.Marshal(object.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the deletion hook %s: %w", nameOf(object), err)
+	}
+	result := &unstructured.Unstructured{}
+	if err := result.UnmarshalJSON(raw); err != nil {
+		return nil, fmt.Errorf("decoding the deletion hook %s: %w", nameOf(object), err)
+	}
+	return result, nil
+}
+
 // takeHook removes the annotation that makes a hook of an object, and returns its value. It adds what is wrong with the object.
 func takeHook(object *unstructured.Unstructured, prefix string, problems []string) (hook string, all []string) {
-	if object.GetAPIVersion() == "" || object.GetKind() == "" || object.GetName() == "" {
-		problems = append(problems, fmt.Sprintf("%s: apiVersion, kind and metadata.name are required, got %q, %q and %q",
-			nameOf(object), object.GetAPIVersion(), object.GetKind(), object.GetName()))
+	if object.GetName() == "" {
+		problems = append(problems, nameOf(object)+": metadata.name is required")
 	}
 	values := object.GetAnnotations()
 	for _, key := range slices.Sorted(maps.Keys(values)) {

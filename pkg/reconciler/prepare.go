@@ -62,17 +62,15 @@ func (r *Reconciler) prepareObjects(objects []client.Object, namespace string) (
 
 // toUnstructured copies the object into the form in which it will be sent.
 func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
-	if u, ok := object.(*unstructured.Unstructured); ok && u != nil {
-		if u.GetKind() == "" || u.GetAPIVersion() == "" {
-			return nil, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", u.GetName(), u.GetAPIVersion(), u.GetKind())
-		}
-		content, err := copyMap("", u.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", objectText(u), err)
-		}
-		return &unstructured.Unstructured{Object: content}, nil
+	converted, err := clients.ToUnstructured(object, scheme)
+	if _, shared := object.(*unstructured.Unstructured); err != nil || !shared {
+		return converted, err
 	}
-	return clients.ToUnstructured(object, scheme)
+	content, err := copyMap("", converted.Object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", objectText(converted), err)
+	}
+	return &unstructured.Unstructured{Object: content}, nil
 }
 
 // normalise removes what a manifest cannot declare and returns a text if the manifest cannot be accepted.

@@ -81,10 +81,10 @@ func TestExamine(t *testing.T) {
 		}, nil, []string{"metadata.name are required"}},
 		{"no kind", func(context.Context, map[string]any) ([]client.Object, error) {
 			return []client.Object{&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}}}}, nil
-		}, nil, []string{`object 1: "a" of type *unstructured.Unstructured: `}},
+		}, nil, []string{`object 1: object "a": apiVersion and kind are required, got "" and ""`}},
 		{"nothing where an object should be", func(context.Context, map[string]any) ([]client.Object, error) {
 			return []client.Object{nil}, nil
-		}, nil, []string{"object 1: it is nil (<nil>)"}},
+		}, nil, []string{"object 1: an object of type <nil> is nil"}},
 		{"another result each time", func(context.Context, map[string]any) ([]client.Object, error) {
 			calls++
 			return []client.Object{configMap(strings.Repeat("a", calls), nil)}, nil
