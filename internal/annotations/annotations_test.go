@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		{"a duration", types.AnnotationKeySuffixReapplyInterval, "90s", ""},
 		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; allowed are: positive durations such as 90s, 30m or 2h`},
 		{"a hint", types.AnnotationKeySuffixStatusHint, "conditions=A;B", ""},
-		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, conditions=<condition>[;<condition>…]`},
+		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},
 		{"written by the reconciler", types.AnnotationKeySuffixOwnerId, "x", `unknown annotation "owner-id"; allowed are: ` + strings.Join(annotations.Suffixes(), ", ")},
 	} {
 		got := ""

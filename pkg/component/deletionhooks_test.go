@@ -122,7 +122,7 @@ func TestDeletionHooksChange(t *testing.T) {
 	}
 	r.requests.Reset()
 	change(r, widget, func(w *Widget) { w.Labels = map[string]string{"a": "b"} })
-	r.settle(widget)
+	r.settleCounting()
 	diff(t, "requests about Secrets when nothing has changed", 0, r.requests.Count(func(request testenv.Request) bool { return request.Resource == "secrets" }))
 
 	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })

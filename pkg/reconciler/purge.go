@@ -9,11 +9,12 @@ import (
 )
 
 // purge deletes, at the end of a wave, those of the targets with a purge order that were applied and have served their purpose,
-// and tells whether all of them are gone. At the end of the last wave that is every one.
-func (p *pass) purge(ctx context.Context, purgeable []*target, order int, last bool) (done bool, err error) {
+// and tells whether all of them are gone. They have if their purge order is not beyond that of the waves that are over: all up to the next one
+// that there is.
+func (p *pass) purge(ctx context.Context, purgeable []*target, order, over int) (done bool, err error) {
 	var due []*target
 	for _, t := range purgeable {
-		if t.applyOrder <= order && (last || *t.purgeOrder <= order) && p.item(t).Phase != PhaseCompleted {
+		if t.applyOrder <= order && *t.purgeOrder <= over && p.item(t).Phase != PhaseCompleted {
 			due = append(due, t)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // applyWaves applies all targets in order, and tells whether all of them are ready or completed.
@@ -40,7 +41,11 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 			}
 			done += len(members)
 		}
-		if ready, err := p.purge(ctx, purgeable, wave[0].applyOrder, i == len(waves)-1); err != nil || !ready {
+		over := types.MaxOrder
+		if i+1 < len(waves) {
+			over = waves[i+1][0].applyOrder - 1
+		}
+		if ready, err := p.purge(ctx, purgeable, wave[0].applyOrder, over); err != nil || !ready {
 			return false, errors.Join(err, p.heal(ctx, targets[done:]))
 		}
 		if err := p.checkpoint(ctx); err != nil {

@@ -114,6 +114,9 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 	switch {
 	case view.is("", "Pod"):
 		result = a.judgePod(view, computed, result)
+		if hints.RunToCompletion && result.Status == CurrentStatus && view.text("status", "phase") != "Succeeded" {
+			result.Status, result.Message = InProgressStatus, "has not completed"
+		}
 	case view.is("batch", "Job"):
 		result = judgeJob(view, result)
 	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):

@@ -21,6 +21,9 @@ type Hints struct {
 	// HasReadyCondition says that the controller maintains a Ready condition. While it is missing, it counts as
 	// Unknown.
 	HasReadyCondition bool
+	// RunToCompletion says of a Pod that it is current when it has succeeded, and not while it runs. It means nothing for
+	// other kinds.
+	RunToCompletion bool
 	// Conditions are further conditions that must be True before the object is current.
 	Conditions []string
 }
@@ -33,12 +36,15 @@ var spellings = map[string]string{
 	types.StatusHintHasReadyCondition:     types.StatusHintHasReadyCondition,
 	"hasReadyCondition":                   types.StatusHintHasReadyCondition,
 	"HasReadyCondition":                   types.StatusHintHasReadyCondition,
+	types.StatusHintRunToCompletion:       types.StatusHintRunToCompletion,
+	"runToCompletion":                     types.StatusHintRunToCompletion,
+	"RunToCompletion":                     types.StatusHintRunToCompletion,
 	types.StatusHintConditions:            types.StatusHintConditions,
 	"Conditions":                          types.StatusHintConditions,
 }
 
 const allowedHints = types.StatusHintHasObservedGeneration + ", " +
-	types.StatusHintHasReadyCondition + ", " + types.StatusHintConditions + "=<condition>[;<condition>…]"
+	types.StatusHintHasReadyCondition + ", " + types.StatusHintRunToCompletion + ", " + types.StatusHintConditions + "=<condition>[;<condition>…]"
 
 // ParseHints reads the value of a status-hint annotation: a comma-separated list of hints, in kebab, camel or
 // Pascal case, with blanks around commas, semicolons and equal signs allowed. A blank value means no hints. The
@@ -63,6 +69,8 @@ func ParseHints(value string) (Hints, error) {
 			hints.HasObservedGeneration = true
 		case types.StatusHintHasReadyCondition:
 			hints.HasReadyCondition = true
+		case types.StatusHintRunToCompletion:
+			hints.RunToCompletion = true
 		case types.StatusHintConditions:
 			conditions, err := parseConditions(name, argument)
 			if err != nil {
@@ -91,6 +99,7 @@ func (h Hints) with(other Hints) Hints {
 	return Hints{
 		HasObservedGeneration: h.HasObservedGeneration || other.HasObservedGeneration,
 		HasReadyCondition:     h.HasReadyCondition || other.HasReadyCondition,
+		RunToCompletion:       h.RunToCompletion || other.RunToCompletion,
 		Conditions:            slices.Concat(h.Conditions, other.Conditions),
 	}
 }

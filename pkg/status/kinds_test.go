@@ -139,6 +139,19 @@ func TestPod(t *testing.T) {
 	})
 }
 
+func TestPodThatRunsToCompletion(t *testing.T) {
+	t.Parallel()
+	analyzer := status.NewAnalyzer("demo.example.io", status.Options{})
+	for phase, want := range map[string]status.Status{"Running": status.InProgressStatus, "Succeeded": status.CurrentStatus} {
+		object := parse(t, `{apiVersion: v1, kind: Pod, metadata: {annotations: {demo.example.io/status-hint: runToCompletion}},
+			status: {phase: `+phase+`, conditions: [{type: Ready, status: "True"}]}}`)
+		result, err := analyzer.AnalyzeAnnotated(object)
+		if err != nil || result.Status != want {
+			t.Errorf("%s: want %s, got %+v, error %v", phase, want, result, err)
+		}
+	}
+}
+
 func TestUnschedulablePodFailsAfterAWhile(t *testing.T) {
 	t.Parallel()
 	object := parse(t, `{apiVersion: v1, kind: Pod, metadata: {creationTimestamp: "2026-01-01T00:00:00Z"}, status: {phase: Pending,

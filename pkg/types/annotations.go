@@ -134,6 +134,8 @@ const (
 	StatusHintHasObservedGeneration = "has-observed-generation"
 	// StatusHintHasReadyCondition says that the object has a Ready condition even if it is not set yet.
 	StatusHintHasReadyCondition = "has-ready-condition"
+	// StatusHintRunToCompletion says of a Pod that it is ready when it has succeeded, and not while it runs.
+	StatusHintRunToCompletion = "run-to-completion"
 	// StatusHintConditions takes a semicolon-separated list of conditions that must be True.
 	StatusHintConditions = "conditions"
 )

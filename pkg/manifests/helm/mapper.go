@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
@@ -55,6 +56,10 @@ func (m mapper) apply(object helm.Object) ([]client.Object, error) {
 	if found == nil {
 		all = append(all, mapped)
 	} else {
+		if _, ok := annotations[m.prefix+types.AnnotationKeySuffixStatusHint]; !ok && object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+			// Helm waits for the end of Pods that are hooks.
+			mapped[types.AnnotationKeySuffixStatusHint] = types.StatusHintRunToCompletion
+		}
 		all = m.mapHook(*found, mapped)
 	}
 	objects := make([]client.Object, len(all))
