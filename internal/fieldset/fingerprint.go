@@ -7,10 +7,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -22,10 +24,11 @@ import (
 // It is empty if the manager owns nothing, as on servers that do not track field ownership.
 func Fingerprint(object metav1.Object, manager string) (string, error) {
 	var parts [][]byte
-	for _, entry := range object.GetManagedFields() {
-		if entry.Manager != manager || entry.Subresource != "" {
-			continue
-		}
+	entries, err := entriesOf(object, manager)
+	if err != nil {
+		return "", err
+	}
+	for _, entry := range entries {
 		set, err := parse(entry)
 		if err != nil {
 			return "", err
@@ -48,6 +51,41 @@ func Fingerprint(object metav1.Object, manager string) (string, error) {
 		hash.Write(part)
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
+}
+
+// entriesOf returns what is said about the fields that the manager owns on the main resource. Those of others, who own most, are not
+// converted.
+func entriesOf(object metav1.Object, manager string) ([]metav1.ManagedFieldsEntry, error) {
+	var found []metav1.ManagedFieldsEntry
+	u, ok := object.(*unstructured.Unstructured)
+	if !ok {
+		for _, entry := range object.GetManagedFields() {
+			if entry.Manager == manager && entry.Subresource == "" {
+				found = append(found, entry)
+			}
+		}
+		return found, nil
+	}
+	raw, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "managedFields")
+	list, _ := raw.([]any)
+	for _, element := range list {
+		entry, _ := element.(map[string]any)
+		if subresource, _ := entry["subresource"].(string); entry["manager"] != manager || subresource != "" {
+			continue
+		}
+		operation, _ := entry["operation"].(string)
+		apiVersion, _ := entry["apiVersion"].(string)
+		converted := metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), APIVersion: apiVersion}
+		if entry["fieldsV1"] != nil {
+			fields, err := json.Marshal(entry["fieldsV1"])
+			if err != nil {
+				return nil, fmt.Errorf("encoding fields of manager %s: %w", manager, err)
+			}
+			converted.FieldsV1 = metav1.NewFieldsV1(string(fields))
+		}
+		found = append(found, converted)
+	}
+	return found, nil
 }
 
 func parse(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {

@@ -178,9 +178,18 @@ func (p *pass) createNamespace(ctx context.Context, name string) error {
 	return err
 }
 
+// isAlone tells whether nobody but us, who have just applied the object, has written it, or nobody knows.
+func isAlone(managedFields any) bool {
+	entries, _ := managedFields.([]any)
+	return len(entries) < 2
+}
+
 // removeSurplus removes what other field managers added beside the declared fields, as far as the update policy says so.
 // It returns nil if there was nothing to remove.
 func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, error) {
+	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) {
+		return nil, nil
+	}
 	reclaim := func(manager string) bool { return p.reclaims(t.update, manager) }
 	surplus, err := fieldset.Surplus(t.key.GroupKind, object.GetManagedFields(), p.options.FieldOwner, reclaim)
 	if err != nil {
