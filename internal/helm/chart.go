@@ -58,14 +58,18 @@ func (c *Chart) Fingerprint() string {
 }
 
 // instance returns a copy of the chart that may be rendered. What rendering only reads, such as templates and files, is
-// shared; what it changes is the metadata's list of dependencies, the dependencies and the values.
+// shared; what it changes is the metadata's list of dependencies, the dependencies and the values. Besides, the template function
+// sortAlpha sorts a list of texts in place.
 func instance(parsed *chart.Chart) *chart.Chart {
 	instantiated := *parsed
 	metadata := *parsed.Metadata
 	instantiated.Metadata = &metadata
+	metadata.Keywords = slices.Clone(metadata.Keywords)
+	metadata.Sources = slices.Clone(metadata.Sources)
 	metadata.Dependencies = slices.Clone(metadata.Dependencies)
 	for i, declared := range metadata.Dependencies {
 		declaration := *declared
+		declaration.Tags = slices.Clone(declared.Tags)
 		metadata.Dependencies[i] = &declaration
 	}
 	instantiated.Values = runtime.DeepCopyJSON(parsed.Values)

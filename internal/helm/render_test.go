@@ -336,14 +336,16 @@ func TestRenderErrorsNameTheTemplate(t *testing.T) {
 // for the next rendering or the caller.
 func TestRenderingsDoNotDisturbEachOther(t *testing.T) {
 	t.Parallel()
-	changing := `values: {{ toJson .Values | quote }}{{ $_ := set .Values "left" "over" }}{{ with .Values.a }}{{ $_ := set . "b" "left over" }}{{ end }}`
+	changing := `before: {{ toJson .Chart | quote }}{{ $_ := sortAlpha .Chart.Keywords }}{{ $_ := sortAlpha .Chart.Sources }}
+  {{- range .Chart.Dependencies }}{{ $_ := sortAlpha .Tags }}{{ end }}
+  values: {{ toJson .Values | quote }}{{ $_ := set .Values "left" "over" }}{{ with .Values.a }}{{ $_ := set . "b" "left over" }}{{ end }}`
 	sub := files{
-		"Chart.yaml":       metadata("sub"),
+		"Chart.yaml":       metadata("sub", "keywords: [d, c]", "sources: [b, a]"),
 		"values.yaml":      "a: {b: c}\nexports: {data: {a: {imported: true}}}\n",
 		"templates/a.yaml": configMap("{{ .Chart.Name }}", changing, "chart: {{ toJson .Chart | quote }}"),
 	}
 	chart := load(t, files{
-		"Chart.yaml": metadata("top", "dependencies:", "- {name: sub, version: 1.2.3, condition: enabled, import-values: [data]}",
+		"Chart.yaml": metadata("top", "keywords: [b, a]", "dependencies:", "- {name: sub, version: 1.2.3, condition: enabled, tags: [b, a], import-values: [data]}",
 			"- {name: sub, version: 1.2.3, alias: other, import-values: [{child: a, parent: taken}]}"),
 		"values.yaml":      "x: {y: z}\na: {own: true}\n",
 		"templates/a.yaml": configMap("top", changing, "chart: {{ toJson .Chart | quote }}"),
