@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,6 +73,22 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestNumbersOfObjects: so do those of objects; a json.Number must not become text.
+func TestNumbersOfObjects(t *testing.T) {
+	t.Parallel()
+	objects, err := newGenerator(t, "own", isolated.Options{}).Generate(t.Context(), "", "", types.UnstructurableMap{"do": "numbers of objects"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Thing", "metadata": map[string]any{"name": "numbers"},
+		"spec": map[string]any{"int": int64(1), "number": int64(2), "list": []any{1.5, int64(3)}, "texts": []any{"a"}},
+	}}
+	if diff := cmp.Diff([]client.Object{want}, objects); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	text := func(text string) types.Unstructurable { return types.UnstructurableMap{"do": "error", "text": text} }
@@ -100,6 +117,7 @@ func TestErrors(t *testing.T) {
 		"Object":          {"likewise", "own", nil, &widgetSpec{Raw: runtime.RawExtension{Object: component()}}, "field Raw: field Object: a *unstructured.Unstructured behind a runtime.Object cannot be sent"},
 		"Cycle":           {"likewise", "own", nil, cyclic, "it refers to itself"},
 		"NoData":          {"functions are no data", "own", nil, types.UnstructurableMap{"f": func() {}}, "value f has type func(), which has no JSON form"},
+		"StrangeObject":   {"so it is in objects", "own", nil, do("no data"), `sending object 1, "strange": value data has type func()`},
 		"LargeObjects":    {"what is sent is limited", "own", nil, do("large"), "sending the objects: it takes 17825"},
 		"LargeParameters": {"in both directions", "own", nil, text(strings.Repeat("x", 17<<20)), "sending the parameters to a process of its own: it takes 178260"},
 		"Fickle":          {"a generator of other flags, or of another program, must not be used", "fickle", nil, do(""), "its New has made another generator than in the operator"},

@@ -27,7 +27,11 @@ func packObjects(scheme *runtime.Scheme, objects []client.Object) ([]object, err
 			return nil, fmt.Errorf("object %d is nil (%T)", i+1, original)
 		}
 		if u, ok := original.(*unstructured.Unstructured); ok {
-			packed = append(packed, object{Content: u.Object})
+			content, err := numeric(u.Object)
+			if err != nil {
+				return nil, fmt.Errorf("sending object %d, %q: %w", i+1, original.GetName(), err)
+			}
+			packed = append(packed, object{Content: content})
 			continue
 		}
 		kinds, _, err := scheme.ObjectKinds(original)

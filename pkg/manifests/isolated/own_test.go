@@ -5,6 +5,7 @@ package isolated_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -41,6 +42,15 @@ func (own) Generate(ctx context.Context, namespace string, name string, paramete
 		return []client.Object{(*corev1.Secret)(nil)}, nil
 	case "numbers":
 		return []client.Object{configMap("numbers", map[string]string{"types": fmt.Sprintf("%T %T %T %T %v", content["int"], content["number"], content["float"], content["list"], content["list"])})}, nil
+	case "numbers of objects":
+		return []client.Object{&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Thing", "metadata": map[string]any{"name": "numbers"},
+			"spec": map[string]any{"int": 1, "number": json.Number("2"), "list": []any{json.Number("1.5"), uint8(3)}, "texts": []string{"a"}},
+		}}}, nil
+	case "no data":
+		object := configMap("strange", nil).(*unstructured.Unstructured)
+		object.Object["data"] = func() {}
+		return []client.Object{object}, nil
 	case "large":
 		return []client.Object{configMap("large", map[string]string{"a": strings.Repeat("x", 17<<20)})}, nil
 	case "text":

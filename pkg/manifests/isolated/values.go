@@ -4,10 +4,8 @@
 package isolated
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -123,41 +121,11 @@ func numeric(content map[string]any) (map[string]any, error) {
 	if content == nil {
 		return nil, nil
 	}
-	normalized, err := values.Normalize(content)
-	if err != nil {
-		return nil, err
-	}
-	_, err = withoutNumber(normalized)
-	return normalized, err
+	return values.Normalize(content)
 }
 
 // numericValue is numeric for a value of any type.
 func numericValue(value any) (any, error) {
 	content, err := numeric(map[string]any{"value": value})
 	return content["value"], err
-}
-
-// withoutNumber changes maps and lists in place.
-func withoutNumber(value any) (any, error) {
-	var err error
-	switch value := value.(type) {
-	case json.Number:
-		if integer, err := strconv.ParseInt(value.String(), 10, 64); err == nil {
-			return integer, nil
-		}
-		return value.Float64()
-	case map[string]any:
-		for key, item := range value {
-			if value[key], err = withoutNumber(item); err != nil {
-				return nil, fmt.Errorf("%s: %w", key, err)
-			}
-		}
-	case []any:
-		for i, item := range value {
-			if value[i], err = withoutNumber(item); err != nil {
-				return nil, fmt.Errorf("[%d]: %w", i, err)
-			}
-		}
-	}
-	return value, nil
 }
