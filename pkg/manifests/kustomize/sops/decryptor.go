@@ -53,8 +53,9 @@ func NewDecryptor(options Options) (*Decryptor, error) {
 	return &Decryptor{services: services}, nil
 }
 
-// encryptedValue matches a complete value. Each file that is encrypted has at least one, the encrypted checksum.
-var encryptedValue = regexp.MustCompile(`ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*,iv:[A-Za-z0-9+/=]+,tag:[A-Za-z0-9+/=]+,type:[a-z]+\]`)
+// encryptedValue matches a complete value. Each file that is encrypted has at least one, the encrypted checksum. A program that has
+// written the file again may have escaped some characters, as \/ or \u003d.
+var encryptedValue = regexp.MustCompile(`ENC\[AES256_GCM,data:[A-Za-z0-9+/=\\]*,iv:[A-Za-z0-9+/=\\]+,tag:[A-Za-z0-9+/=\\]+,type:[a-z]+\]`)
 
 // Decrypt returns the plain form of a file that is encrypted, and any other as it is. As for SOPS, the end of the path decides about the
 // format: .yaml, .yml, .json, .env, .ini, and binary for all others. It fails if the file is encrypted for other keys, has been

@@ -114,6 +114,21 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestEscapedValues: a file that another program has written again is still an encrypted one.
+func TestEscapedValues(t *testing.T) {
+	t.Parallel()
+	key := ageKey(t)
+	encrypted := encrypt(t, "a.json", plainFiles["app/secret.json"], gosops.Metadata{KeyGroups: group(key)})
+	escaped := strings.NewReplacer("/", `\/`, "+", `\u002B`, "=", `\u003d`).Replace(encrypted)
+	if escaped == encrypted {
+		t.Fatal("there is nothing to escape")
+	}
+	got, err := newDecryptor(t, sops.Options{AgeIdentities: key.private}).Decrypt([]byte(escaped), "a.json")
+	if err != nil || string(got) != plainFiles["app/secret.json"] {
+		t.Errorf("got %q, error %v", got, err)
+	}
+}
+
 func TestPartlyEncrypted(t *testing.T) {
 	t.Parallel()
 	key := ageKey(t)
