@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,9 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -80,6 +83,57 @@ func TestLookup(t *testing.T) {
 			t.Errorf("what is known of the cluster was read again:\n%s", requests)
 		}
 	}
+}
+
+// typeless is a client that cannot tell which types there are.
+type typeless struct {
+	client.Client
+	mapper failingMapper
+}
+
+func (c typeless) RESTMapper() meta.RESTMapper { return c.mapper }
+
+type failingMapper struct {
+	meta.RESTMapper
+	err error
+}
+
+func (f failingMapper) RESTMapping(schema.GroupKind, ...string) (*meta.RESTMapping, error) {
+	return nil, f.err
+}
+
+// TestLookupOfUnknownTypes: a type that is not served has no objects; one that cannot be asked for may have some.
+func TestLookupOfUnknownTypes(t *testing.T) {
+	t.Parallel()
+	v1, v2 := schema.GroupVersion{Group: "g", Version: "v1"}, schema.GroupVersion{Group: "g", Version: "v2"}
+	notFound := apierrors.NewNotFound(schema.GroupResource{}, "")
+	for reason, tc := range map[string]struct {
+		err error
+		// want is part of the error; if it is empty, nothing is found.
+		want string
+	}{
+		"a kind that is not served":   {&meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Secret"}}, ""},
+		"a group that is not served":  {&apiutil.ErrResourceDiscoveryFailed{v1: notFound}, ""},
+		"a group that partly answers": {&apiutil.ErrResourceDiscoveryFailed{v1: notFound, v2: errors.New("no answer")}, "no answer"},
+		"a group that does not":       {&apiutil.ErrResourceDiscoveryFailed{v1: errors.New("no answer")}, "no answer"},
+	} {
+		ctx := manifests.WithClient(surroundings(t.Context(), component()), targetClient(typeless{mapper: failingMapper{err: tc.err}}))
+		for where, generator := range map[string]manifests.Generator{"inside": chartGenerator(t), "beside": newGenerator(t, "chart", isolated.Options{})} {
+			_, err := generator.Generate(ctx, "ns", "web", types.UnstructurableMap{"mischief": "", "secret": "a"})
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s, %s: got error %v, want %q", reason, where, err, tc.want)
+			}
+		}
+	}
+}
+
+func chartGenerator(t *testing.T) manifests.Generator {
+	t.Helper()
+	generator, err := definitions()["chart"].New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generator
 }
 
 // TestClients: the clients in the process read what those of the operator read, and do nothing else.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -20,7 +21,7 @@ type failure struct {
 	Text string `json:"text"`
 	// Status is that of an error of the API server.
 	Status *metav1.Status `json:"status"`
-	// NoMatch says that a type does not exist.
+	// NoMatch says that a type is not served.
 	NoMatch *noMatch `json:"noMatch"`
 	// Retriable says that the error is expected to go away, after RetryAfter if that is not nil.
 	Retriable  bool           `json:"retriable"`
@@ -42,10 +43,11 @@ func failureOf(err error) *failure {
 		content := status.Status()
 		packed.Status = &content
 	}
-	if missing := (*meta.NoKindMatchError)(nil); errors.As(err, &missing) {
-		packed.NoMatch = &noMatch{Kind: missing.GroupKind, Versions: missing.SearchedVersions}
-	} else if meta.IsNoMatchError(err) {
+	if cluster.IsNoMatch(err) {
 		packed.NoMatch = &noMatch{}
+		if missing := (*meta.NoKindMatchError)(nil); errors.As(err, &missing) {
+			packed.NoMatch = &noMatch{Kind: missing.GroupKind, Versions: missing.SearchedVersions}
+		}
 	}
 	if retriable := (types.RetriableError{}); errors.As(err, &retriable) {
 		packed.Retriable, packed.RetryAfter = true, retriable.RetryAfter()
