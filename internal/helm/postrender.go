@@ -23,7 +23,7 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", object.Source, err)
 		}
-		source, _, _ := strings.Cut(object.Source, ",")
+		source, _, _ := strings.Cut(object.Source, ", document ")
 		fmt.Fprintf(&rendered, "---\n# Source: %s\n%s", source, content)
 	}
 	changed, err := run(&rendered)
