@@ -24,6 +24,10 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 	if item.dismissed() {
 		return p.mourned(item), true
 	}
+	if item.Phase == PhaseFailed {
+		// It is still there, whatever has become of the first attempt to delete it.
+		return outcome{}, false
+	}
 	seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
 	if view != observe.Present || p.expired(seen) || item.Phase == PhaseScheduledForApplication {
 		return outcome{}, false

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
@@ -46,4 +47,26 @@ func TestPurgeOnFailure(t *testing.T) {
 	w.settle(changed, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
 	w.expectInventory("Job migrate Completed ", "ConfigMap after Ready Current")
 	w.mustDelete()
+}
+
+// TestDeathWhileDismissing lets the process die between the record that an object has failed and its deletion.
+func TestDeathWhileDismissing(t *testing.T) {
+	t.Parallel()
+	manifests := expand(jobs, "JOB", "PREFIX/purge-on-failure: \"true\", "+sandbox.AnnotationFail+`: "true"`)
+	w := newWorld(t, func(s *setup) { s.config = dying(s.config, 1) })
+	var err error
+	testenv.Eventually(t, func() (bool, string) {
+		_, err = w.apply(manifests)
+		return err != nil, "the Job does not fail"
+	})
+	w.expectInventory("Job migrate Failed Failed", "ConfigMap after ScheduledForApplication InProgress")
+	if w.get("batch/v1", "Job", "migrate") == nil {
+		t.Fatalf("want the Job to be there yet, after %v", err)
+	}
+	heir := newWorld(t)
+	heir.owner, heir.namespace = w.owner, w.namespace
+	heir.owner.Store = heir
+	heir.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return heir.get("batch/v1", "Job", "migrate") == nil, "the Job is not deleted: " + notices(result.Failures)
+	})
 }
