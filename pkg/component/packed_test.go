@@ -201,3 +201,25 @@ func TestAPackedInventoryThatIsDamaged(t *testing.T) {
 		})
 	}
 }
+
+// TestChunksThatCannotBePacked is about a definition that knows chunks, but not what is packed: they must not be forgotten.
+func TestChunksThatCannotBePacked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	widget := r.widget("")
+	r.create(widget)
+	w := r.recorder(testenv.Config(t))
+	if err := r.saveInventory(w, inventoryOf(60, "a")); err != nil {
+		t.Fatal(err)
+	}
+	r.read(widget)
+	r.expectRecord(widget, 60)
+	w.client = pruningClient{w.client}
+	if err := r.saveInventory(w, inventoryOf(6, "b")); err != nil {
+		t.Fatal(err)
+	}
+	if !sameItems(r.recorded(widget), inventoryOf(6, "b")) {
+		t.Error("want a list that counts")
+	}
+	diff(t, "chunks", 0, len(r.chunks()))
+}

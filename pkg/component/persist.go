@@ -73,7 +73,7 @@ func (w *worker) checkKept(ctx context.Context, s *scope, current map[string]any
 	switch {
 	case s.memory.unkept && s.status.recordForm() == formPacked:
 		s.memory.unkept, s.memory.unpacked, s.memory.swept = false, true, false
-		s.record.next, s.status.InventoryRecord = nil, nil
+		w.unpack(s)
 	case before || !s.memory.unkept:
 		return nil
 	default:
@@ -84,6 +84,19 @@ func (w *worker) checkKept(ctx context.Context, s *scope, current map[string]any
 		return err
 	}
 	return w.write(ctx, s, current)
+}
+
+// unpack has the inventory be a list, of which the server has dropped the packed form. Chunks that were there before go when the
+// list is written.
+func (w *worker) unpack(s *scope) {
+	record := InventoryRecord{Inline: true, Namespace: s.status.InventoryRecord.Namespace, Unlisted: s.status.InventoryRecord.Unlisted}
+	s.status.InventoryRecord = nil
+	if record.Namespace != "" || len(record.Unlisted) > 0 {
+		s.status.InventoryRecord = &record
+	}
+	if s.record.next != nil && s.record.next.store == nil {
+		s.record.next = nil
+	}
 }
 
 // persistent returns the status as it is to be written: without an inventory that is kept elsewhere, or that must not be
