@@ -21,7 +21,7 @@ import (
 // loseTarget decides what becomes of a component that is being deleted while its target is out of reach.
 func (w *worker) loseTarget(s *scope, reason error) outcome {
 	switch {
-	case len(s.status.Inventory) == 0 && s.record.gap == "":
+	case len(s.leftBehind()) == 0 && s.record.gap == "" && !w.awaitsHooks(s):
 		// Nothing was ever deployed, so that nothing can be left behind.
 		s.log.Info("the cluster of the dependents cannot be reached, but there are no dependents", "reason", reason.Error())
 		return proceed
@@ -29,8 +29,12 @@ func (w *worker) loseTarget(s *scope, reason error) outcome {
 		w.abandon(s, reason)
 		return proceed
 	default:
+		content := dependents(len(s.leftBehind()))
+		if w.awaitsHooks(s) {
+			content += ", and with deletion hooks that are not over,"
+		}
 		message := fmt.Sprintf("the cluster with %s cannot be reached: %s; restore the access, or set the annotation %s to \"true\" to leave what is there behind",
-			dependents(len(s.status.Inventory)), reason, w.abandonAnnotation())
+			content, reason, w.abandonAnnotation())
 		return outcome{kind: outcomeRetriable, message: message, retryAfter: new(missingReferenceDelay)}
 	}
 }
@@ -46,14 +50,30 @@ func (w *worker) isAbandoned(s *scope) bool {
 // abandon gives up on the dependents and says which ones stay behind.
 func (w *worker) abandon(s *scope, reason error) {
 	s.target, s.abandoned = nil, true
-	names := make([]string, len(s.status.Inventory))
-	for i, item := range s.status.Inventory {
+	left := s.leftBehind()
+	names := make([]string, len(left))
+	for i, item := range left {
 		names[i] = nameOf(item)
 	}
 	slices.Sort(names)
 	s.log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
 	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, "Abandoned",
 		boundMessage(fmt.Sprintf("%s left behind: %s", dependents(len(names)), joinBounded(names, ", "))))
+	if w.awaitsHooks(s) {
+		w.warn(s, "HooksSkipped", "deletion hooks that are not over are left out, because the cluster of the dependents is abandoned")
+	}
+}
+
+// leftBehind are the objects that stay behind if the target is abandoned.
+func (s *scope) leftBehind() []*reconciler.InventoryItem {
+	var items []*reconciler.InventoryItem
+	if !s.dependentsGone() {
+		items = s.status.Inventory
+	}
+	if hooks := s.status.DeletionHooks; hooks != nil {
+		items = slices.Concat(items, hooks.Inventory)
+	}
+	return items
 }
 
 // unreachable handles an error of the engine while deleting. If it means that the target is out of reach, the target may be
@@ -116,7 +136,7 @@ func (w *worker) checkForeignFinalizers(_ context.Context, s *scope) outcome {
 }
 
 func (w *worker) deleteDependents(ctx context.Context, s *scope) outcome {
-	if s.target == nil {
+	if s.target == nil || s.dependentsGone() {
 		return proceed
 	}
 	result, err := s.target.engine.Delete(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})

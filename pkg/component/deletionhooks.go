@@ -103,6 +103,9 @@ func takeHook(object *unstructured.Unstructured, prefix string, problems []strin
 	}
 	hook, _ = annotations.DeletionHook(values[prefix+types.AnnotationKeySuffixDeletionHook])
 	delete(values, prefix+types.AnnotationKeySuffixDeletionHook)
+	// A hook that has failed stays until it is deleted by others, and runs again then.
+	delete(values, prefix+types.AnnotationKeySuffixPurgeOnFailure)
+	delete(values, prefix+types.AnnotationKeySuffixDriftPolicy)
 	object.SetAnnotations(values)
 	return hook, problems
 }
@@ -125,31 +128,31 @@ func (w *worker) recordHooks(ctx context.Context, s *scope, hooks []deletionHook
 	if s.status.DeletionHooks != nil {
 		recorded = s.status.DeletionHooks.Checksum
 	}
-	if known := s.memory.hooks; known != nil && version != "" && known.version == version && known.checksum == recorded {
-		return w.checkHooksKept(s)
+	if known := s.memory.hooks; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded {
+		return w.checkHooksKept(s, len(hooks))
 	}
 	contents, err := encodeHooks(hooks)
 	if err != nil {
 		return err
 	}
 	checksum := chunks.Checksum(contents)
-	if checksum != recorded {
+	if checksum != recorded || len(hooks) == 0 {
 		if err := w.replaceHooks(ctx, s, contents, len(hooks)); err != nil {
 			return err
 		}
 	}
 	s.memory.hooks = &rememberedHooks{version: version, checksum: checksum, hooks: hooks}
-	return w.checkHooksKept(s)
+	return w.checkHooksKept(s, len(hooks))
 }
 
 // checkHooksKept looks whether the server has kept what the status says about deletion hooks.
-func (w *worker) checkHooksKept(s *scope) error {
-	if s.status.DeletionHooks == nil || s.server[hookField] != nil {
+func (w *worker) checkHooksKept(s *scope, count int) error {
+	if count == 0 || s.status.DeletionHooks == nil || s.server[hookField] != nil {
 		return nil
 	}
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf(
 		"%s: status.deletionHooks: deletion hooks (%d) cannot be recorded, because the CustomResourceDefinition of the component does not keep this field; please update it",
-		w.text(s), s.status.DeletionHooks.Objects)}}
+		w.text(s), count)}}
 }
 
 // hookChunkSize is how many bytes of manifests one Secret holds on average.
@@ -170,39 +173,59 @@ func encodeHooks(hooks []deletionHook) ([][]byte, error) {
 	return chunks.Spread(items, 0, hookChunkSize), nil
 }
 
-// replaceHooks writes new Secrets, then the status, and removes then those to which the status does not refer any more.
+// replaceHooks writes new Secrets, then the status, and removes then those to which the status does not refer any more. As long
+// as there may be any, the status has the field by which others know of them: it comes before the first one and goes after the last.
 func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, count int) error {
-	previous := s.status.DeletionHooks
 	namespace, err := w.hookNamespace(s)
+	if count == 0 {
+		namespace, err = s.status.DeletionHooks.Namespace, nil
+	}
 	if err != nil {
 		return err
 	}
-	store := w.recordStore(s, chunks.Secret, namespace)
 	stale := chunks.Handles{}
-	if previous != nil {
-		if stale, err = store.List(ctx); err != nil {
+	if s.status.DeletionHooks != nil {
+		if stale, err = w.listHooks(ctx, s); err != nil {
 			return fmt.Errorf("looking for deletion hooks: %w", err)
 		}
+	} else if err := w.referToHooks(ctx, s, DeletionHooks{Namespace: namespace, Secrets: []string{}, Checksum: chunks.Checksum(nil)}); err != nil {
+		return err
 	}
+	if err := w.checkHooksKept(s, count); err != nil {
+		return err
+	}
+	store := w.recordStore(s, chunks.Secret, namespace)
 	written, err := store.Write(ctx, contents, nil)
 	if err != nil {
 		return fmt.Errorf("recording deletion hooks: %w", err)
 	}
-	s.status.DeletionHooks = nil
-	if count > 0 {
-		s.status.DeletionHooks = &DeletionHooks{Namespace: namespace, Secrets: written.Names, Checksum: chunks.Checksum(contents), Objects: count}
-	}
-	if err := w.save(ctx, s); err != nil {
-		s.status.DeletionHooks = previous
+	names := append([]string{}, written.Names...)
+	if err := w.referToHooks(ctx, s, DeletionHooks{Namespace: namespace, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}); err != nil {
 		return err
 	}
-	for _, name := range written.Names {
-		delete(stale, name)
+	for _, name := range names {
+		if stale[name].Namespace == namespace {
+			delete(stale, name)
+		}
 	}
-	if complete, err := store.Remove(ctx, stale); err != nil || !complete {
+	complete, err := store.Remove(ctx, stale)
+	if err != nil || !complete {
 		s.log.Info("outdated deletion hooks are left for later", "error", err)
+	} else if count == 0 {
+		s.status.DeletionHooks = nil
 	}
 	return nil
+}
+
+// referToHooks has the status say where deletion hooks are.
+func (w *worker) referToHooks(ctx context.Context, s *scope, next DeletionHooks) error {
+	previous := s.status.DeletionHooks
+	s.status.DeletionHooks = &next
+	err := w.save(ctx, s)
+	if err != nil {
+		s.status.DeletionHooks = previous
+	}
+	return err
 }
 
 func (w *worker) hookNamespace(s *scope) (string, error) {

@@ -6,6 +6,7 @@ package component
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,7 +38,22 @@ var (
 	postDelete = hookTime{types.DeletionHookPostDelete, DeletionStagePostDelete, DeletionStagePostDeleteCleanup, DeletionStageDone}
 )
 
+// dependentsGone tells whether it is recorded that no dependent is left. What the record of the inventory has nevertheless, because
+// it stays as it is during a deletion, is not looked at again: a post-delete hook may have the name of a dependent.
+func (s *scope) dependentsGone() bool {
+	return s.deleting && s.status.DeletionHooks != nil && s.status.DeletionHooks.reached(DeletionStagePostDelete)
+}
+
+// awaitsHooks tells whether there are deletion hooks that are to be applied, or awaited.
+func (w *worker) awaitsHooks(s *scope) bool {
+	record := s.status.DeletionHooks
+	return record != nil && record.Objects > 0 && !record.reached(DeletionStagePostDeleteCleanup) && !w.skipsHooks(s)
+}
+
 func (w *worker) runPreDeleteHooks(ctx context.Context, s *scope) outcome {
+	if s.status.DeletionHooks == nil && s.record.lost && s.target != nil && len(s.status.Inventory) > 0 {
+		return w.checkLostHooks(ctx, s)
+	}
 	return w.runDeletionHooks(ctx, s, preDelete)
 }
 
@@ -103,22 +119,43 @@ func (w *worker) applyHooks(ctx context.Context, s *scope, at hookTime) outcome 
 		return o
 	}
 	s.status.DeletionHooks.Stage = at.applying
-	result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{Owner: w.hookOwner(s), Objects: objects, Policies: s.settings.policies})
-	w.tookHooks(s, &result)
-	doomed := func(wait reconciler.Notice) bool { return wait.Doomed }
+	result, err := w.applyPossible(ctx, s, at, objects)
 	switch {
 	case err != nil:
 		return w.unreachable(ctx, s, err)
 	case len(result.Failures) > 0:
 		message := fmt.Sprintf("%s hooks: %s; delete what has failed to have it run again; %s", at.hook, failureMessage(result), w.skipAdvice())
 		return outcome{kind: outcomeFailed, message: message, wake: result.RequeueAfter}
-	case slices.ContainsFunc(result.Waits, doomed):
-		w.warn(s, "HooksSkipped", boundMessage(at.hook+" hooks cannot be applied any more: "+describe(result.Waits)))
-		return proceed
 	case !result.Done:
 		return outcome{kind: outcomeDeleting, message: at.hook + " hooks: " + describeWaits(result, "ready"), wake: result.RequeueAfter}
 	}
 	return proceed
+}
+
+// applyPossible applies hooks without those that belong to namespaces which are being deleted.
+func (w *worker) applyPossible(ctx context.Context, s *scope, at hookTime, hooks []client.Object) (reconciler.Result, error) {
+	// A component may say that others may delete its dependents; a hook that is deleted before it is ready has to run again.
+	policies := s.settings.policies
+	policies.Drift = reconciler.DriftPolicyCorrect
+	for {
+		result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{Owner: w.hookOwner(s), Objects: hooks, Policies: policies})
+		w.tookHooks(s, &result)
+		doomed := slices.DeleteFunc(slices.Clone(result.Waits), func(wait reconciler.Notice) bool { return !wait.Doomed })
+		possible := slices.DeleteFunc(slices.Clone(hooks), func(hook client.Object) bool {
+			return slices.ContainsFunc(doomed, func(wait reconciler.Notice) bool { return s.names(hook, wait.Object) })
+		})
+		if err != nil || len(possible) == len(hooks) {
+			return result, err
+		}
+		w.warn(s, "HooksSkipped", boundMessage(at.hook+" hooks cannot be applied any more: "+describe(doomed)))
+		hooks = possible
+	}
+}
+
+// names tells whether a hook is, or is going to be, the object of a key.
+func (s *scope) names(hook client.Object, key types.ObjectKey) bool {
+	return key.GetObjectKind().GroupVersionKind().GroupKind() == hook.GetObjectKind().GroupVersionKind().GroupKind() && key.GetName() == hook.GetName() &&
+		(key.GetNamespace() == hook.GetNamespace() || hook.GetNamespace() == "" && key.GetNamespace() == s.settings.namespace)
 }
 
 // makeRoom deletes dependents that are hooks as well, so that these run anew. It does nothing once the first hook is applied.
@@ -127,10 +164,7 @@ func (w *worker) makeRoom(ctx context.Context, s *scope, at hookTime, hooks []cl
 		return proceed
 	}
 	isHook := func(item *reconciler.InventoryItem) bool {
-		return slices.ContainsFunc(hooks, func(hook client.Object) bool {
-			return item.GroupVersionKind().GroupKind() == hook.GetObjectKind().GroupVersionKind().GroupKind() && item.Name == hook.GetName() &&
-				(item.Namespace == hook.GetNamespace() || hook.GetNamespace() == "" && item.Namespace == s.settings.namespace)
-		})
+		return slices.ContainsFunc(hooks, func(hook client.Object) bool { return s.names(hook, item) })
 	}
 	owner := w.owner(s)
 	owner.Inventory = slices.DeleteFunc(slices.Clone(owner.Inventory), func(item *reconciler.InventoryItem) bool { return !isHook(item) })
@@ -200,15 +234,50 @@ func (w *worker) tookHooks(s *scope, result *reconciler.Result) {
 	w.announceResult(s)
 }
 
+// checkLostHooks holds the deletion back if there are deletion hooks, and the status that told how far they are is lost.
+func (w *worker) checkLostHooks(ctx context.Context, s *scope) outcome {
+	found, err := w.listHooks(ctx, s)
+	switch {
+	case err != nil:
+		return outcomeOf(fmt.Errorf("looking for deletion hooks: %w", err))
+	case len(found) == 0:
+		return proceed
+	case w.skipsHooks(s):
+		w.warn(s, "HooksSkipped", "deletion hooks are left out, as is demanded by the annotation "+w.skipAnnotation())
+		return proceed
+	}
+	return outcome{kind: outcomeRetriable, message: "deletion hooks are lost: the status was empty; " + w.skipAdvice(), retryAfter: new(missingReferenceDelay)}
+}
+
+// listHooks finds all Secrets with deletion hooks.
+func (w *worker) listHooks(ctx context.Context, s *scope) (chunks.Handles, error) {
+	// If there is no place now, there may have been one before.
+	namespace, _ := w.hookNamespace(s)
+	record := s.status.DeletionHooks
+	namespaces := map[string]bool{namespace: true}
+	if record != nil {
+		namespaces[record.Namespace] = true
+	}
+	delete(namespaces, "")
+	all := chunks.Handles{}
+	for namespace := range namespaces {
+		found, err := w.recordStore(s, chunks.Secret, namespace).List(ctx)
+		if apierrors.IsForbidden(err) && (record == nil || namespace != record.Namespace) {
+			// What must not be listed was hardly written.
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
+	}
+	return all, nil
+}
+
 // removeHooks removes the Secrets with deletion hooks. Before, the status says that none is needed any more.
 func (w *worker) removeHooks(ctx context.Context, s *scope) outcome {
 	record := s.status.DeletionHooks
 	if record == nil && !s.record.lost {
-		return proceed
-	}
-	namespace, err := w.hookNamespace(s)
-	if err != nil {
-		// There never was a place for them.
 		return proceed
 	}
 	if record != nil {
@@ -217,16 +286,11 @@ func (w *worker) removeHooks(ctx context.Context, s *scope) outcome {
 			return outcomeOf(fmt.Errorf("recording that deletion hooks are done: %w", err))
 		}
 	}
-	store := w.recordStore(s, chunks.Secret, namespace)
-	found, err := store.List(ctx)
-	if record == nil && apierrors.IsForbidden(err) {
-		// What must not be listed was hardly written.
-		return proceed
-	}
+	found, err := w.listHooks(ctx, s)
 	if err != nil {
 		return outcomeOf(fmt.Errorf("removing deletion hooks: %w", err))
 	}
-	complete, err := store.Remove(ctx, found)
+	complete, err := w.recordStore(s, chunks.Secret, "").Remove(ctx, found)
 	switch {
 	case err != nil:
 		return outcomeOf(fmt.Errorf("removing deletion hooks: %w", err))

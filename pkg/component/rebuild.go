@@ -121,7 +121,7 @@ func (w *worker) rebuildNote(s *scope) string {
 
 // rebuildForDeletion completes the inventory of a component that is being deleted.
 func (w *worker) rebuildForDeletion(ctx context.Context, s *scope) outcome {
-	if s.target == nil {
+	if s.target == nil || s.dependentsGone() {
 		return proceed
 	}
 	return w.unreachable(ctx, s, w.rebuild(ctx, s, nil))
