@@ -291,3 +291,22 @@ func TestDeathDuringDeletionHooks(t *testing.T) {
 		diff(t, "what is left", []int{0, 0}, []int{len(r.hookSecrets()), len(r.members(r.namespace))})
 	}
 }
+
+// TestDeletionHookWithoutNamespace must not bring back what was deleted.
+func TestDeletionHookWithoutNamespace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	other := testenv.UniqueName(t)
+	widget := r.widget("{apiVersion: v1, kind: Namespace, metadata: {name: " + other + "}}\n---\n" +
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: late, namespace: " + other + ", annotations: {" + r.name + "/deletion-hook: post-delete}}}\n")
+	r.create(widget)
+	awaitReady(r, widget)
+	r.delete(widget)
+	await(r, widget, "an explanation", func() bool {
+		_, _, message := widget.Status.GetState()
+		return strings.Contains(message, "Post-delete hooks: 1 of 1 dependent of wave 0 not ready: ConfigMap "+other+"/late: namespace "+other+" does not exist")
+	})
+	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })
+	r.awaitGone(widget)
+}

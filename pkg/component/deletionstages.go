@@ -137,6 +137,8 @@ func (w *worker) applyPossible(ctx context.Context, s *scope, at hookTime, hooks
 	// A component may say that others may delete its dependents; a hook that is deleted before it is ready has to run again.
 	policies := s.settings.policies
 	policies.Drift = reconciler.DriftPolicyCorrect
+	// A namespace that was a dependent must not come back for a hook, and stay.
+	policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
 	for {
 		result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{Owner: w.hookOwner(s), Objects: hooks, Policies: policies})
 		w.tookHooks(s, &result)
