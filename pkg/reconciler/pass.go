@@ -296,16 +296,27 @@ func each[T any](ctx context.Context, limiter *flow.Limiter, items []T, work fun
 	}
 	limiter.Calm()
 	var group sync.WaitGroup
+	next := make(chan T)
 	for _, item := range items {
 		if limiter.Acquire(ctx) != nil {
 			// The context has ended, which the requests of this item are going to say.
 			work(item)
 			continue
 		}
-		group.Go(func() {
-			defer limiter.Release()
-			work(item)
-		})
+		select {
+		case next <- item:
+		default:
+			// Goroutines go on with further items: the stack that a request needs grows once for each of them.
+			group.Go(func() {
+				work(item)
+				limiter.Release()
+				for item := range next {
+					work(item)
+					limiter.Release()
+				}
+			})
+		}
 	}
+	close(next)
 	group.Wait()
 }
