@@ -183,7 +183,7 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 	if err != nil {
 		return err
 	}
-	stale := chunks.Handles{}
+	var stale placed
 	if s.status.DeletionHooks != nil {
 		if stale, err = w.listHooks(ctx, s); err != nil {
 			return fmt.Errorf("looking for deletion hooks: %w", err)
@@ -204,11 +204,9 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 		return err
 	}
 	for _, name := range names {
-		if stale[name].Namespace == namespace {
-			delete(stale, name)
-		}
+		delete(stale[namespace], name)
 	}
-	complete, err := store.Remove(ctx, stale)
+	complete, err := w.removePlaced(ctx, s, chunks.Secret, stale)
 	if err != nil || !complete {
 		s.log.Info("outdated deletion hooks are left for later", "error", err)
 	} else if count == 0 {

@@ -6,10 +6,8 @@ package component
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
@@ -252,28 +250,12 @@ func (w *worker) checkLostHooks(ctx context.Context, s *scope) outcome {
 }
 
 // listHooks finds all Secrets with deletion hooks.
-func (w *worker) listHooks(ctx context.Context, s *scope) (chunks.Handles, error) {
-	// If there is no place now, there may have been one before.
-	namespace, _ := w.hookNamespace(s)
-	record := s.status.DeletionHooks
-	namespaces := map[string]bool{namespace: true}
-	if record != nil {
-		namespaces[record.Namespace] = true
+func (w *worker) listHooks(ctx context.Context, s *scope) (placed, error) {
+	recorded := ""
+	if s.status.DeletionHooks != nil {
+		recorded = s.status.DeletionHooks.Namespace
 	}
-	delete(namespaces, "")
-	all := chunks.Handles{}
-	for namespace := range namespaces {
-		found, err := w.recordStore(s, chunks.Secret, namespace).List(ctx)
-		if apierrors.IsForbidden(err) && (record == nil || namespace != record.Namespace) {
-			// What must not be listed was hardly written.
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(all, found)
-	}
-	return all, nil
+	return w.listPlaced(ctx, s, chunks.Secret, recorded)
 }
 
 // removeHooks removes the Secrets with deletion hooks. Before, the status says that none is needed any more.
@@ -292,7 +274,7 @@ func (w *worker) removeHooks(ctx context.Context, s *scope) outcome {
 	if err != nil {
 		return outcomeOf(fmt.Errorf("removing deletion hooks: %w", err))
 	}
-	complete, err := w.recordStore(s, chunks.Secret, "").Remove(ctx, found)
+	complete, err := w.removePlaced(ctx, s, chunks.Secret, found)
 	switch {
 	case err != nil:
 		return outcomeOf(fmt.Errorf("removing deletion hooks: %w", err))

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
@@ -157,37 +156,27 @@ func (w *worker) removeRecord(ctx context.Context, s *scope) outcome {
 	if !s.mayHaveChunks() {
 		return proceed
 	}
-	namespaces := map[string]bool{s.key.Namespace: true, w.options.StateNamespace: s.key.Namespace == ""}
+	recorded := ""
 	if reference != nil {
-		namespaces[reference.Namespace] = true
+		recorded = reference.Namespace
 	}
 	if s.status.recordForm() == formChunks {
-		s.status.InventoryRecord = &InventoryRecord{Inline: true, Namespace: reference.Namespace}
+		s.status.InventoryRecord = &InventoryRecord{Inline: true, Namespace: recorded}
 		s.status.Inventory = nil
 		if err := w.save(ctx, s); err != nil {
 			return outcomeOf(fmt.Errorf("recording that nothing is left: %w", err))
 		}
 	}
-	for namespace, concerned := range namespaces {
-		if namespace == "" || !concerned {
-			continue
-		}
-		store := w.recordStore(s, chunks.ConfigMap, namespace)
-		found, err := store.List(ctx)
-		if apierrors.IsForbidden(err) && (reference == nil || namespace != reference.Namespace) {
-			// What must not be listed was hardly written.
-			continue
-		}
-		if err != nil {
-			return outcomeOf(fmt.Errorf("removing the inventory: %w", err))
-		}
-		complete, err := store.Remove(ctx, found)
-		switch {
-		case err != nil:
-			return outcomeOf(fmt.Errorf("removing the inventory: %w", err))
-		case !complete:
-			return outcome{kind: outcomeRetriable, message: "chunks of the inventory are held by others, or are being changed by them", retryAfter: new(firstBackoff)}
-		}
+	found, err := w.listPlaced(ctx, s, chunks.ConfigMap, recorded)
+	if err != nil {
+		return outcomeOf(fmt.Errorf("removing the inventory: %w", err))
+	}
+	complete, err := w.removePlaced(ctx, s, chunks.ConfigMap, found)
+	switch {
+	case err != nil:
+		return outcomeOf(fmt.Errorf("removing the inventory: %w", err))
+	case !complete:
+		return outcome{kind: outcomeRetriable, message: "chunks of the inventory are held by others, or are being changed by them", retryAfter: new(firstBackoff)}
 	}
 	return proceed
 }
