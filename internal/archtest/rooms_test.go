@@ -33,6 +33,7 @@ type room struct {
 // rooms is the table that a new package extends. Of several matching rooms the one with the longest path counts.
 var rooms = []room{
 	{path: "pkg/types", layer: vocabulary},
+	{path: "internal/catalog", layer: vocabulary},
 	{path: "internal/digest", layer: vocabulary},
 	{path: "internal/fieldset", layer: vocabulary},
 	{path: "internal/flow", layer: vocabulary},
