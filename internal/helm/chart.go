@@ -52,6 +52,16 @@ func (c *Chart) Name() string {
 	return c.parsed.Name()
 }
 
+// Version returns the version of the chart as its metadata says.
+func (c *Chart) Version() string {
+	return c.parsed.Metadata.Version
+}
+
+// AppVersion returns the version of what the chart contains; empty if the metadata does not say it.
+func (c *Chart) AppVersion() string {
+	return c.parsed.AppVersion()
+}
+
 // Fingerprint identifies the content of the chart, including its dependencies.
 func (c *Chart) Fingerprint() string {
 	return c.fingerprint
@@ -110,7 +120,7 @@ func checkInstallable(parsed *chart.Chart) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("dependencies declared in Chart.yaml are missing in folder charts: %s", strings.Join(missing, ", "))
+		return fmt.Errorf("dependencies declared in Chart.yaml are missing in folder charts: %s; \"helm dependency build\" puts them there", strings.Join(missing, ", "))
 	}
 	return nil
 }

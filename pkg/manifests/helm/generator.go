@@ -73,6 +73,19 @@ func NewHelmGeneratorWithObjectTransformer(
 	return generator.WithObjectTransformer(transformer), nil
 }
 
+// ChartInfo is what a chart says about itself.
+type ChartInfo struct {
+	Name    string
+	Version string
+	// AppVersion is the version of what the chart contains; empty if the chart does not say it.
+	AppVersion string
+}
+
+// Chart returns what the chart says about itself.
+func (g *HelmGenerator) Chart() ChartInfo {
+	return ChartInfo{Name: g.chart.Name(), Version: g.chart.Version(), AppVersion: g.chart.AppVersion()}
+}
+
 // Fingerprint identifies the content of the chart and the options. It is empty if there is a post-renderer that has none.
 func (g *HelmGenerator) Fingerprint() string {
 	options := g.options.fingerprint()

@@ -120,6 +120,11 @@ func NewKustomizeGeneratorWithObjectTransformer(
 	return generator.WithObjectTransformer(transformer), nil
 }
 
+// HasTemplates tells whether any file is a template. If none is, parameters have no effect.
+func (g *KustomizeGenerator) HasTemplates() bool {
+	return slices.ContainsFunc(g.kustomizations, func(k *kustomization) bool { return k.templates != nil })
+}
+
 // Fingerprint identifies the content of the kustomization and of all that it refers to, and the options.
 func (g *KustomizeGenerator) Fingerprint() string {
 	return fingerprintVersion + " " + g.fingerprint
