@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Request is what objects are generated for.
+type Request struct {
+	// ReconcilerName is the prefix of annotations, and the group of the component that templates see.
+	ReconcilerName string
+	// Namespace and Name are those of the release.
+	Namespace, Name string
+	// Revision is the number of the revision that the objects will make up, at least 1.
+	Revision int64
+	// Installed tells that an earlier revision was completely installed; otherwise this is still the installation.
+	Installed bool
+	// Digest identifies what the revision is made from.
+	Digest string
+	// Client is for the cluster of the release. Defaults to none: looking something up finds nothing then.
+	Client cluster.Client
+	// Discovery is what templates see of the API server. Defaults to what the cluster says, without one to what
+	// Kubernetes serves in version DefaultKubernetesVersion.
+	Discovery *manifests.Discovery
+}
+
+// Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release as a component of
+// kind Component that has the values as spec. An error of the context, or one of a source, ends it.
+func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, error) {
+	ctx, err := s.contextFor(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return s.generator.Generate(ctx, request.Namespace, request.Name, types.UnstructurableMap(s.values))
+}
+
+// contextFor prepares what generators find in their context, as an operator does.
+func (s *Set) contextFor(ctx context.Context, request Request) (context.Context, error) {
+	var err error
+	if request.Client == nil && request.Discovery == nil {
+		if request.Discovery, err = Offline("", nil); err != nil {
+			return nil, err
+		}
+	}
+	if request.Client == nil {
+		if request.Client, err = noCluster(); err != nil {
+			return nil, err
+		}
+	}
+	if request.Discovery != nil {
+		ctx = manifests.WithDiscovery(ctx, func(context.Context) (*manifests.Discovery, error) { return request.Discovery, nil })
+	}
+	ctx = manifests.WithReconcilerName(ctx, request.ReconcilerName)
+	ctx = manifests.WithLocalClient(ctx, request.Client)
+	ctx = manifests.WithClient(ctx, request.Client)
+	ctx = manifests.WithComponent(ctx, s.component(request))
+	ctx = manifests.WithComponentName(ctx, request.Name)
+	ctx = manifests.WithComponentNamespace(ctx, request.Namespace)
+	ctx = manifests.WithComponentDigest(ctx, request.Digest)
+	ctx = manifests.WithComponentRevision(ctx, request.Revision)
+	return manifests.WithInstalled(ctx, request.Installed), nil
+}
+
+// component returns what stands for the release in templates that ask for their component.
+func (s *Set) component(request Request) *unstructured.Unstructured {
+	component := &unstructured.Unstructured{Object: map[string]any{"spec": s.Values()}}
+	component.SetGroupVersionKind(schema.GroupVersionKind{Group: request.ReconcilerName, Version: "v1alpha1", Kind: "Component"})
+	component.SetNamespace(request.Namespace)
+	component.SetName(request.Name)
+	return component
+}

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// TestValues: what Helm makes of the same flags.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	root := files{
+		"c/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.2.3\n",
+		"1.yaml":       "a: 1\nb: {c: 2, d: 3}\ne: [1, 2]\nf: 1\n", "2.yaml": "b: {c: {x: 1}}\ne: [3]\nf: null\n", "text": "from a file\n",
+	}.write(t)
+	set := mustLoad(t, root, sources.Options{
+		ValuesFiles: []string{"1.yaml", "2.yaml"},
+		Set:         []string{"a=5,g.h=true", "e[1]=7"}, SetString: []string{"i=5"}, SetFile: []string{"j=" + root + "/text"},
+	}, "c")
+	want := map[string]any{
+		"a": int64(5), "b": map[string]any{"c": map[string]any{"x": 1.0}, "d": 3.0}, "e": []any{3.0, int64(7)}, "f": nil,
+		"g": map[string]any{"h": true}, "i": "5", "j": "from a file\n",
+	}
+	got := set.Values()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got["a"] = "changed"
+	if diff := cmp.Diff(want, set.Values()); diff != "" {
+		t.Errorf("whoever changes what was returned changes the set:\n%s", diff)
+	}
+}
+
+// TestConflict: nobody can say which of two definitions is meant.
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	root := files{
+		"a.yaml":   configMap("a", "p: q"),
+		"b.yaml":   strings.Replace(configMap("a", "p: q"), "name: a", "name: a\n  namespace: shop", 1),
+		"c.yaml":   strings.Replace(configMap("a", "p: q"), "name: a", "name: a\n  namespace: other", 1),
+		"two.yaml": configMap("x", "p: q") + "---\n" + configMap("x", "x: z"),
+	}.write(t)
+	_, err := mustLoad(t, root, sources.Options{}, "c.yaml", "a.yaml", "b.yaml").Generate(t.Context(), request())
+	expectError(t, err, root, "ConfigMap shop/a is defined by both ROOT/a.yaml and ROOT/b.yaml")
+	if got := generate(t, mustLoad(t, root, sources.Options{}, "a.yaml", "c.yaml"), request()); len(got) != 2 {
+		t.Errorf("objects of different namespaces are different ones, got %v", got)
+	}
+	if got := generate(t, mustLoad(t, root, sources.Options{}, "two.yaml"), request()); len(got) != 2 {
+		t.Errorf("what is wrong within one source is for the engine to say, got %v", got)
+	}
+}
+
+// TestSurroundings: templates see the release as an operator's see their component.
+func TestSurroundings(t *testing.T) {
+	t.Parallel()
+	root := merged(
+		chart("c", files{"a.yaml": configMap("chart",
+			`release: "{{ .Release.Namespace }}/{{ .Release.Name }} {{ .Release.Revision }} {{ .Release.IsInstall }} {{ .Release.IsUpgrade }}"`,
+			`cluster: "{{ .Capabilities.KubeVersion }} {{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }} {{ .Capabilities.APIVersions.Has "example.com/v1/Widget" }}"`,
+			`lookup: {{ lookup "v1" "Secret" "shop" "x" | toJson | quote }}`,
+		)}),
+		files{"k/kustomization.yaml": "resources: [a.yaml]\n", "k/a.yaml": configMap("kustomization",
+			`release: "{{ namespace }}/{{ name }} {{ componentRevision }} {{ componentDigest }}"`,
+			`component: "{{ component.GetAPIVersion }} {{ component.GetKind }} {{ component.GetNamespace }}/{{ component.GetName }} {{ component.Object.spec.x }}"`,
+			`cluster: "{{ kubernetesVersion.Minor }}"`,
+			`lookup: "{{ lookup "v1" "Secret" "shop" "x" }}{{ lookupList "v1" "Secret" "" "" }}{{ localLookup "v1" "Secret" "shop" "x" }}"`,
+		)},
+	).write(t)
+	discovery, err := sources.Offline("1.36", []string{"example.com/v1/Widget"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := request()
+	wanted.Revision, wanted.Installed, wanted.Digest, wanted.Discovery = 2, true, "abc", discovery
+	set := mustLoad(t, root, sources.Options{Template: true, Set: []string{"x=1"}}, "c", "k")
+	want := []string{
+		`chart: cluster: v1.36.0 true true lookup: '{}' release: shop/rel 2 false true`,
+		`kustomization: cluster: "36" component: clm.example.io/v1alpha1 Component shop/rel 1 lookup: map[][]map[] release: shop/rel 2 abc`,
+	}
+	if diff := cmp.Diff(want, generate(t, set, wanted)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOfflineErrors(t *testing.T) {
+	t.Parallel()
+	_, err := sources.Offline("new", nil)
+	expectError(t, err, "", `invalid version of Kubernetes "new"; allowed are versions such as 1.36 and v1.36.3`)
+	_, err = sources.Offline("", []string{"Widget"})
+	expectError(t, err, "", `invalid API version "Widget"; allowed are: group/version and group/version/Kind`)
+}
+
+// TestDefaultKubernetesVersion fails when the libraries were updated and the version was not.
+func TestDefaultKubernetesVersion(t *testing.T) {
+	t.Parallel()
+	requirements, err := os.ReadFile("../../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	minor := regexp.MustCompile(`k8s.io/client-go v0\.(\d+)\.`).FindSubmatch(requirements)
+	if minor == nil || sources.DefaultKubernetesVersion != "v1."+string(minor[1])+".0" {
+		t.Errorf("the libraries are those of version 1.%s, the default is %s", minor[1], sources.DefaultKubernetesVersion)
+	}
+}
+
+// TestPolicyRules: rules apply to all sources.
+func TestPolicyRules(t *testing.T) {
+	t.Parallel()
+	root := merged(chart("c", files{"a.yaml": configMap("a", "p: q")}), files{"b.yaml": configMap("b", "p: q")}).write(t)
+	rules := []manifests.PolicyRule{{Match: manifests.PolicyMatch{Name: "[ab]"}, Set: map[string]string{"apply-order": "-1"}}}
+	objects, err := mustLoad(t, root, sources.Options{PolicyRules: rules}, "c", "b.yaml").Generate(t.Context(), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range objects {
+		if got := object.GetAnnotations()[reconcilerName+"/"+types.AnnotationKeySuffixApplyOrder]; got != "-1" {
+			t.Errorf("%s: got %q", object.GetName(), got)
+		}
+	}
+}
+
+// TestFingerprint: a generator is pure, and another content or order makes another one.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	contents := files{
+		"a.yaml": configMap("a", "p: q"), "b.yaml": configMap("b", "p: q"), "changed.yaml": configMap("a", "x: z"),
+		"k/kustomization.yaml": "namePrefix: a-\n",
+	}
+	root, copied := merged(contents, chart("c", nil)).write(t), merged(contents, chart("c", nil)).write(t)
+	rules := []manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}}
+	fingerprint := func(root string, options sources.Options, references ...string) string {
+		pure, ok := mustLoad(t, root, options, references...).Generator().(manifests.Pure)
+		if !ok || pure.Fingerprint() == "" {
+			t.Fatalf("%v: the generator is not pure", references)
+		}
+		return pure.Fingerprint()
+	}
+	original := fingerprint(root, sources.Options{}, "a.yaml", "b.yaml", "k", "c")
+	if fingerprint(copied, sources.Options{}, "a.yaml", "b.yaml", "k", "c") != original {
+		t.Error("the same files elsewhere have another fingerprint")
+	}
+	for name, other := range map[string]string{
+		"content": fingerprint(root, sources.Options{}, "changed.yaml", "b.yaml", "k", "c"),
+		"order":   fingerprint(root, sources.Options{}, "b.yaml", "a.yaml", "k", "c"),
+		"rules":   fingerprint(root, sources.Options{PolicyRules: rules}, "a.yaml", "b.yaml", "k", "c"),
+	} {
+		if other == original {
+			t.Errorf("another %s has the same fingerprint", name)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	internalkustomize "github.com/component-operator/runtime/internal/kustomize"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/manifests/helm"
+	"github.com/component-operator/runtime/pkg/manifests/kustomize"
+)
+
+const (
+	chartFile = "Chart.yaml"
+	// componentConfigFile makes a kustomization of a folder even if it has no kustomization file.
+	componentConfigFile = ".component-config.yaml"
+)
+
+// manifestExtensions are those of the files in a folder that are manifests.
+var manifestExtensions = []string{".yaml", ".yml", ".json"}
+
+// member is a source with its generator.
+type member struct {
+	Source
+	generator   pureGenerator
+	takesValues bool
+}
+
+// pureGenerator is what all sources have.
+type pureGenerator interface {
+	manifests.Generator
+	manifests.Pure
+}
+
+// load finds out what the reference leads to.
+func load(ctx context.Context, reference string, input *input, options Options) (member, error) {
+	if err := ctx.Err(); err != nil {
+		return member{}, err
+	}
+	if reference == stdinReference {
+		return loadManifests(reference, []string{stdinReference}, input)
+	}
+	info, err := os.Stat(reference)
+	switch {
+	case err != nil:
+		return member{}, err
+	case info.IsDir():
+		return loadFolder(reference, input, options)
+	default:
+		return loadFile(reference, input)
+	}
+}
+
+func loadFolder(folder string, input *input, options Options) (member, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return member{}, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	switch {
+	case slices.Contains(names, chartFile):
+		return loadChart(folder, os.DirFS(folder), ".")
+	case options.Template || slices.Contains(names, componentConfigFile) || slices.ContainsFunc(names, internalkustomize.IsKustomization):
+		return loadKustomization(folder, options)
+	}
+	var files []string
+	for _, name := range names { // sorted
+		if slices.Contains(manifestExtensions, filepath.Ext(name)) {
+			files = append(files, filepath.Join(folder, name))
+		}
+	}
+	if len(files) == 0 {
+		return member{}, fmt.Errorf("the folder has neither %s nor a kustomization file nor files that end with %s",
+			chartFile, strings.Join(manifestExtensions, ", "))
+	}
+	return loadManifests(folder, files, input)
+}
+
+// loadFile tells packaged charts from manifests by their content, since names say little.
+func loadFile(name string, input *input) (member, error) {
+	content, err := input.file(name)
+	if err != nil {
+		return member{}, err
+	}
+	if isCompressed(content) {
+		return loadChart(name, os.DirFS(filepath.Dir(name)), filepath.Base(name))
+	}
+	return manifestsMember(name, []file{{name: name, content: content}})
+}
+
+func isCompressed(content []byte) bool {
+	return bytes.HasPrefix(content, []byte("\x1f\x8b"))
+}
+
+func loadChart(reference string, fsys fs.FS, name string) (member, error) {
+	generator, err := helm.NewHelmGeneratorWithOptions(fsys, name, helm.Options{})
+	if err != nil {
+		return member{}, err
+	}
+	chart := generator.Chart()
+	return member{
+		Source:      Source{Reference: reference, Kind: Chart, Name: chart.Name, Version: chart.Version, AppVersion: chart.AppVersion},
+		generator:   generator,
+		takesValues: true,
+	}, nil
+}
+
+func loadKustomization(folder string, options Options) (member, error) {
+	generator, err := kustomize.NewKustomizeGenerator(nil, folder, nil, kustomize.KustomizeGeneratorOptions{DisableTemplating: !options.Template})
+	if err != nil {
+		return member{}, err
+	}
+	return member{
+		Source:      Source{Reference: folder, Kind: Kustomization},
+		generator:   wholeNumbers{generator},
+		takesValues: generator.HasTemplates(),
+	}, nil
+}
+
+// loadManifests expects at least one file.
+func loadManifests(reference string, names []string, input *input) (member, error) {
+	files := make([]file, 0, len(names))
+	for _, name := range names {
+		content, err := input.file(name)
+		if err != nil {
+			return member{}, err
+		}
+		files = append(files, file{name: displayed(name), content: content})
+	}
+	return manifestsMember(reference, files)
+}
+
+func manifestsMember(reference string, files []file) (member, error) {
+	generator, err := newManifestGenerator(files)
+	if err != nil {
+		return member{}, err
+	}
+	if len(generator.objects) == 0 {
+		return member{}, errors.New("there are no objects in it")
+	}
+	return member{Source: Source{Reference: reference, Kind: Manifests}, generator: generator}, nil
+}

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	kustomization := files{
+		"k/kustomization.yaml": "resources: [a.yaml]\nnamePrefix: my-\n",
+		"k/a.yaml":             configMap("a", "x: '{{ .x }}'"),
+	}
+	folder := files{
+		"m/b.yml": configMap("b", "x: '{{ .Values.x }}'"), "m/a.yaml": configMap("a", "p: q"), "m/README.md": "# no manifest",
+		"m/c.json": `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}` + "\n" +
+			`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "d"}}`,
+		"m/below/z.yaml": configMap("z", "p: q"),
+	}
+	webChart := chart("c", files{"a.yaml": configMap("{{ .Release.Name }}", "x: {{ .Values.x | quote }}")})
+	cases := map[string]struct {
+		reason     string
+		files      files
+		stdin      string
+		options    sources.Options
+		references []string
+		want       []string
+		sources    []sources.Source
+	}{
+		"Chart": {
+			reason: "a folder with Chart.yaml is a chart; it is given the values", files: webChart,
+			options: sources.Options{Set: []string{"x=1"}}, references: []string{"c"}, want: []string{`rel: x: "1"`},
+			sources: []sources.Source{{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
+		},
+		"ChartAndKustomization": {
+			reason: "Chart.yaml decides, wherever else there is a kustomization file", files: merged(webChart, files{"c/kustomization.yaml": "{}"}),
+			references: []string{"c"}, want: []string{"rel: x: null"},
+			sources: []sources.Source{{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
+		},
+		"Package": {
+			reason: "a compressed file is a packaged chart, whatever its name is", files: files{"package": webChart.archive(t)},
+			options: sources.Options{Set: []string{"x=1"}}, references: []string{"package"}, want: []string{`rel: x: "1"`},
+			sources: []sources.Source{{Reference: "ROOT/package", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
+		},
+		"Kustomization": {
+			reason: "what looks like a template is text, unless templates are asked for", files: kustomization,
+			references: []string{"k"}, want: []string{"my-a: x: '{{ .x }}'"},
+			sources: []sources.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
+		},
+		"Template": {
+			reason: "with templates asked for, values are their data", files: kustomization,
+			options: sources.Options{Template: true, Set: []string{"x=1"}}, references: []string{"k"}, want: []string{`my-a: x: "1"`},
+			sources: []sources.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
+		},
+		"ComponentConfig": {
+			reason: "a folder may ask for templates itself; it needs no kustomization file then, and its files below belong to it",
+			files: files{
+				"k/.component-config.yaml": "values: {x: 10000000}", "k/below/a.yaml": configMap("a", "x: '{{ .x }}'", "z: '{{ .z }}'"), "v.yaml": "z: 20000000\n",
+			},
+			options: sources.Options{ValuesFiles: []string{"v.yaml"}}, references: []string{"k"}, want: []string{`a: x: "10000000" z: "20000000"`},
+			sources: []sources.Source{{Reference: "ROOT/k", Kind: sources.Kustomization}},
+		},
+		"Folder": {
+			reason: "any other folder is its manifests, by file name, and not those below; nothing of it is a template", files: folder,
+			references: []string{"m"}, want: []string{"a: p: q", "b: x: '{{ .Values.x }}'", "c: null", "d: null"},
+			sources: []sources.Source{{Reference: "ROOT/m", Kind: sources.Manifests}},
+		},
+		"File": {
+			reason: "a file may have several documents, empty ones among them, and lists", files: files{"m.txt": "# nothing\n---\n" + configMap("a", "p: q") +
+				"---\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMapList\n  items:\n  - metadata: {name: b}\n    data: {r: s}\n"},
+			references: []string{"m.txt"}, want: []string{"a: p: q", "b: r: s"},
+			sources: []sources.Source{{Reference: "ROOT/m.txt", Kind: sources.Manifests}},
+		},
+		"Stdin": {
+			reason: "- is standard input", stdin: configMap("a", "p: q"), references: []string{"-"}, want: []string{"a: p: q"},
+			sources: []sources.Source{{Reference: "-", Kind: sources.Manifests}},
+		},
+		"Several": {
+			reason: "objects come in the order of the references, and values are for those that take some", files: merged(webChart, folder),
+			options: sources.Options{Set: []string{"x=1"}}, references: []string{"m/c.json", "c", "m/a.yaml"},
+			want: []string{"c: null", "d: null", `rel: x: "1"`, "a: p: q"},
+			sources: []sources.Source{
+				{Reference: "ROOT/m/c.json", Kind: sources.Manifests},
+				{Reference: "ROOT/c", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"},
+				{Reference: "ROOT/m/a.yaml", Kind: sources.Manifests},
+			},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := c.files.write(t)
+			c.options.Stdin = strings.NewReader(c.stdin)
+			set := mustLoad(t, root, c.options, c.references...)
+			if diff := cmp.Diff(c.want, generate(t, set, request())); diff != "" {
+				t.Errorf("%s: objects (-want +got):\n%s", c.reason, diff)
+			}
+			got := set.Sources()
+			for i := range got {
+				got[i].Reference = strings.ReplaceAll(got[i].Reference, root, "ROOT")
+			}
+			if diff := cmp.Diff(c.sources, got); diff != "" {
+				t.Errorf("%s: sources (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason     string
+		files      files
+		stdin      string
+		options    sources.Options
+		references []string
+		want       []string
+	}{
+		"Nothing": {reason: "an empty release is a mistake", want: []string{"no source is given"}},
+		"Missing": {reason: "a path has to exist", references: []string{"c"}, want: []string{"loading ROOT/c: ", "no such file or directory"}},
+		"Dependencies": {
+			reason: "nothing is fetched for a chart, so the user is told how to", references: []string{"c"},
+			files: files{"c/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\ndependencies: [{name: db, version: 1.0.0}]\n"},
+			want:  []string{"loading ROOT/c: ", "missing in folder charts: db", "helm dependency build"},
+		},
+		"EmptyFolder": {
+			reason: "a folder without manifests is probably the wrong one", files: files{"m/README.md": ""}, references: []string{"m"},
+			want: []string{"loading ROOT/m: ", "neither Chart.yaml nor a kustomization file nor files that end with .yaml, .yml, .json"},
+		},
+		"EmptyFile": {
+			reason: "so is a file without objects", files: files{"m.yaml": "# later\n"}, references: []string{"m.yaml"},
+			want: []string{"loading ROOT/m.yaml: there are no objects in it"},
+		},
+		"Broken": {
+			reason: "the place is named", files: files{"m/a.yaml": configMap("a", "p: q") + "---\na: [\n"}, references: []string{"m"},
+			want: []string{"loading ROOT/m: parsing ROOT/m/a.yaml: document 2: ", "line"},
+		},
+		"NoKind": {
+			reason: "what a document says may be confidential", files: files{"m.yaml": "password: secret\n"}, references: []string{"m.yaml"},
+			want: []string{"parsing ROOT/m.yaml: document 1: kind is missing"},
+		},
+		"NoAPIVersion": {
+			reason: "objects have a type", files: files{"m.yaml": "kind: ConfigMap\nmetadata: {name: a}\n"}, references: []string{"m.yaml"},
+			want: []string{"document 1: ConfigMap a: apiVersion is missing"},
+		},
+		"NoName": {
+			reason: "objects have a name", files: files{"m.yaml": "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap}]\n"},
+			references: []string{"m.yaml"}, want: []string{"document 1: item 1 of List: ConfigMap : metadata.name is missing"},
+		},
+		"GenerateName": {
+			reason: "each apply would make another one", files: files{"m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n"},
+			references: []string{"m.yaml"}, want: []string{"metadata.generateName is not supported"},
+		},
+		"Labels": {
+			reason: "the engine could not read them", files: files{"m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {x: 1}}\n"},
+			references: []string{"m.yaml"}, want: []string{"ConfigMap a: metadata.labels: all values must be texts"},
+		},
+		"StdinTwice": {
+			reason: "standard input is gone when it was read", stdin: configMap("a", "p: q"), references: []string{"-"},
+			options: sources.Options{ValuesFiles: []string{"-"}}, want: []string{"loading standard input: standard input can be read only once"},
+		},
+		"ValuesForNobody": {
+			reason: "the user believes that values have an effect", files: files{"m.yaml": configMap("a", "p: q"), "k/kustomization.yaml": "namePrefix: a-\n"},
+			references: []string{"m.yaml", "k"}, options: sources.Options{SetString: []string{"x=1"}}, want: []string{"values are given, but no source takes any"},
+		},
+		"ValuesBroken": {
+			reason: "the file is named", files: files{"v.yaml": "a: [\n"}, references: []string{"v.yaml"},
+			options: sources.Options{ValuesFiles: []string{"v.yaml"}}, want: []string{"parsing values ROOT/v.yaml: "},
+		},
+		"ValuesRemote": {
+			reason: "values tell secrets, and are not fetched", references: []string{"-"},
+			options: sources.Options{ValuesFiles: []string{"https://example.com/v.yaml"}}, want: []string{"values must be in a local file"},
+		},
+		"SetBroken": {
+			reason: "the path is named, but not the value", references: []string{"-"},
+			options: sources.Options{Set: []string{"a[x]=secret"}}, want: []string{"parsing --set a[x]: "},
+		},
+		"PolicyRules": {
+			reason: "rules are checked before anything is done", files: files{"m.yaml": configMap("a", "p: q")}, references: []string{"m.yaml"},
+			options: sources.Options{PolicyRules: []manifests.PolicyRule{{Set: map[string]string{"apply-order": "high"}}}},
+			want:    []string{"checking policy rules: rule 1: set.apply-order: "},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := c.files.write(t)
+			c.options.Stdin = strings.NewReader(c.stdin)
+			_, err := load(t, root, c.options, c.references...)
+			expectError(t, err, root, c.want...)
+			if err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: the error shows a secret: %v", c.reason, err)
+			}
+		})
+	}
+}
+
+func TestLoadEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	root := files{"m.yaml": configMap("a", "p: q")}.write(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sources.Load(ctx, []string{root + "/m.yaml"}, sources.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources
+
+import (
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/catalog"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// DefaultKubernetesVersion is the version of Kubernetes that the libraries in use belong to.
+const DefaultKubernetesVersion = "v1.37.0"
+
+// Offline returns what a cluster would say about itself that has the given version, and serves the given API versions besides those
+// of Kubernetes. The version may lack the "v" and the last number, and defaults to DefaultKubernetesVersion; what follows the three
+// numbers is ignored. API versions have the form group/version or group/version/Kind.
+func Offline(kubernetesVersion string, apiVersions []string) (*manifests.Discovery, error) {
+	if kubernetesVersion == "" {
+		kubernetesVersion = DefaultKubernetesVersion
+	}
+	parsed, err := utilversion.ParseGeneric(kubernetesVersion)
+	if err != nil {
+		return nil, fmt.Errorf("invalid version of Kubernetes %q; allowed are versions such as 1.36 and v1.36.3", kubernetesVersion)
+	}
+	result := &manifests.Discovery{}
+	if result.Version, err = catalog.Version(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch())); err != nil {
+		return nil, fmt.Errorf("reading the version of Kubernetes: %w", err)
+	}
+	kinds, err := catalog.Kinds(apiVersions)
+	if err != nil {
+		return nil, err
+	}
+	result.Resources, _ = catalog.Resources(kinds)
+	for _, list := range result.Resources {
+		result.GroupVersions = append(result.GroupVersions, list.GroupVersion)
+	}
+	if result.Digest, err = digest.Of(result); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// noCluster returns a client for a cluster that serves nothing, so that looking something up finds nothing.
+func noCluster() (cluster.Client, error) {
+	config := &rest.Config{}
+	clnt, err := client.New(config, client.Options{HTTPClient: &http.Client{Transport: unreachable{}}, Mapper: meta.NewDefaultRESTMapper(nil)})
+	if err != nil {
+		return nil, fmt.Errorf("preparing to work without a cluster: %w", err)
+	}
+	return cluster.NewClient(clnt, nil, nil, config, &http.Client{Transport: unreachable{}}), nil
+}
+
+// unreachable is in the place of a network.
+type unreachable struct{}
+
+func (unreachable) RoundTrip(request *http.Request) (*http.Response, error) {
+	return nil, fmt.Errorf("there is no cluster to be asked for %s", request.URL.Path)
+}

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// union yields what its members yield.
+type union struct {
+	members []member
+}
+
+// identity is what makes objects the same one, whatever their content.
+type identity struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// Generate fails if two members define the same object. That a member itself does so is for the engine to judge, since an object and
+// its deletion hook may share a name.
+func (u *union) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	var all []client.Object
+	origins := map[identity]int{}
+	for i, m := range u.members {
+		objects, err := m.generator.Generate(ctx, namespace, name, parameters)
+		if err != nil {
+			return nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
+		}
+		for _, object := range objects {
+			key := identityOf(object, namespace)
+			if origin, known := origins[key]; known && origin != i {
+				return nil, fmt.Errorf("%s is defined by both %s and %s",
+					nameOf(object), displayed(u.members[origin].Reference), displayed(m.Reference))
+			}
+			origins[key] = i
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+// Fingerprint covers all members, in their order.
+func (u *union) Fingerprint() string {
+	hash := sha256.New()
+	for _, m := range u.members {
+		fingerprint := m.generator.Fingerprint()
+		if fingerprint == "" {
+			return ""
+		}
+		fmt.Fprintf(hash, "%s %q\n", m.Kind, fingerprint)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// identityOf knows where an object without a namespace ends up, if its type is namespaced.
+func identityOf(object client.Object, namespace string) identity {
+	key := identity{kind: object.GetObjectKind().GroupVersionKind().GroupKind(), namespace: object.GetNamespace(), name: object.GetName()}
+	if key.namespace == "" {
+		key.namespace = namespace
+	}
+	return key
+}
+
+// wholeNumbers makes that templates of kustomizations get integers where values files have whole numbers, as they get from their
+// own defaults. Helm's templates get floats, because that is what Helm does.
+type wholeNumbers struct {
+	pureGenerator
+}
+
+func (w wholeNumbers) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	if parameters != nil {
+		converted, _ := withWholeNumbers(parameters.ToUnstructured()).(map[string]any)
+		parameters = types.UnstructurableMap(converted)
+	}
+	return w.pureGenerator.Generate(ctx, namespace, name, parameters)
+}
+
+// maxExactFloat is the number up to which a float64 represents each integer.
+const maxExactFloat = 1 << 53
+
+// withWholeNumbers may change the value.
+func withWholeNumbers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, item := range value {
+			value[key] = withWholeNumbers(item)
+		}
+	case []any:
+		for i, item := range value {
+			value[i] = withWholeNumbers(item)
+		}
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) <= maxExactFloat {
+			return int64(value)
+		}
+	}
+	return value
+}
