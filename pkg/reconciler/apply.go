@@ -23,31 +23,19 @@ import (
 // rejected by the server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
 	unchanged := Result{Inventory: request.Inventory}
-	policies, err := request.Policies.validated()
+	c, err := r.begin(request)
 	if err != nil {
 		return unchanged, err
 	}
-	policies = policies.or(r.options.Policies)
-	prepared, objects, err := r.prepare(request, policies)
-	if err != nil {
-		return unchanged, err
-	}
-	targets := prepared.targets
-	plan := planInventory(targets, request.Inventory)
-	if err := validatePlan(targets, plan.items, prepared.additional); err != nil {
-		return unchanged, err
-	}
-	p := r.newPass(request.Owner, plan.items)
-	p.assign(targets, plan.wanted, objects, request.Objects)
+	p, targets := c.pass, c.prepared.targets
 	ctx = flow.WithLimiter(ctx, p.flow)
-	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	if err := p.watch(ctx, targets, stageLate); err != nil {
 		return unchanged, err
 	}
 	if err := p.checkOwnership(targets); err != nil {
 		return unchanged, err
 	}
-	if plan.grown {
+	if c.grown {
 		if err := p.save(ctx); err != nil {
 			return unchanged, err
 		}
@@ -57,10 +45,40 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 		err = p.deleteRedundant(ctx)
 	}
 	if err != nil || p.misplaced {
-		prepared = nil
+		c.prepared = nil
 	}
-	r.memory.retain(request.ID, prepared)
+	r.memory.retain(request.ID, c.prepared)
 	return p.finish(), err
+}
+
+// course is what a call of Apply begins with: all that follows from the request alone.
+type course struct {
+	pass     *pass
+	prepared *prepared // its targets are in the order in which they are applied
+	grown    bool      // the inventory must be saved before the first write
+}
+
+// begin decides what can be decided without looking at the cluster.
+func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
+	policies, err := request.Policies.validated()
+	if err != nil {
+		return nil, err
+	}
+	policies = policies.or(r.options.Policies)
+	prepared, objects, err := r.prepare(request, policies)
+	if err != nil {
+		return nil, err
+	}
+	targets := prepared.targets
+	plan := planInventory(targets, request.Inventory)
+	if err := validatePlan(targets, plan.items, prepared.additional); err != nil {
+		return nil, err
+	}
+	p := r.newPass(request.Owner, plan.items)
+	p.assign(targets, plan.wanted, objects, request.Objects)
+	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
+	sortTargets(targets)
+	return &course{pass: p, prepared: prepared, grown: plan.grown}, nil
 }
 
 // checkOwnership refuses objects of which the observer knows already that they belong to another owner. Those that only

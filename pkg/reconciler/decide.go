@@ -31,8 +31,9 @@ const (
 
 // decision is an action with its reason.
 type decision struct {
-	action  action
-	verb    Verb
+	action action
+	verb   Verb
+	// message says why; empty if nothing is to be done.
 	message string
 	// again is when the decision should be taken again although nothing may have happened; zero if at an event.
 	again time.Duration
@@ -74,7 +75,7 @@ func decideApply(t *target, item *InventoryItem, s situation) decision {
 
 func decideAbsent(t *target, item *InventoryItem, s situation) decision {
 	if !item.written() {
-		return decision{action: actionCreate, verb: VerbCreated}
+		return decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}
 	}
 	finished := t.removesItself && item.Phase == PhaseReady && item.Status != status.FailedStatus
 	if !s.proven && (finished || t.drift == DriftPolicyReport) {
@@ -83,13 +84,13 @@ func decideAbsent(t *target, item *InventoryItem, s situation) decision {
 	}
 	switch {
 	case finished:
-		return decision{action: actionComplete, verb: VerbCompleted}
+		return decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and removed itself"}
 	case t.drift == DriftPolicyReport:
 		return decision{action: actionReport, message: "was deleted by others"}
 	case s.correction > 0:
 		return decision{action: actionReport, message: orDefault(s.fight, "is deleted by others again and again"), again: s.correction}
 	default:
-		return decision{action: actionCreate, verb: VerbCorrected}
+		return decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}
 	}
 }
 
@@ -100,17 +101,18 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 		if !item.written() {
 			return decideChanged(t, item, s)
 		}
-		if d, leave := leaveAlone(t, s, "lost the label that marks it as owned"); leave {
-			return d
-		}
-		return decision{action: actionApply, verb: VerbCorrected}
+		return correct(t, s, "lost the label that marks it as owned")
 	}
 	if item.written() {
 		if d, leave := leaveAlone(t, s, "was created anew, or taken over, by others"); leave {
 			return d
 		}
 	}
-	adopt := decision{action: actionApply, verb: VerbAdopted}
+	owner := "has no owner"
+	if s.seen.Owner != "" {
+		owner = "has another owner"
+	}
+	adopt := decision{action: actionApply, verb: VerbAdopted, message: "exists already and " + owner}
 	if t.update == UpdatePolicyRecreate {
 		adopt.action = actionRecreate
 	}
@@ -123,26 +125,22 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 		}
 	case AdoptionPolicyNever:
 	}
-	owner := "has no owner"
-	if s.seen.Owner != "" {
-		owner = "has another owner"
-	}
 	return decision{action: actionRefuse, message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, annotations.Kebab(string(t.adoption)))}
 }
 
 // decideChanged is about an object that has to be written because its manifest changed, or was never written.
 func decideChanged(t *target, item *InventoryItem, s situation) decision {
-	verb := VerbUpdated
+	d := decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}
 	if item.UID == "" && item.LastAppliedAt == nil {
 		// We created it, but did not live to record it.
-		verb = VerbCreated
-	}
-	if t.update == UpdatePolicyRecreate && item.UID != "" && s.seen.UID == item.UID {
-		return decision{action: actionRecreate, verb: verb}
+		d.verb, d.message = VerbCreated, "exists, and its creation was not recorded"
 	}
 	// If it is not the object that was recorded, the manifest may be what was written already: then applying it has no
 	// effect, and nothing needs to be created anew.
-	return decision{action: actionApply, verb: verb}
+	if t.update == UpdatePolicyRecreate && item.UID != "" && s.seen.UID == item.UID {
+		d.action = actionRecreate
+	}
+	return d
 }
 
 // decideDrift is about an object that was written, and may have been changed by others since.
@@ -152,15 +150,9 @@ func decideDrift(t *target, item *InventoryItem, s situation) decision {
 	}
 	switch {
 	case item.UID != "" && s.seen.UID != item.UID:
-		if d, leave := leaveAlone(t, s, "was created anew by others"); leave {
-			return d
-		}
-		return decision{action: actionApply, verb: VerbCorrected}
+		return correct(t, s, "was created anew by others")
 	case item.Fingerprint != "" && s.seen.Fingerprint != item.Fingerprint:
-		if d, leave := leaveAlone(t, s, "was changed by others"); leave {
-			return d
-		}
-		return decision{action: actionApply, verb: VerbCorrected}
+		return correct(t, s, "was changed by others")
 	case item.Baseline != "" && item.Baseline == s.seen.Baseline():
 		return decision{action: actionKeep}
 	case s.verification > 0:
@@ -168,8 +160,16 @@ func decideDrift(t *target, item *InventoryItem, s situation) decision {
 	case t.drift == DriftPolicyReport:
 		return decision{action: actionCompare}
 	default:
-		return decision{action: actionVerify, verb: VerbCorrected}
+		return decision{action: actionVerify, verb: VerbCorrected, message: "may have been changed by others"}
 	}
+}
+
+// correct has drift corrected unless it is to be left alone.
+func correct(t *target, s situation, what string) decision {
+	if d, leave := leaveAlone(t, s, what); leave {
+		return d
+	}
+	return decision{action: actionApply, verb: VerbCorrected, message: what}
 }
 
 // leaveAlone tells whether drift is reported instead of corrected, for good or for now.

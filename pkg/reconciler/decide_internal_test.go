@@ -96,27 +96,27 @@ func TestDecideApplyAbsent(t *testing.T) {
 		s      situation
 		want   decision
 	}{
-		{"a new object is created without reading", wish(), recorded(PhaseScheduledForApplication, unrecorded), cached, decision{action: actionCreate, verb: VerbCreated}},
-		{"also if the server said that it is absent", wish(), recorded(PhaseScheduledForApplication, unrecorded), proven, decision{action: actionCreate, verb: VerbCreated}},
-		{"whatever its drift policy", wish(drift(DriftPolicyReport)), recorded(PhaseScheduledForApplication, unrecorded), cached, decision{action: actionCreate, verb: VerbCreated}},
-		{"a new object is not a correction that could be put off", wish(), recorded(PhaseScheduledForApplication, unrecorded), fought, decision{action: actionCreate, verb: VerbCreated}},
-		{"a job that removes itself must run before it is complete", wish(selfRemovingJob), recorded(PhaseScheduledForApplication, unrecorded), proven, decision{action: actionCreate, verb: VerbCreated}},
-		{"between the deletion and the creation of a recreation it is absent", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication), proven, decision{action: actionCreate, verb: VerbCreated}},
-		{"it was deleted by us, and is wanted again", wish(), recorded(PhaseDeleting), proven, decision{action: actionCreate, verb: VerbCreated}},
-		{"it vanished before it was ready", wish(), recorded(PhaseCreating), cached, decision{action: actionCreate, verb: VerbCorrected}},
-		{"it vanished while being updated", wish(), recorded(PhaseUpdating), cached, decision{action: actionCreate, verb: VerbCorrected}},
-		{"it vanished", wish(), recorded(PhaseReady), cached, decision{action: actionCreate, verb: VerbCorrected}},
-		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseReady), cached, decision{action: actionCreate, verb: VerbCorrected}},
-		{"an item of the ancestor vanished", wish(), recorded(PhaseReady, ancestors), cached, decision{action: actionCreate, verb: VerbCorrected}},
+		{"a new object is created without reading", wish(), recorded(PhaseScheduledForApplication, unrecorded), cached, decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}},
+		{"also if the server said that it is absent", wish(), recorded(PhaseScheduledForApplication, unrecorded), proven, decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}},
+		{"whatever its drift policy", wish(drift(DriftPolicyReport)), recorded(PhaseScheduledForApplication, unrecorded), cached, decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}},
+		{"a new object is not a correction that could be put off", wish(), recorded(PhaseScheduledForApplication, unrecorded), fought, decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}},
+		{"a job that removes itself must run before it is complete", wish(selfRemovingJob), recorded(PhaseScheduledForApplication, unrecorded), proven, decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}},
+		{"between the deletion and the creation of a recreation it is absent", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication), proven, decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}},
+		{"it was deleted by us, and is wanted again", wish(), recorded(PhaseDeleting), proven, decision{action: actionCreate, verb: VerbCreated, message: "does not exist"}},
+		{"it vanished before it was ready", wish(), recorded(PhaseCreating), cached, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
+		{"it vanished while being updated", wish(), recorded(PhaseUpdating), cached, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
+		{"it vanished", wish(), recorded(PhaseReady), cached, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
+		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseReady), cached, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
+		{"an item of the ancestor vanished", wish(), recorded(PhaseReady, ancestors), cached, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
 		{"somebody deletes it again and again", wish(), recorded(PhaseReady), fought, decision{action: actionReport, message: "is deleted by others again and again", again: time.Second}},
 		{"the fighter is named if known", wish(), recorded(PhaseReady), situation{owner: usLabel, correction: time.Second, fight: "is changed by x"}, decision{action: actionReport, message: "is changed by x", again: time.Second}},
 		{"reporting must not rest on the cache", wish(drift(DriftPolicyReport)), recorded(PhaseReady), cached, decision{action: actionAsk}},
 		{"reported", wish(drift(DriftPolicyReport)), recorded(PhaseReady), proven, decision{action: actionReport, message: "was deleted by others"}},
 		{"completion must not rest on the cache", wish(selfRemovingJob), recorded(PhaseReady), cached, decision{action: actionAsk}},
-		{"a finished job that removed itself", wish(selfRemovingJob), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted}},
-		{"completion is no drift", wish(selfRemovingJob, drift(DriftPolicyReport)), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted}},
-		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(PhaseReady, func(i *InventoryItem) { i.Status = status.FailedStatus }), proven, decision{action: actionCreate, verb: VerbCorrected}},
-		{"a job that never finished runs again", wish(selfRemovingJob), recorded(PhaseCreating), proven, decision{action: actionCreate, verb: VerbCorrected}},
+		{"a finished job that removed itself", wish(selfRemovingJob), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and removed itself"}},
+		{"completion is no drift", wish(selfRemovingJob, drift(DriftPolicyReport)), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and removed itself"}},
+		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(PhaseReady, func(i *InventoryItem) { i.Status = status.FailedStatus }), proven, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
+		{"a job that never finished runs again", wish(selfRemovingJob), recorded(PhaseCreating), proven, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -144,6 +144,7 @@ func TestDecideApplyForeign(t *testing.T) {
 	apply := decision{action: actionApply, verb: VerbAdopted}
 	recreate := decision{action: actionRecreate, verb: VerbAdopted}
 	refuse := func(text string) decision { return decision{action: actionRefuse, message: text} }
+	corrected := decision{action: actionApply, verb: VerbCorrected, message: "lost the label that marks it as owned"}
 	fresh := recorded(PhaseScheduledForApplication, unrecorded)
 	for _, tc := range []struct {
 		reason string
@@ -170,9 +171,9 @@ func TestDecideApplyForeign(t *testing.T) {
 		{"what we wrote and somebody took over is ours again if always", wish(adoption(AdoptionPolicyAlways)), recorded(PhaseReady), themLabel, false, apply},
 		{"a foreign object in the place of ours", wish(), recorded(PhaseReady), "", true, apply},
 		{"a foreign object in the place of ours", wish(adoption(AdoptionPolicyNever)), recorded(PhaseReady), "", true, refuse(unowned + "never")},
-		{"ours, only the label is gone", wish(), recorded(PhaseReady), "", false, decision{action: actionApply, verb: VerbCorrected}},
-		{"ours although never adopting", wish(adoption(AdoptionPolicyNever)), recorded(PhaseReady), "", false, decision{action: actionApply, verb: VerbCorrected}},
-		{"drift is not repaired by recreation", wish(update(UpdatePolicyRecreate)), recorded(PhaseUpdating), "", false, decision{action: actionApply, verb: VerbCorrected}},
+		{"ours, only the label is gone", wish(), recorded(PhaseReady), "", false, corrected},
+		{"ours although never adopting", wish(adoption(AdoptionPolicyNever)), recorded(PhaseReady), "", false, corrected},
+		{"drift is not repaired by recreation", wish(update(UpdatePolicyRecreate)), recorded(PhaseUpdating), "", false, corrected},
 		{"label gone, reported", wish(drift(DriftPolicyReport)), recorded(PhaseReady), "", false, decision{action: actionReport, message: "lost the label that marks it as owned"}},
 		{"label gone, ignored", wish(drift(DriftPolicyIgnore)), recorded(PhaseReady), "", false, decision{action: actionKeep}},
 		{"label gone, applied once", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseReady), "", false, decision{action: actionKeep}},
@@ -183,6 +184,9 @@ func TestDecideApplyForeign(t *testing.T) {
 			seen := seenAs(owner(tc.owner))
 			if tc.uid {
 				seen.UID = "u2"
+			}
+			if tc.want.verb == VerbAdopted {
+				tc.want.message = map[string]string{"": "exists already and has no owner", themLabel: "exists already and has another owner"}[tc.owner]
 			}
 			expectDecision(t, tc.target, tc.item.DeepCopy(), present(seen), tc.want)
 		})
@@ -209,16 +213,16 @@ func TestDecideApplyChanged(t *testing.T) {
 		item   *InventoryItem
 		want   decision
 	}{
-		{"the manifest changed", wish(), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated}},
-		{"merge is an apply", wish(update(UpdatePolicySsaMerge)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated}},
-		{"override is an apply", wish(update(UpdatePolicySsaOverride)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated}},
-		{"recreate deletes first", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication), decision{action: actionRecreate, verb: VerbUpdated}},
-		{"an item of the ancestor is written in place, never recreated", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication, ancestors), decision{action: actionApply, verb: VerbUpdated}},
-		{"created by a process that died before it could record", wish(), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated}},
-		{"the same under recreate: it need not be deleted again", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated}},
-		{"a change of the manifest is applied whatever the drift policy", wish(drift(DriftPolicyReport)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated}},
-		{"a change of the manifest is applied whatever the drift policy", wish(drift(DriftPolicyIgnore)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated}},
-		{"an object that is to be applied once, and was not", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated}},
+		{"the manifest changed", wish(), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
+		{"merge is an apply", wish(update(UpdatePolicySsaMerge)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
+		{"override is an apply", wish(update(UpdatePolicySsaOverride)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
+		{"recreate deletes first", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication), decision{action: actionRecreate, verb: VerbUpdated, message: "the manifest changed"}},
+		{"an item of the ancestor is written in place, never recreated", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication, ancestors), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
+		{"created by a process that died before it could record", wish(), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated, message: "exists, and its creation was not recorded"}},
+		{"the same under recreate: it need not be deleted again", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated, message: "exists, and its creation was not recorded"}},
+		{"a change of the manifest is applied whatever the drift policy", wish(drift(DriftPolicyReport)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
+		{"a change of the manifest is applied whatever the drift policy", wish(drift(DriftPolicyIgnore)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
+		{"an object that is to be applied once, and was not", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated, message: "exists, and its creation was not recorded"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
@@ -234,8 +238,8 @@ func TestDecideApplyChanged(t *testing.T) {
 func TestDecideApplyDrift(t *testing.T) {
 	t.Parallel()
 	keep := decision{action: actionKeep}
-	correct := decision{action: actionApply, verb: VerbCorrected}
-	verify := decision{action: actionVerify, verb: VerbCorrected}
+	correct := decision{action: actionApply, verb: VerbCorrected, message: "was changed by others"}
+	verify := decision{action: actionVerify, verb: VerbCorrected, message: "may have been changed by others"}
 	report := func(text string) decision { return decision{action: actionReport, message: text} }
 	noBaseline := func(i *InventoryItem) { i.Baseline = "" }
 	noFingerprint := func(i *InventoryItem) { i.Fingerprint = "" }
@@ -259,7 +263,7 @@ func TestDecideApplyDrift(t *testing.T) {
 		{"drift, ignored", wish(drift(DriftPolicyIgnore)), recorded(PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
 		{"never for what is applied once", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
 		{"never for what is applied once", wish(reconcileBy(ReconcilePolicyOnce), drift(DriftPolicyReport)), recorded(PhaseReady), seenAs(uid("u2")), 0, 0, keep},
-		{"created anew with our label", wish(), recorded(PhaseReady), seenAs(uid("u2")), 0, 0, correct},
+		{"created anew with our label", wish(), recorded(PhaseReady), seenAs(uid("u2")), 0, 0, decision{action: actionApply, verb: VerbCorrected, message: "was created anew by others"}},
 		{"created anew, reported", wish(drift(DriftPolicyReport)), recorded(PhaseReady), seenAs(uid("u2")), 0, 0, report("was created anew by others")},
 		{"created anew again and again", wish(), recorded(PhaseReady), seenAs(uid("u2")), time.Second, 0, decision{action: actionReport, message: "was created anew by others again and again", again: time.Second}},
 		{"a fight is backed off", wish(), recorded(PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, decision{action: actionReport, message: "was changed by others again and again", again: time.Minute}},

@@ -50,29 +50,10 @@ const (
 
 // deleteWaves is the only loop that deletes dependents. It tells whether all items are gone.
 func (p *pass) deleteWaves(ctx context.Context, items []*InventoryItem, orphaned func(DeletePolicy) bool) (gone bool, err error) {
-	types := newTypeSet(p.additionalTypes(p.owner))
-	for _, item := range p.items {
-		if len(item.ManagedTypes) > 0 {
-			types.items[keyOf(item)] = item.ManagedTypes
-		}
-	}
-	rank := func(item *InventoryItem) deletionStage {
-		switch {
-		case types.instance(item.GroupVersionKind()):
-			return deletionInstances
-		case isNamespace(item.GroupVersionKind().GroupKind()):
-			return deletionNamespaces
-		default:
-			return deletionRegular
-		}
-	}
-	tier := func(item *InventoryItem) int { return deleteTier(item.GroupVersionKind().GroupKind()) }
-	slices.SortStableFunc(items, func(a, b *InventoryItem) int {
-		return cmp.Or(cmp.Compare(a.DeleteOrder, b.DeleteOrder), cmp.Compare(rank(a), rank(b)), cmp.Compare(tier(a), tier(b)), compareKeys(keyOf(a), keyOf(b)))
-	})
+	rank := p.sortDeletion(items)
 	for _, wave := range group(items, func(item *InventoryItem) int { return item.DeleteOrder }) {
 		for _, members := range group(wave, rank) {
-			if gone, err := p.deleteStage(ctx, group(members, tier), orphaned, len(wave)); err != nil || !gone {
+			if gone, err := p.deleteStage(ctx, group(members, deletionTier), orphaned, len(wave)); err != nil || !gone {
 				return false, err
 			}
 		}
@@ -82,6 +63,32 @@ func (p *pass) deleteWaves(ctx context.Context, items []*InventoryItem, orphaned
 	}
 	return true, nil
 }
+
+// sortDeletion puts items into the order in which they are deleted, and returns what ranks them within a wave.
+func (p *pass) sortDeletion(items []*InventoryItem) (rank func(*InventoryItem) deletionStage) {
+	types := newTypeSet(p.additionalTypes(p.owner))
+	for _, item := range p.items {
+		if len(item.ManagedTypes) > 0 {
+			types.items[keyOf(item)] = item.ManagedTypes
+		}
+	}
+	rank = func(item *InventoryItem) deletionStage {
+		switch {
+		case types.instance(item.GroupVersionKind()):
+			return deletionInstances
+		case isNamespace(item.GroupVersionKind().GroupKind()):
+			return deletionNamespaces
+		default:
+			return deletionRegular
+		}
+	}
+	slices.SortStableFunc(items, func(a, b *InventoryItem) int {
+		return cmp.Or(cmp.Compare(a.DeleteOrder, b.DeleteOrder), cmp.Compare(rank(a), rank(b)), cmp.Compare(deletionTier(a), deletionTier(b)), compareKeys(keyOf(a), keyOf(b)))
+	})
+	return rank
+}
+
+func deletionTier(item *InventoryItem) int { return deleteTier(item.GroupVersionKind().GroupKind()) }
 
 // deleteStage deletes tier by tier and tells whether all are gone.
 func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphaned func(DeletePolicy) bool, waveSize int) (gone bool, err error) {

@@ -54,6 +54,7 @@ type world struct {
 	digest    string
 	woken     chan string
 	requests  *testenv.Requests
+	steady    *steady // nil without an observer
 	saves     int
 }
 
@@ -103,7 +104,8 @@ func newWorld(t testing.TB, options ...option) *world {
 			t.Fatal(err)
 		}
 		t.Cleanup(cache.Close)
-		s.options.Observer = cache
+		w.steady = &steady{Observer: cache}
+		s.options.Observer = w.steady
 	}
 	engine, err := reconciler.New(s.name, clnt, s.options)
 	if err != nil {
@@ -152,7 +154,7 @@ func (w *world) apply(manifests string) (reconciler.Result, error) {
 func (w *world) applyObjects(objects []client.Object) (reconciler.Result, error) {
 	w.Helper()
 	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies}
-	result, err := w.engine.Apply(w.Context(), request)
+	result, err := w.applyAsPlanned(request)
 	w.owner.Inventory = result.Inventory
 	return result, err
 }

@@ -96,6 +96,16 @@ func compareKeys(a, b objectKey) int {
 	)
 }
 
+// sortTargets puts targets into the order in which they are applied.
+func sortTargets(targets []*target) {
+	slices.SortFunc(targets, func(a, b *target) int {
+		return cmp.Or(
+			cmp.Compare(a.applyOrder, b.applyOrder), cmp.Compare(a.stage(), b.stage()),
+			cmp.Compare(applyTier(a.key.GroupKind), applyTier(b.key.GroupKind)), compareKeys(a.key, b.key),
+		)
+	})
+}
+
 // sortInventory puts items into the order in which they would be deleted; this is also the order in which they are
 // recorded.
 func sortInventory(items []*InventoryItem) {

@@ -265,17 +265,23 @@ func (p *pass) judge(ctx context.Context, item *InventoryItem) (situation, error
 
 // ask returns what the server says about a dependent.
 func (p *pass) ask(ctx context.Context, item *InventoryItem) (situation, error) {
+	s, _, err := p.fetch(ctx, item)
+	return s, err
+}
+
+// fetch is ask that also returns the object; nil if there is none.
+func (p *pass) fetch(ctx context.Context, item *InventoryItem) (situation, *unstructured.Unstructured, error) {
 	s := situation{owner: p.label, proven: true}
 	object, err := p.get(ctx, item)
 	if isGone(err) {
 		s.typed = !isTypeless(err)
-		return s, nil
+		return s, nil, nil
 	}
 	if err != nil {
-		return s, err
+		return s, nil, err
 	}
 	s.exists, s.seen = true, p.reader.Read(object)
-	return s, nil
+	return s, object, nil
 }
 
 func (p *pass) get(ctx context.Context, item *InventoryItem) (*unstructured.Unstructured, error) {

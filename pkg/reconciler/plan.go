@@ -10,8 +10,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// plan is what a call of Apply is going to do, decided without looking at the cluster.
-type plan struct {
+// inventoryPlan is what a call of Apply is going to record, decided without looking at the cluster.
+type inventoryPlan struct {
 	// items is the next inventory, sorted.
 	items []*InventoryItem
 	// wanted are the items of the targets, in the order of these.
@@ -22,12 +22,12 @@ type plan struct {
 }
 
 // planInventory compares the targets with what is recorded. Items of the old inventory are not changed.
-func planInventory(targets []*target, inventory []*InventoryItem) plan {
+func planInventory(targets []*target, inventory []*InventoryItem) inventoryPlan {
 	old := make(map[objectKey]int, len(inventory))
 	for i, item := range inventory {
 		old[keyOf(item)] = i
 	}
-	p := plan{wanted: make([]*InventoryItem, len(targets))}
+	p := inventoryPlan{wanted: make([]*InventoryItem, len(targets))}
 	// What was recorded keeps its place, so that there is little to sort.
 	next := make([]*InventoryItem, len(inventory), len(inventory)+len(targets))
 	// One piece of memory for all: a pass begins with a copy of everything that is recorded.

@@ -17,14 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// applyWaves applies all targets in order, and tells whether all of them are ready or completed.
+// applyWaves applies all targets, which are in order, and tells whether all of them are ready or completed.
 func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, err error) {
-	slices.SortFunc(targets, func(a, b *target) int {
-		return cmp.Or(
-			cmp.Compare(a.applyOrder, b.applyOrder), cmp.Compare(a.stage(), b.stage()),
-			cmp.Compare(applyTier(a.key.GroupKind), applyTier(b.key.GroupKind)), compareKeys(a.key, b.key),
-		)
-	})
 	var purgeable []*target
 	for _, t := range targets {
 		if t.purgeOrder != nil {

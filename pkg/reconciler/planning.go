@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// PlanOptions configure Reconciler.Plan. The zero value works.
+type PlanOptions struct {
+	// Compare has the server say what would become of each object that is not known to be as it should be, by dry runs.
+	// Defaults to what the observer and the inventory tell, without requests.
+	Compare bool
+}
+
+// Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
+type Plan struct {
+	// Changes has an entry for each wanted object, in the order in which they are applied, and then one for each that is no
+	// longer wanted, in the order in which they are deleted.
+	Changes []Change `json:"changes"`
+}
+
+// Change is what Apply would do about one object.
+type Change struct {
+	// Object is type and name.
+	Object ObjectInfo `json:"object"`
+	// Wave is the apply order of the object; if it is no longer wanted, its delete order.
+	Wave int `json:"wave"`
+	// Verb is what would be done first; empty if nothing would be. An object that is created and purged by the same Apply is
+	// created.
+	Verb Verb `json:"verb,omitempty"`
+	// Recreate means that the object would be deleted for that, and created anew.
+	Recreate bool `json:"recreate,omitempty"`
+	// Reason is a text such as "the manifest changed"; empty if there is nothing to say about an object that stays as it is.
+	Reason string `json:"reason,omitempty"`
+	// Refusal says why Apply would fail with the object; empty if it would not.
+	Refusal string `json:"refusal,omitempty"`
+	// Local means that After was computed from the manifest and, if the request holds it, the definition of the type, because the
+	// server cannot say it: it does not know the type as it will be, or the namespace, or has a webhook that knows no dry runs.
+	Local bool `json:"local,omitempty"`
+	// Before and After are the object as it is and as it would be stored, without the status and what the server and the
+	// reconciler keep for themselves; nil if there is none. They are there only for what would be changed, if that was
+	// compared.
+	Before *unstructured.Unstructured `json:"-"`
+	After  *unstructured.Unstructured `json:"-"`
+	// Digest identifies manifest and policies; empty if the object is no longer wanted.
+	Digest string `json:"digest,omitempty"`
+	// UID, Fingerprint and Baseline identify the state on which the change was decided; empty if there is no such object, or if it is
+	// being deleted. See InventoryItem; of an object of which we own nothing, the fingerprint is that of its content.
+	UID         apitypes.UID `json:"uid,omitempty"`
+	Fingerprint string       `json:"fingerprint,omitempty"`
+	Baseline    string       `json:"baseline,omitempty"`
+}
+
+// ObjectInfo is type and name of an object.
+type ObjectInfo struct {
+	TypeVersionInfo `json:",inline"`
+	NameInfo        `json:",inline"`
+}
+
+var _ types.ObjectKey = ObjectInfo{}
+
+// GetObjectKind returns the type; changes made through it do not affect the object.
+func (o ObjectInfo) GetObjectKind() schema.ObjectKind {
+	return types.TypeKeyFromGroupVersionKind(schema.GroupVersionKind(o.TypeVersionInfo)).GetObjectKind()
+}
+
+// GetNamespace returns the namespace; empty for cluster-scoped objects.
+func (o ObjectInfo) GetNamespace() string { return o.Namespace }
+
+// GetName returns the name.
+func (o ObjectInfo) GetName() string { return o.Name }
+
+// String formats type and name as messages name objects, for example "Deployment default/web".
+func (o ObjectInfo) String() string { return keyOf(o).String() }
+
+// Plan returns what Apply would do with the same request, from now until it is done, without changing anything. It supposes that
+// all objects become ready, and that nobody else changes them.
+//
+// Without PlanOptions.Compare there are no requests besides those of the observer, and for objects of which it cannot tell anything.
+// Then an object that exists without our label is said to be created, although it would be adopted or refused; and one of
+// which it is not certain that nobody changed it is said to stay as it is.
+//
+// What Apply would refuse as a whole (objects that contradict each other, bad annotations) is a *RefusedError; what it would
+// refuse about one object is a Change.Refusal.
+func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options PlanOptions) (Plan, error) {
+	request.Fence = nil
+	c, err := r.rehearsing().begin(request)
+	if err != nil {
+		return Plan{}, err
+	}
+	depth := depthTold
+	if options.Compare {
+		depth = depthCompared
+	}
+	return newPlanner(c, request.Inventory, depth).plan(flow.WithLimiter(ctx, c.pass.flow))
+}
+
+// rehearsing returns a reconciler whose writes change nothing.
+func (r *Reconciler) rehearsing() *Reconciler {
+	dry := *r
+	dry.client = cluster.NewClient(client.NewDryRunClient(r.client), r.client.DiscoveryClient(), r.client.EventRecorder(), r.client.Config(), r.client.HttpClient())
+	dry.options.OnOperation = func(string) { r.options.OnOperation("read") }
+	return &dry
+}
+
+// plan looks at all dependents. Those on which others depend come first: what is to be said about an object in a namespace that is
+// going to be created depends on that.
+func (p *planner) plan(ctx context.Context) (Plan, error) {
+	if err := p.watchServed(ctx); err != nil {
+		return Plan{}, err
+	}
+	changes := make([]Change, len(p.targets))
+	var first, rest []int
+	for i, t := range p.targets {
+		if definesTypes(t.key.GroupKind) || isNamespace(t.key.GroupKind) {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	wanted := func(i int) (err error) {
+		changes[i], err = p.wanted(ctx, p.targets[i])
+		return err
+	}
+	if err := p.all(ctx, first, wanted); err != nil {
+		return Plan{}, err
+	}
+	for _, i := range first {
+		p.comes(p.targets[i], changes[i])
+	}
+	if err := p.all(ctx, rest, wanted); err != nil {
+		return Plan{}, err
+	}
+	var items []*InventoryItem
+	for _, item := range p.items {
+		if item.unwanted() {
+			items = append(items, item)
+		}
+	}
+	p.sortDeletion(items)
+	last := make([]Change, len(items))
+	indexes := make([]int, len(items))
+	for i := range items {
+		indexes[i] = i
+	}
+	err := p.all(ctx, indexes, func(i int) (err error) {
+		last[i], err = p.redundant(ctx, items[i])
+		return err
+	})
+	return Plan{Changes: append(changes, last...)}, err
+}
+
+// all does the work for all indexes side by side.
+func (p *planner) all(ctx context.Context, indexes []int, work func(int) error) error {
+	var t tally
+	each(ctx, p.flow, indexes, func(i int) { t.add(outcome{ready: true}, work(i)) })
+	if err := t.err(); err != nil {
+		return fmt.Errorf("planning: %w", err)
+	}
+	return nil
+}
