@@ -17,7 +17,7 @@ func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"adoption-policy", "apply-order", "delete-order", "delete-policy", "deletion-hook", "drift-policy",
-		"purge-on-failure", "purge-order", "reapply-interval", "reconcile-policy", "status-hint", "update-policy",
+		"purge-on-failure", "purge-order", "reapply-interval", "reconcile-policy", "release-hook", "status-hint", "update-policy",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {
 		t.Errorf("what manifests may carry (-want +got):\n%s", diff)
@@ -38,6 +38,8 @@ func TestCheck(t *testing.T) {
 		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; allowed are: positive durations such as 90s, 30m or 2h`},
 		{"a hint", types.AnnotationKeySuffixStatusHint, "conditions=A;B", ""},
 		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},
+		{"a release hook", types.AnnotationKeySuffixReleaseHook, "PreRollback", ""},
+		{"no release hook", types.AnnotationKeySuffixReleaseHook, "pre-upgrade", `invalid value "pre-upgrade"; allowed are: test, pre-rollback, post-rollback`},
 		{"written by the reconciler", types.AnnotationKeySuffixOwnerId, "x", `unknown annotation "owner-id"; allowed are: ` + strings.Join(annotations.Suffixes(), ", ")},
 	} {
 		got := ""

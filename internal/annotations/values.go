@@ -45,6 +45,7 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixReapplyInterval: errorOf(Interval),
 	types.AnnotationKeySuffixStatusHint:      errorOf(status.ParseHints),
 	types.AnnotationKeySuffixDeletionHook:    errorOf(DeletionHook),
+	types.AnnotationKeySuffixReleaseHook:     errorOf(ReleaseHook),
 }
 
 func errorOf[T any](parse func(string) (T, error)) func(string) error {
@@ -100,6 +101,11 @@ func Flag(text string) (bool, error) {
 // DeletionHook reads when a deletion hook is applied.
 func DeletionHook(text string) (string, error) {
 	return OneOf(text, types.DeletionHookPreDelete, types.DeletionHookPostDelete)
+}
+
+// ReleaseHook reads what has to be done with a release for a release hook to be applied.
+func ReleaseHook(text string) (string, error) {
+	return OneOf(text, types.ReleaseHookTest, types.ReleaseHookPreRollback, types.ReleaseHookPostRollback)
 }
 
 // Order reads the number of a wave.

@@ -26,6 +26,7 @@ const (
 	componentDigestKey    contextKey = "component digest"
 	componentRevisionKey  contextKey = "component revision"
 	installedKey          contextKey = "installation state"
+	releaseHooksKey       contextKey = "release hooks"
 )
 
 // fromContext fails if there is no value, since its absence means that somebody calls a generator without
@@ -143,4 +144,17 @@ func WithInstalled(ctx context.Context, installed bool) context.Context {
 // yield something else without any change of the component.
 func InstalledFromContext(ctx context.Context) (bool, error) {
 	return fromContext[bool](ctx, installedKey)
+}
+
+// WithReleaseHooks makes that ReleaseHooksFromContext returns true. Whoever sets it must take the objects out that have the annotation
+// release-hook, since they must not be applied with the others.
+func WithReleaseHooks(ctx context.Context) context.Context {
+	return context.WithValue(ctx, releaseHooksKey, true)
+}
+
+// ReleaseHooksFromContext tells whether generators shall also return what a release needs when it is tested or rolled back, marked by the
+// annotation release-hook. Contrary to the other values, it need not be set; operators do not.
+func ReleaseHooksFromContext(ctx context.Context) bool {
+	wanted, err := fromContext[bool](ctx, releaseHooksKey)
+	return err == nil && wanted
 }

@@ -57,6 +57,13 @@ func TestContextValues(t *testing.T) {
 	}
 }
 
+func TestReleaseHooks(t *testing.T) {
+	t.Parallel()
+	if manifests.ReleaseHooksFromContext(t.Context()) || !manifests.ReleaseHooksFromContext(manifests.WithReleaseHooks(t.Context())) {
+		t.Error("release hooks are wanted if, and only if, somebody says so")
+	}
+}
+
 func TestClusterReads(t *testing.T) {
 	t.Parallel()
 	clnt := cluster.NewClient(nil, nil, nil, nil, nil)

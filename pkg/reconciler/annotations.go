@@ -51,6 +51,9 @@ func parseBehavior(prefix string, object *unstructured.Unstructured, policies Po
 	parseAnnotation(p, types.AnnotationKeySuffixDeletionHook, func(string) (string, error) {
 		return "", errors.New("deletion hooks must be taken out before dependents are applied")
 	})
+	parseAnnotation(p, types.AnnotationKeySuffixReleaseHook, func(string) (string, error) {
+		return "", errors.New("release hooks must be taken out before dependents are applied; components have none")
+	})
 	return b, p.problems
 }
 

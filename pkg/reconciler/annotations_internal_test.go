@@ -133,6 +133,20 @@ func TestParseBehaviorRefusesBadValues(t *testing.T) {
 	}
 }
 
+// TestParseBehaviorRefusesHooks: they would be applied at the wrong time.
+func TestParseBehaviorRefusesHooks(t *testing.T) {
+	t.Parallel()
+	for suffix, want := range map[string]string{
+		types.AnnotationKeySuffixDeletionHook: "deletion hooks must be taken out before dependents are applied",
+		types.AnnotationKeySuffixReleaseHook:  "release hooks must be taken out before dependents are applied",
+	} {
+		_, problems := parseBehavior(testPrefix, annotated(map[string]string{suffix: "test"}), otherPolicies())
+		if len(problems) != 1 || !strings.Contains(problems[0], want) {
+			t.Errorf("%s: got %q, want one problem with %q", suffix, problems, want)
+		}
+	}
+}
+
 // TestParseBehaviorReportsAllProblems: one pass over the manifests must show everything that is wrong.
 func TestParseBehaviorReportsAllProblems(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,9 @@ const (
 	// AnnotationKeySuffixDeletionHook makes a deletion hook of an object: it is not one of the dependents, but is applied when the
 	// component is deleted, and removed again when it is ready. Its value says when.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
+	// AnnotationKeySuffixReleaseHook makes a release hook of an object: it is not one of the dependents, but is applied when something
+	// special is done with a release, which its value says. Components have no release hooks.
+	AnnotationKeySuffixReleaseHook = "release-hook"
 	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, leaves out its deletion hooks
 	// as far as they are not over.
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"
@@ -127,6 +130,13 @@ const (
 	DeletionHookPreDelete = "pre-delete"
 	// DeletionHookPostDelete has the hook applied when all dependents are gone.
 	DeletionHookPostDelete = "post-delete"
+
+	// ReleaseHookTest has the hook applied when the release is tested.
+	ReleaseHookTest = "test"
+	// ReleaseHookPreRollback has the hook applied before the objects of an earlier revision.
+	ReleaseHookPreRollback = "pre-rollback"
+	// ReleaseHookPostRollback has the hook applied when the objects of an earlier revision are ready.
+	ReleaseHookPostRollback = "post-rollback"
 )
 
 const (

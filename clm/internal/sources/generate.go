@@ -27,6 +27,9 @@ type Request struct {
 	Installed bool
 	// Digest identifies what the revision is made from.
 	Digest string
+	// ReleaseHooks asks for what is applied when the release is tested or rolled back, too. Whether or not, the caller has to take out what
+	// has the annotation release-hook, since manifests may carry it themselves. Defaults to false.
+	ReleaseHooks bool
 	// Client is for the cluster of the release. Defaults to none: looking something up finds nothing then.
 	Client cluster.Client
 	// Discovery is what templates see of the API server. Defaults to what the cluster says, without one to what
@@ -59,6 +62,9 @@ func (s *Set) contextFor(ctx context.Context, request Request) (context.Context,
 	}
 	if request.Discovery != nil {
 		ctx = manifests.WithDiscovery(ctx, func(context.Context) (*manifests.Discovery, error) { return request.Discovery, nil })
+	}
+	if request.ReleaseHooks {
+		ctx = manifests.WithReleaseHooks(ctx)
 	}
 	ctx = manifests.WithReconcilerName(ctx, request.ReconcilerName)
 	ctx = manifests.WithLocalClient(ctx, request.Client)

@@ -92,6 +92,24 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
+// TestReleaseHooks: they come on demand.
+func TestReleaseHooks(t *testing.T) {
+	t.Parallel()
+	root := chart("c", files{"a.yaml": strings.Replace(configMap("a", "p: q"), "name: a", "name: a\n  annotations: {helm.sh/hook: test}", 1)}).write(t)
+	set, wanted := mustLoad(t, root, sources.Options{}, "c"), request()
+	if got := generate(t, set, wanted); len(got) != 0 {
+		t.Errorf("got %v without asking for it", got)
+	}
+	wanted.ReleaseHooks = true
+	objects, err := set.Generate(t.Context(), wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != 1 || objects[0].GetAnnotations()[reconcilerName+"/"+types.AnnotationKeySuffixReleaseHook] != types.ReleaseHookTest {
+		t.Errorf("got %v", objects)
+	}
+}
+
 func TestOfflineErrors(t *testing.T) {
 	t.Parallel()
 	_, err := sources.Offline("new", nil)

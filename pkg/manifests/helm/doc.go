@@ -56,8 +56,12 @@
 // deletes it, upon which it runs again, or sets the annotation skip-deletion-hooks on the component. An object that has hooks of both
 // kinds is deleted and created anew.
 //
-// Objects with only the hooks pre-rollback, post-rollback, test and test-success are left out. So are those with
-// the hook crd-install, which was meant for Helm 2: Helm 3 leaves out whatever has a hook that it does not know,
+// Hooks for pre-rollback, post-rollback, test and test-success are for releases of a command line, not for components. They are left out
+// unless the context asks for them (manifests.WithReleaseHooks); then they become release hooks (annotation release-hook, with the value
+// test for both kinds of tests), which have the orders of the table, tests those of post hooks, reconcile-policy
+// on-object-or-component-change, and delete policies as above. Both for the rollback means before it.
+//
+// Objects with the hook crd-install are left out, which was meant for Helm 2: Helm 3 leaves out whatever has a hook that it does not know,
 // and charts for both contain the same definitions in folder crds. Other unknown hooks are refused. Hook annotations in crds
 // folders mean nothing.
 //

@@ -134,7 +134,9 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 		return nil, err
 	}
 
-	mapper := mapper{prefix: reconcilerName + "/", revision: revision, installed: installed}
+	mapper := mapper{
+		prefix: reconcilerName + "/", revision: revision, installed: installed, releaseHooks: manifests.ReleaseHooksFromContext(ctx),
+	}
 	objects := make([]client.Object, 0, len(rendered))
 	for _, object := range rendered {
 		mapped, err := mapper.apply(object)

@@ -70,7 +70,7 @@ type hook struct {
 }
 
 // parseHook returns nil if there is no hook annotation.
-func parseHook(annotations map[string]string) (*hook, error) {
+func (m mapper) parseHook(annotations map[string]string) (*hook, error) {
 	value, ok := annotations[hookAnnotation]
 	if !ok {
 		return nil, nil
@@ -80,7 +80,7 @@ func parseHook(annotations map[string]string) (*hook, error) {
 		return nil, err
 	}
 	result := &hook{types: types}
-	if !result.applicable() {
+	if !m.applicable(*result) {
 		// Whatever else the annotations say has no effect.
 		return result, nil
 	}
@@ -136,11 +136,11 @@ func parseHookDeletePolicies(value string) ([]hookDeletePolicy, error) {
 	return policies, nil
 }
 
-// mapHook returns what the hook means in the reconciler's annotations, beside the given ones: once if it is applied now, and once
-// for each time of the deletion at which it is applied.
+// mapHook returns what the hook means in the reconciler's annotations, beside the given ones: once if it is applied now, once for each
+// time of the deletion at which it is applied, and once for each thing that is done with a release.
 func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string {
 	var all []map[string]string
-	if !hook.applicable() {
+	if !m.applicable(hook) {
 		return all
 	}
 	if pre, post, reconcilePolicy := m.event(hook); pre || post {
@@ -159,6 +159,30 @@ func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 		mapped[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(hook.weight)
 		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
 		all = append(all, mapped)
+	}
+	if m.releaseHooks {
+		all = append(all, mapRelease(hook, given)...)
+	}
+	return all
+}
+
+// mapRelease is what a hook means that is applied when something is done with a release. It is applied anew each time, before or
+// behind everything else.
+func mapRelease(hook hook, given map[string]string) []map[string]string {
+	var all []map[string]string
+	add := func(value string, pre, post bool) {
+		mapped := mapInstallation(hook, given, pre, post, types.ReconcilePolicyOnObjectOrComponentChange)
+		mapped[types.AnnotationKeySuffixReleaseHook] = value
+		all = append(all, mapped)
+	}
+	switch pre, post := hook.has(hookPreRollback), hook.has(hookPostRollback); {
+	case pre:
+		add(types.ReleaseHookPreRollback, pre, post)
+	case post:
+		add(types.ReleaseHookPostRollback, pre, post)
+	}
+	if hook.has(hookTest) || hook.has(hookTestSuccess) {
+		add(types.ReleaseHookTest, false, true)
 	}
 	return all
 }
@@ -207,10 +231,12 @@ func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 }
 
 // applicable tells whether there is any event at which the object is applied.
-func (h hook) applicable() bool {
-	return !h.has(hookCRDInstall) && slices.ContainsFunc(h.types, func(each hookType) bool {
-		return slices.Contains([]hookType{hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete}, each)
-	})
+func (m mapper) applicable(hook hook) bool {
+	events := []hookType{hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete}
+	if m.releaseHooks {
+		events = append(events, hookPreRollback, hookPostRollback, hookTest, hookTestSuccess)
+	}
+	return !hook.has(hookCRDInstall) && slices.ContainsFunc(hook.types, func(each hookType) bool { return slices.Contains(events, each) })
 }
 
 func (h hook) has(hookType hookType) bool {

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/manifests/helm"
 )
 
 const (
@@ -276,5 +279,75 @@ func TestDeletionHooks(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: unexpected annotations (-want +got):\n%s", test.reason, diff)
 		}
+	}
+}
+
+// TestReleaseHooks: a command line asks for hooks that components have no use for.
+func TestReleaseHooks(t *testing.T) {
+	t.Parallel()
+	// hook returns the annotations of a release hook, others are added or, if empty, removed.
+	hook := func(value, applyOrder string, more ...string) map[string]string {
+		all := map[string]string{"release-hook": value, "apply-order": applyOrder, "reconcile-policy": onChanges, "update-policy": recreate}
+		for i := 0; i < len(more); i += 2 {
+			if all[more[i]] = more[i+1]; more[i+1] == "" {
+				delete(all, more[i])
+			}
+		}
+		return all
+	}
+	for _, test := range []struct {
+		reason, hook string
+		more         []string
+		want         []map[string]string
+	}{
+		{"before a rollback", "pre-rollback", nil, []map[string]string{hook("pre-rollback", "-101")}},
+		{"after a rollback", "post-rollback", nil, []map[string]string{hook("post-rollback", "101")}},
+		{"before and after the same rollback means before", "pre-rollback,post-rollback", []string{"helm.sh/hook-delete-policy", "hook-succeeded"}, []map[string]string{
+			hook("pre-rollback", "-101", "update-policy", "", "purge-order", "201"),
+		}},
+		{"tests come after everything else, by weight", "test", []string{"helm.sh/hook-weight", "-3"}, []map[string]string{hook("test", "98")}},
+		{"tests of old charts are tests", "test-success", nil, []map[string]string{hook("test", "101")}},
+		{"delete policies have their usual meaning", "test", []string{"helm.sh/hook-delete-policy", "hook-succeeded, hook-failed"}, []map[string]string{
+			hook("test", "101", "update-policy", "", "purge-order", "201", "purge-on-failure", "true"),
+		}},
+		{"one object, for everything", "post-install, pre-delete, pre-rollback, test", nil, []map[string]string{
+			{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate},
+			{"deletion-hook": "pre-delete", "apply-order": "0", "update-policy": recreate},
+			hook("pre-rollback", "-101"), hook("test", "101"),
+		}},
+		{"definitions for Helm 2 are left out", "crd-install, test", nil, nil},
+		{"what is no release hook stays what it is", "post-install", nil, []map[string]string{{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}}},
+	} {
+		fsys := chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)})
+		generator, err := helm.NewHelmGenerator(fsys, ".", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := manifests.WithReleaseHooks(state{1, false}.context(t.Context()))
+		objects, err := generator.Generate(ctx, "shop", "web", nil)
+		if err != nil {
+			t.Errorf("%s: %s", test.reason, err)
+			continue
+		}
+		var got []map[string]string
+		for _, object := range unwrap(t, objects) {
+			got = append(got, mapped(object))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: unexpected annotations (-want +got):\n%s", test.reason, diff)
+		}
+	}
+}
+
+// TestReleaseHookSettings: what is applied needs valid settings.
+func TestReleaseHookSettings(t *testing.T) {
+	t.Parallel()
+	generator, err := helm.NewHelmGenerator(chartWith(map[string]string{"templates/a.yaml": objectWith("helm.sh/hook", "test", "helm.sh/hook-weight", "1000")}), ".", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := manifests.WithReleaseHooks(state{1, false}.context(t.Context()))
+	if _, err := generator.Generate(ctx, "shop", "web", nil); err == nil || !strings.Contains(err.Error(), `annotation helm.sh/hook-weight has value "1000"`) {
+		t.Errorf("got error %v", err)
 	}
 }

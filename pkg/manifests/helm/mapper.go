@@ -28,10 +28,12 @@ type mapper struct {
 	prefix    string
 	revision  int64
 	installed bool
+	// releaseHooks tells whether hooks count that are not applied with the release.
+	releaseHooks bool
 }
 
-// apply returns the object with its annotations completed, and copies of it that are deletion hooks; nothing if the object is not to be
-// applied.
+// apply returns the object with its annotations completed, and copies of it that are deletion hooks or release hooks; nothing if the object
+// is not to be applied.
 func (m mapper) apply(object helm.Object) ([]client.Object, error) {
 	annotations := object.GetAnnotations()
 	if err := m.checkReserved(annotations, object.GetLabels()); err != nil {
@@ -48,7 +50,7 @@ func (m mapper) apply(object helm.Object) ([]client.Object, error) {
 	var found *hook
 	if !object.Definition {
 		var err error
-		if found, err = parseHook(annotations); err != nil {
+		if found, err = m.parseHook(annotations); err != nil {
 			return nil, err
 		}
 	}

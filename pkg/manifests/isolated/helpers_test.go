@@ -133,6 +133,7 @@ func surroundings(ctx context.Context, component client.Object) context.Context 
 	ctx = manifests.WithComponentDigest(ctx, "d1gest")
 	ctx = manifests.WithComponentRevision(ctx, 7)
 	ctx = manifests.WithComponent(ctx, component)
+	ctx = manifests.WithReleaseHooks(ctx)
 	return manifests.WithInstalled(ctx, true)
 }
 

@@ -122,7 +122,7 @@ func describe(ctx context.Context, spec *widgetSpec) ([]client.Object, error) {
 	installed, _ := manifests.InstalledFromContext(ctx)
 	return []client.Object{
 		configMap("found", map[string]string{
-			"context": fmt.Sprintf("%s %s %s %s %d %t", reconciler, name, namespace, digest, revision, installed),
+			"context": fmt.Sprintf("%s %s %s %s %d %t %t", reconciler, name, namespace, digest, revision, installed, manifests.ReleaseHooksFromContext(ctx)),
 		}),
 		configMap("second", nil),
 	}, nil

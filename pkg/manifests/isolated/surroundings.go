@@ -18,6 +18,7 @@ type surroundings struct {
 	ComponentDigest    *string  `json:"componentDigest"`
 	ComponentRevision  *int64   `json:"componentRevision"`
 	Installed          *bool    `json:"installed"`
+	ReleaseHooks       bool     `json:"releaseHooks"`
 	Component          *carried `json:"component"`
 }
 
@@ -38,6 +39,7 @@ func surroundingsOf(ctx context.Context, known knownTypes) (surroundings, error)
 		ComponentDigest:    found(ctx, manifests.ComponentDigestFromContext),
 		ComponentRevision:  found(ctx, manifests.ComponentRevisionFromContext),
 		Installed:          found(ctx, manifests.InstalledFromContext),
+		ReleaseHooks:       manifests.ReleaseHooksFromContext(ctx),
 	}
 	component := found(ctx, manifests.ComponentFromContext)
 	if component == nil {
@@ -64,6 +66,9 @@ func (s surroundings) context(ctx context.Context, known knownTypes) (context.Co
 	ctx = restore(ctx, s.ComponentDigest, manifests.WithComponentDigest)
 	ctx = restore(ctx, s.ComponentRevision, manifests.WithComponentRevision)
 	ctx = restore(ctx, s.Installed, manifests.WithInstalled)
+	if s.ReleaseHooks {
+		ctx = manifests.WithReleaseHooks(ctx)
+	}
 	if s.Component == nil {
 		return ctx, nil
 	}
