@@ -18,6 +18,7 @@ const (
 	services                 // what the engine needs around it
 	engine                   // from objects to a cluster, from parameters to objects
 	authoring                // what an operator is written with
+	parts                    // what the command line is put together from
 	commands                 // programs, and what they are made of
 	examples                 // programs as an author of operators would write them
 	tests                    // for test files only
@@ -65,6 +66,8 @@ var rooms = []room{
 	{path: "pkg/manifests/isolated", layer: authoring},
 	{path: "pkg/manifests/kustomize", layer: authoring},
 	{path: "pkg/resources/...", layer: authoring},
+
+	{path: "clm/internal/releases", layer: parts},
 
 	{path: "pkg/operator", layer: commands},
 	{path: "bench", layer: commands},

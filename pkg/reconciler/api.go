@@ -20,20 +20,20 @@ import (
 // defaults to the value in Options.Policies, and that to the documented default.
 type Policies struct {
 	// Adoption defaults to AdoptionPolicyIfUnowned.
-	Adoption AdoptionPolicy
+	Adoption AdoptionPolicy `json:"adoption,omitempty"`
 	// Reconcile defaults to ReconcilePolicyOnObjectChange.
-	Reconcile ReconcilePolicy
+	Reconcile ReconcilePolicy `json:"reconcile,omitempty"`
 	// Update defaults to UpdatePolicyReplace.
-	Update UpdatePolicy
+	Update UpdatePolicy `json:"update,omitempty"`
 	// Delete defaults to DeletePolicyDelete.
-	Delete DeletePolicy
+	Delete DeletePolicy `json:"delete,omitempty"`
 	// Drift defaults to DriftPolicyCorrect.
-	Drift DriftPolicy
+	Drift DriftPolicy `json:"drift,omitempty"`
 	// MissingNamespaces defaults to MissingNamespacesPolicyCreate.
-	MissingNamespaces MissingNamespacesPolicy
+	MissingNamespaces MissingNamespacesPolicy `json:"missingNamespaces,omitempty"`
 	// ReapplyInterval defaults to 60 minutes. After it, an object of which it is not certain that nobody changed
 	// it is applied again; an object of which it is certain costs nothing.
-	ReapplyInterval time.Duration
+	ReapplyInterval time.Duration `json:"reapplyInterval,omitempty"`
 }
 
 // Store keeps an inventory.

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotFound says that there is no release of that name. The error that wraps it names the release.
+var ErrNotFound = errors.New("there is no such release")
+
+// ErrOutdated says that the record is not any more the one that was read, because another process has written it.
+var ErrOutdated = errors.New("another process has changed its record meanwhile")
+
+// DamagedError says that a record cannot be read completely, because others have changed or removed a part of it.
+type DamagedError struct {
+	// Release is namespace and name of the release.
+	Release string
+	// Part is what cannot be read.
+	Part string
+	// Damage says what is wrong with which object.
+	Damage string
+}
+
+// Error names the release, what is wrong, and what helps.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s of release %s is damaged: %s; try: clm doctor", e.Part, e.Release, e.Damage)
+}

@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/chunks"
+)
+
+const (
+	// SecretType is the type of the Secret that is the index of a release.
+	SecretType corev1.SecretType = ReconcilerName + "/release"
+	// recordLabel is the label by which all indexes are found.
+	recordLabel = ReconcilerName + "/record"
+	// recordRelease is the value of that label.
+	recordRelease = "release"
+	// finalizer of indexes and chunks.
+	finalizer = ReconcilerName + "/record"
+	// dataKey is the key under which the Secret has the index, as JSON.
+	dataKey = "release"
+	// formatVersion is the version of what is written. An older clm must not write what it does not understand.
+	formatVersion = 1
+	// maxIndex is how large an index may be, in bytes: the server allows 1 MiB of data in a Secret.
+	maxIndex = 1 << 20
+	// maxMessage is how much of a message is kept, in bytes.
+	maxMessage = 4096
+)
+
+// index is the form in which a release is stored.
+type index struct {
+	Version       int             `json:"version"`
+	State         State           `json:"state"`
+	Message       string          `json:"message,omitempty"`
+	Created       time.Time       `json:"created"`
+	Updated       time.Time       `json:"updated"`
+	Revisions     []indexRevision `json:"revisions,omitempty"`
+	Inventory     *itemList       `json:"inventory,omitempty"`
+	HookInventory *itemList       `json:"hookInventory,omitempty"`
+	DeletionStage string          `json:"deletionStage,omitempty"`
+}
+
+// indexRevision is a revision with the names of the chunks that have its content.
+type indexRevision struct {
+	Revision
+	Chunks []string `json:"chunks,omitempty"`
+}
+
+// itemList is an inventory, packed or in chunks.
+type itemList struct {
+	Items    int      `json:"items"`
+	Checksum string   `json:"checksum"`
+	Packed   []byte   `json:"packed,omitempty"`
+	Chunks   []string `json:"chunks,omitempty"`
+}
+
+// stored is what a process knows about the record that a release was read from or written to.
+type stored struct {
+	// uid and resourceVersion guard the next write; empty if there is no index yet.
+	uid, resourceVersion string
+	// raw is what the index Secret holds.
+	raw []byte
+	// index is the decoded form of raw.
+	index index
+	// finalizers and labels of the Secret.
+	finalizers []string
+	labels     map[string]string
+	// deleting means that the deletion of the Secret was requested.
+	deleting bool
+	// chunks are known to exist and to be intact.
+	chunks chunks.Handles
+	// swept means that there are no other chunks than these.
+	swept bool
+	// incomplete means that the inventory was not read.
+	incomplete bool
+}
+
+// took takes over the metadata of the index Secret.
+func (s *stored) took(object metav1.Object) {
+	s.uid, s.resourceVersion = string(object.GetUID()), object.GetResourceVersion()
+	s.finalizers, s.labels = object.GetFinalizers(), object.GetLabels()
+	s.deleting = object.GetDeletionTimestamp() != nil
+}
+
+// names are the chunks that the index refers to.
+func (i *index) names() map[string]bool {
+	names := map[string]bool{}
+	lists := [][]string{i.Inventory.chunks(), i.HookInventory.chunks()}
+	for _, revision := range i.Revisions {
+		lists = append(lists, revision.Chunks)
+	}
+	for _, name := range slices.Concat(lists...) {
+		names[name] = true
+	}
+	return names
+}
+
+func (l *itemList) chunks() []string {
+	if l == nil {
+		return nil
+	}
+	return l.Chunks
+}
+
+// chunksOf returns the names of the chunks that have the content of a revision.
+func (i *index) chunksOf(number int64) []string {
+	for _, revision := range i.Revisions {
+		if revision.Number == number {
+			return revision.Chunks
+		}
+	}
+	return nil
+}
+
+// decodeIndex returns what is stored in an index. An error means that it is damaged, unless it is a newerError.
+func decodeIndex(raw []byte) (index, error) {
+	if len(raw) == 0 {
+		return index{}, errors.New("it has no data")
+	}
+	decoded := index{}
+	if err := json.Unmarshal(raw, &decoded); err != nil {
+		return index{}, fmt.Errorf("decoding its data: %w", err)
+	}
+	if decoded.Version > formatVersion {
+		return index{}, &newerError{version: decoded.Version}
+	}
+	return decoded, nil
+}
+
+// newerError says that a record was written by a later clm, which may have recorded what this one does not understand.
+type newerError struct{ version int }
+
+func (e *newerError) Error() string {
+	return fmt.Sprintf("its format has version %d; this clm understands up to version %d: please use a newer one", e.version, formatVersion)
+}
+
+// encode returns the data of an index.
+func (i *index) encode() ([]byte, error) {
+	raw, err := json.Marshal(i)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the record: %w", err)
+	}
+	if len(raw) > maxIndex {
+		return nil, fmt.Errorf("encoding the record: it takes %d bytes, of which %d revisions are a part; allowed are at most %d: keep fewer revisions",
+			len(raw), len(i.Revisions), maxIndex)
+	}
+	return raw, nil
+}
+
+// release returns what an index says, without inventories.
+func (i *index) release(namespace, name string) *Release {
+	release := &Release{
+		Namespace: namespace, Name: name, State: i.State, Message: i.Message, Created: i.Created, Updated: i.Updated, DeletionStage: i.DeletionStage,
+	}
+	for _, revision := range i.Revisions {
+		release.Revisions = append(release.Revisions, revision.Revision)
+	}
+	return release
+}
+
+// indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their chunks.
+func indexOf(release *Release) index {
+	next := index{
+		Version: formatVersion, State: release.State, Message: shorten(release.Message), DeletionStage: release.DeletionStage,
+		Created: release.Created, Updated: release.stored.index.Updated,
+	}
+	for _, revision := range release.Revisions {
+		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: release.stored.index.chunksOf(revision.Number)})
+	}
+	return next
+}
+
+// shorten keeps as much of a message as is recorded.
+func shorten(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(message[:maxMessage-len(ellipsis)], "") + ellipsis
+}

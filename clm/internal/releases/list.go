@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// pageSize is the size of a page of indexes, which may be large.
+const pageSize = 50
+
+// List reads all releases of a namespace, or of all namespaces if it is empty, sorted by namespace and name, without their
+// inventories: what it returns cannot be saved. A record that cannot be used does not prevent the others from being listed; see
+// Release.Problem.
+func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
+	var found []*Release
+	err := s.pages(ctx, namespace, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
+		if secrets, ok := page.(*corev1.SecretList); ok {
+			for i := range secrets.Items {
+				if secrets.Items[i].Type == SecretType {
+					found = append(found, listed(&secrets.Items[i]))
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing releases: %w", err)
+	}
+	slices.SortFunc(found, func(a, b *Release) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return found, nil
+}
+
+// listed returns what an index says.
+func listed(secret *corev1.Secret) *Release {
+	release, err := decodeSecret(secret)
+	if release == nil {
+		release = &Release{Namespace: secret.Namespace, Name: strings.TrimPrefix(secret.Name, prefix)}
+	}
+	release.stored.incomplete = true
+	if err != nil {
+		release.Problem = problemOf(err)
+	}
+	return release
+}
+
+// problemOf returns what is wrong with a record, without naming the release again.
+func problemOf(err error) string {
+	var damaged *DamagedError
+	if errors.As(err, &damaged) {
+		return damaged.Damage
+	}
+	return err.Error()
+}
+
+// Names returns namespaces and names of all releases of a namespace, or of all namespaces if it is empty, sorted. It reads no more
+// than the metadata of the records.
+func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
+	var names []apitypes.NamespacedName
+	err := s.pages(ctx, namespace, func() client.ObjectList {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+		return page
+	}, func(page client.ObjectList) {
+		if secrets, ok := page.(*metav1.PartialObjectMetadataList); ok {
+			for _, secret := range secrets.Items {
+				if name, ok := strings.CutPrefix(secret.Name, prefix); ok {
+					names = append(names, apitypes.NamespacedName{Namespace: secret.Namespace, Name: name})
+				}
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing names of releases: %w", err)
+	}
+	slices.SortFunc(names, func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.Compact(names), nil
+}
+
+// pages lists all indexes. Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
+func (s *Store) pages(ctx context.Context, namespace string, newPage func() client.ObjectList, use func(client.ObjectList)) error {
+	next := ""
+	for {
+		page := newPage()
+		err := s.options.Client.List(ctx, page, client.InNamespace(namespace), client.MatchingLabels{recordLabel: recordRelease},
+			client.Limit(pageSize), client.Continue(next))
+		if err != nil {
+			return err
+		}
+		use(page)
+		if next = page.GetContinue(); next == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// ReconcilerName is the name of the engine that works for releases: the prefix of all labels, annotations and finalizers,
+// and the field manager.
+const ReconcilerName = "clm.cs.sap.com"
+
+// OwnerID is the owner id of the dependents of a release.
+func OwnerID(namespace, name string) string {
+	return ReconcilerName + "/" + namespace + "/" + name
+}
+
+// Release is what is recorded of a release.
+type Release struct {
+	// Namespace of the release.
+	Namespace string
+	// Name of the release; unique in its namespace.
+	Name string
+	// State of the release.
+	State State
+	// Message says more about the state, for people. At most 4096 bytes of it are kept.
+	Message string
+	// Created is when the first record was written.
+	Created time.Time
+	// Updated is when the record was written last.
+	Updated time.Time
+	// Revisions, oldest first. The last one is the current one. There is none if the process died that created the release.
+	Revisions []Revision
+	// Inventory of the dependents.
+	Inventory []*reconciler.InventoryItem
+	// HookInventory is the inventory of deletion hooks, which are no dependents.
+	HookInventory []*reconciler.InventoryItem
+	// DeletionStage says how far the deletion has come; empty unless the release is being deleted. It means nothing to this package.
+	DeletionStage string
+	// Ancestor means that the release was made by the ancestor of clm, and that nothing of ours is recorded of it yet.
+	Ancestor bool
+	// Problem says why the record cannot be used; only [Store.List] sets it, and then nothing but namespace and name is certain.
+	Problem string
+
+	stored stored
+}
+
+// Revision is one generation of what a release consists of.
+type Revision struct {
+	// Number of the revision; the first one is 1. Numbers are not used again.
+	Number int64 `json:"number"`
+	// State of the revision.
+	State RevisionState `json:"state"`
+	// Created is when the revision was recorded.
+	Created time.Time `json:"created"`
+	// Description says what brought the revision about, for people.
+	Description string `json:"description,omitempty"`
+	// Sources from which the revision was generated.
+	Sources []Source `json:"sources,omitempty"`
+	// Inputs is the digest of all that the revision was generated from.
+	Inputs string `json:"inputs,omitempty"`
+	// Installed means that the release had been installed before this revision.
+	Installed bool `json:"installed,omitempty"`
+	// Policies with which the revision is applied.
+	Policies reconciler.Policies `json:"policies,omitzero"`
+	// Objects is the number of objects in the manifest.
+	Objects int `json:"objects"`
+}
+
+// Source is one of the things that a revision was generated from.
+type Source struct {
+	// Reference is what the user has given.
+	Reference string `json:"reference"`
+	// Kind of the source: chart, kustomization or manifests.
+	Kind string `json:"kind"`
+	// Name of the chart; empty for other kinds.
+	Name string `json:"name,omitempty"`
+	// Version of the chart; empty for other kinds.
+	Version string `json:"version,omitempty"`
+	// AppVersion is the version of what the chart installs; empty for other kinds.
+	AppVersion string `json:"appVersion,omitempty"`
+}
+
+// Content is what is kept of a revision so that it can be shown, and applied again.
+type Content struct {
+	// Values from which the revision was generated.
+	Values map[string]any
+	// Manifest are all objects, hooks included, in the order in which they were generated.
+	Manifest []*unstructured.Unstructured
+}
+
+// Clone returns a copy that shares nothing with the release.
+func (r *Release) Clone() *Release {
+	clone := *r
+	clone.Revisions = slices.Clone(r.Revisions)
+	for i := range clone.Revisions {
+		clone.Revisions[i].Sources = slices.Clone(clone.Revisions[i].Sources)
+	}
+	clone.Inventory = cloneItems(r.Inventory)
+	clone.HookInventory = cloneItems(r.HookInventory)
+	return &clone
+}
+
+func cloneItems(items []*reconciler.InventoryItem) []*reconciler.InventoryItem {
+	clones := slices.Clone(items)
+	for i, item := range clones {
+		clones[i] = item.DeepCopy()
+	}
+	return clones
+}
+
+// Current returns the current revision, to be read or changed in place; nil if there is none.
+func (r *Release) Current() *Revision {
+	if len(r.Revisions) == 0 {
+		return nil
+	}
+	return &r.Revisions[len(r.Revisions)-1]
+}
+
+// LastReady returns the newest revision that is or was ready; nil if there is none.
+func (r *Release) LastReady() *Revision {
+	for i := range slices.Backward(r.Revisions) {
+		if revision := &r.Revisions[i]; revision.State == RevisionReady || revision.State == RevisionSuperseded {
+			return revision
+		}
+	}
+	return nil
+}
+
+// String returns namespace and name.
+func (r *Release) String() string {
+	return r.Namespace + "/" + r.Name
+}
+
+// prune drops revisions until there are no more than that many, except the newest one that is or was ready.
+func (r *Release) prune(limit int) {
+	surplus := len(r.Revisions) - max(limit, 1)
+	if surplus <= 0 {
+		return
+	}
+	var kept []Revision
+	if ready := r.LastReady(); ready != nil && ready.Number < r.Revisions[surplus].Number {
+		kept = append(kept, *ready)
+	}
+	r.Revisions = append(kept, r.Revisions[surplus:]...)
+}
+
+const (
+	// prefix of the names of the index and the Lease of a release.
+	prefix = "clm."
+	// maxName is how long the name of a release may be: those of its objects are longer, and may have 253 characters.
+	maxName = validation.DNS1123SubdomainMaxLength - len(prefix)
+)
+
+// ValidateName says what is wrong with the name of a release.
+func ValidateName(name string) error {
+	problems := validation.IsDNS1123Subdomain(name)
+	if len(name) > maxName {
+		problems = []string{fmt.Sprintf("allowed are at most %d characters, it has %d", maxName, len(name))}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("invalid name of a release %q: %s", name, strings.Join(problems, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Remove removes all that is recorded of a release, the index last. It is refused as long as the release has dependents or
+// deletion hooks: nobody would know of them any more. Removing what is removed already is no error. It works in a namespace that is being
+// deleted, too.
+func (s *Store) Remove(ctx context.Context, release *Release) error {
+	if count := len(release.Inventory) + len(release.HookInventory); count > 0 {
+		return fmt.Errorf("removing the record of release %s: it still has %d objects", release, count)
+	}
+	// So that none of the chunks is referred to when it goes.
+	emptied := release.Clone()
+	emptied.State, emptied.Revisions = StateDeleting, nil
+	err := s.commit(ctx, emptied, nil)
+	if err != nil {
+		return err
+	}
+	*release = *emptied
+	if err := s.remove(ctx, release); err != nil {
+		return fmt.Errorf("removing the record of release %s: %w", release, err)
+	}
+	release.stored = stored{}
+	return nil
+}
+
+// remove removes what is left of a record that refers to nothing.
+func (s *Store) remove(ctx context.Context, release *Release) error {
+	store, known := s.chunks(release.Namespace, release.Name), &release.stored
+	left, err := store.List(ctx)
+	if err != nil {
+		return err
+	}
+	complete, err := store.Remove(ctx, left)
+	if err != nil {
+		return err
+	}
+	if !complete {
+		return errors.New("further Secrets with parts of it are held by finalizers of others, or are being changed by them")
+	}
+	c := change{namespace: release.Namespace, name: release.Name}
+	foreign := slices.DeleteFunc(slices.Clone(known.finalizers), func(name string) bool { return name == finalizer })
+	err = s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": foreign}})
+	if err == nil {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: prefix + release.Name}}
+		uid := apitypes.UID(known.uid)
+		err = s.options.Client.Delete(ctx, secret, client.Preconditions{UID: &uid, ResourceVersion: &known.resourceVersion})
+	}
+	if apierrors.IsConflict(err) {
+		return ErrOutdated
+	}
+	return client.IgnoreNotFound(err)
+}

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/component-operator/runtime/internal/chunks"
+)
+
+// Create records a release that is not recorded yet. The last of its revisions is the one that has the
+// content; of the others nothing is kept. The error is ErrOutdated if there is such a release already.
+//
+// The index comes first, without that revision: whoever looks for the release finds it, also if no more than that gets done.
+func (s *Store) Create(ctx context.Context, release *Release, content Content) error {
+	if err := ValidateName(release.Name); err != nil {
+		return err
+	}
+	revision := release.Current()
+	if revision == nil {
+		return fmt.Errorf("recording release %s: it has no revision", release)
+	}
+	if release.stored.uid != "" {
+		return fmt.Errorf("recording release %s: it is recorded already", release)
+	}
+	first, next := release.Clone(), *revision
+	first.Revisions = first.Revisions[:len(first.Revisions)-1]
+	first.Created, first.State = s.now(), StateApplying
+	if err := s.commit(ctx, first, nil); err != nil {
+		return err
+	}
+	if err := s.AddRevision(ctx, first, next, content); err != nil {
+		return err
+	}
+	*release = *first
+	return nil
+}
+
+// AddRevision records a further revision, which becomes the current one, and sets the state of the release to StateApplying. What is
+// left empty in the revision is filled in: number, state, time, number of objects. If there is an error, the release is as before.
+func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
+	changed := release.Clone()
+	if current := changed.Current(); current != nil {
+		current.State = current.State.succeeded()
+		revision.Number = max(revision.Number, current.Number+1)
+	}
+	revision.Number = max(revision.Number, 1)
+	revision.State, revision.Objects = RevisionApplying, len(content.Manifest)
+	if revision.Created.IsZero() {
+		revision.Created = s.now()
+	}
+	changed.State = StateApplying
+	before := len(release.lastChunks())
+	changed.Revisions = append(changed.Revisions, revision)
+	items, err := encodeContent(content, s.options.chunkSize/2)
+	if err != nil {
+		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, release, err)
+	}
+	if err := s.commit(ctx, changed, chunks.Spread(items, before, s.options.chunkSize)); err != nil {
+		return err
+	}
+	*release = *changed
+	return nil
+}
+
+// lastChunks are those of the newest revision that has any.
+func (r *Release) lastChunks() []string {
+	for _, revision := range slices.Backward(r.stored.index.Revisions) {
+		if len(revision.Chunks) > 0 {
+			return revision.Chunks
+		}
+	}
+	return nil
+}
+
+// Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it does not have any
+// more are removed. If there is an error, nothing in the release has changed.
+func (s *Store) Save(ctx context.Context, release *Release) error {
+	return s.commit(ctx, release, nil)
+}
+
+// Prune forgets the oldest revisions until there are no more than that many, at least the current one. The newest one that is
+// or was ready is kept in addition.
+func (s *Store) Prune(ctx context.Context, release *Release, limit int) error {
+	pruned := release.Clone()
+	pruned.prune(limit)
+	if err := s.commit(ctx, pruned, nil); err != nil {
+		return err
+	}
+	*release = *pruned
+	return nil
+}
+
+func (s *Store) now() time.Time {
+	// More is not recorded.
+	return s.options.Clock.Now().UTC().Truncate(time.Microsecond)
+}
+
+// commit brings the record to what the release says. The contents are those of the last revision if that one is new.
+func (s *Store) commit(ctx context.Context, release *Release, contents [][]byte) error {
+	if err := release.checkRecordable(); err != nil {
+		return err
+	}
+	known := &release.stored
+	store := s.chunks(release.Namespace, release.Name)
+	next, contents, err := s.draft(store, release, contents)
+	if err != nil {
+		return fmt.Errorf("recording release %s: %w", release, err)
+	}
+	if raw, err := next.encode(); err == nil && bytes.Equal(raw, known.raw) {
+		return nil
+	}
+	if err := s.write(ctx, store, known, change{namespace: release.Namespace, name: release.Name, next: next, contents: contents}); err != nil {
+		return fmt.Errorf("recording release %s: %w", release, err)
+	}
+	release.Created, release.Updated, release.Message = known.index.Created, known.index.Updated, known.index.Message
+	return nil
+}
+
+// checkRecordable says why a release must not be recorded.
+func (r *Release) checkRecordable() error {
+	if r.stored.incomplete {
+		return fmt.Errorf("recording release %s: it was read without its inventory, which would be lost", r)
+	}
+	if err := checkState(r.stored.index.State, r.State); err != nil {
+		return fmt.Errorf("recording release %s: %w", r, err)
+	}
+	return nil
+}
+
+// draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
+func (s *Store) draft(store *chunks.Store, release *Release, contents [][]byte) (index, [][]byte, error) {
+	next, known := indexOf(release), &release.stored
+	for _, content := range contents {
+		last := &next.Revisions[len(next.Revisions)-1]
+		last.Chunks = append(last.Chunks, store.Name(content))
+	}
+	inventory, more, err := s.encodeInventory(store, release.Inventory, known.index.Inventory, known.chunks)
+	if err != nil {
+		return index{}, nil, err
+	}
+	hooks, evenMore, err := s.encodeInventory(store, release.HookInventory, known.index.HookInventory, known.chunks)
+	if err != nil {
+		return index{}, nil, err
+	}
+	next.Inventory, next.HookInventory = inventory, hooks
+	return next, slices.Concat(contents, more, evenMore), nil
+}

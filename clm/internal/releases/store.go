@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Options configure a Store.
+type Options struct {
+	// Client talks to the cluster of the releases; it must read from the server and not from a cache. Required.
+	Client cluster.Client
+	// FieldOwner is the field manager of all writes. Defaults to ReconcilerName.
+	FieldOwner string
+	// Clock defaults to the real time.
+	Clock clock.PassiveClock
+
+	// packedLimit is how large a compressed inventory in the index may be, in bytes. Tests need a small one. Defaults to 256 KiB.
+	packedLimit int
+	// chunkSize is how many bytes of JSON a chunk holds on average. Tests need a small one. Defaults to 256 KiB.
+	chunkSize int
+}
+
+// Store keeps the records of releases. It has no state, and is safe for concurrent use.
+type Store struct {
+	options Options
+}
+
+// NewStore returns a store. It makes no request.
+func NewStore(options Options) *Store {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	options.FieldOwner = cmp.Or(options.FieldOwner, ReconcilerName)
+	options.packedLimit = cmp.Or(options.packedLimit, 256<<10)
+	options.chunkSize = cmp.Or(options.chunkSize, 256<<10)
+	return &Store{options: options}
+}
+
+// chunks returns the place for the chunks of a release.
+func (s *Store) chunks(namespace, name string) *chunks.Store {
+	owner := OwnerID(namespace, name)
+	label := digest.OwnerLabel(owner)
+	return chunks.NewStore(chunks.Options{
+		Kind:        chunks.Secret,
+		Client:      s.options.Client,
+		Reader:      s.options.Client,
+		Namespace:   namespace,
+		Prefix:      "clm-" + label[:20],
+		Labels:      map[string]string{ReconcilerName + "/" + types.LabelKeySuffixInventoryOwnerId: label},
+		Annotations: map[string]string{ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId: owner},
+		ClaimKey:    ReconcilerName + "/" + types.AnnotationKeySuffixClaimedAt,
+		Finalizer:   finalizer,
+		FieldOwner:  s.options.FieldOwner,
+	})
+}
+
+// Get reads a release. The error is ErrNotFound if there is none, and a DamagedError if it, or its inventory, cannot be
+// read because somebody has damaged the record. With a DamagedError comes what is left of the release, for those who are going to
+// repair it: saved, it replaces the record.
+func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, error) {
+	if err := ValidateName(name); err != nil {
+		return nil, err
+	}
+	secret := &corev1.Secret{}
+	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, secret)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("release %s/%s: %w", namespace, name, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, prefix+name, err)
+	}
+	release, err := decodeSecret(secret)
+	if err != nil {
+		return release, err
+	}
+	return release, s.readInventories(ctx, release)
+}
+
+// decodeSecret returns the release of an index, without inventories. The error is a DamagedError if the index is damaged.
+func decodeSecret(secret *corev1.Secret) (*Release, error) {
+	name, named := strings.CutPrefix(secret.Name, prefix)
+	if secret.Type != SecretType || !named {
+		return nil, fmt.Errorf("reading the release %s/%s: Secret %s is no record of a release: its type is %q; allowed is %q",
+			secret.Namespace, name, secret.Name, secret.Type, SecretType)
+	}
+	decoded, err := decodeIndex(secret.Data[dataKey])
+	var newer *newerError
+	if errors.As(err, &newer) {
+		return nil, fmt.Errorf("reading the record of release %s/%s: %w", secret.Namespace, name, err)
+	}
+	release := decoded.release(secret.Namespace, name)
+	release.stored = stored{raw: secret.Data[dataKey], index: decoded, incomplete: true}
+	release.stored.took(secret)
+	if err != nil {
+		release.stored.raw, release.stored.incomplete = nil, false
+		return release, &DamagedError{Release: release.String(), Part: "the record", Damage: "Secret " + secret.Namespace + "/" + secret.Name + ": " + err.Error()}
+	}
+	return release, nil
+}
+
+// readInventories adds the inventories to what decodeSecret has returned.
+func (s *Store) readInventories(ctx context.Context, release *Release) error {
+	store, known := s.chunks(release.Namespace, release.Name), &release.stored
+	known.chunks = chunks.Handles{}
+	inventory, intact, damage, err := readInventory(ctx, store, known.index.Inventory)
+	if err != nil {
+		return fmt.Errorf("reading the inventory of release %s: %w", release, err)
+	}
+	maps.Copy(known.chunks, intact)
+	hooks, intact, hookDamage, err := readInventory(ctx, store, known.index.HookInventory)
+	if err != nil {
+		return fmt.Errorf("reading the inventory of the deletion hooks of release %s: %w", release, err)
+	}
+	maps.Copy(known.chunks, intact)
+	release.Inventory, release.HookInventory, known.incomplete = inventory, hooks, false
+	var part string
+	switch {
+	case damage != "":
+		part = "the inventory"
+		known.index.Inventory, known.raw = nil, nil
+	case hookDamage != "":
+		part = "the inventory of the deletion hooks"
+		known.index.HookInventory, known.raw = nil, nil
+	default:
+		return nil
+	}
+	text := []string{damage, hookDamage}
+	return &DamagedError{Release: release.String(), Part: part, Damage: strings.Join(slices.DeleteFunc(text, func(text string) bool { return text == "" }), "; ")}
+}
+
+// Content reads what is kept of a revision.
+func (s *Store) Content(ctx context.Context, release *Release, number int64) (Content, error) {
+	names := release.stored.index.chunksOf(number)
+	if len(names) == 0 {
+		return Content{}, fmt.Errorf("revision %d of release %s: nothing is kept of it; kept are: %s", number, release, release.keptNumbers())
+	}
+	found, err := s.chunks(release.Namespace, release.Name).Read(ctx, names)
+	if err != nil {
+		return Content{}, fmt.Errorf("reading revision %d of release %s: %w", number, release, err)
+	}
+	part := fmt.Sprintf("revision %d", number)
+	if len(found.Damage) > 0 {
+		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: strings.Join(found.Damage, "; ")}
+	}
+	content, err := decodeContent(found.Contents)
+	if err != nil {
+		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: err.Error()}
+	}
+	return content, nil
+}
+
+func (r *Release) keptNumbers() string {
+	var texts []string
+	for _, revision := range r.stored.index.Revisions {
+		if len(revision.Chunks) > 0 {
+			texts = append(texts, fmt.Sprint(revision.Number))
+		}
+	}
+	return cmp.Or(strings.Join(texts, ", "), "none")
+}

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"demo", "with.dots.in-it", strings.Repeat("long.", 49) + "name"} {
+		t.Run(name[:4], func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			release := w.create(name)
+			w.equal("after the creation", w.get(name), release)
+			if release.State != StateApplying || release.Created.IsZero() || !release.Updated.After(release.Created) {
+				t.Errorf("got %+v", release)
+			}
+			release.Inventory, release.HookInventory, release.DeletionStage = items(3, "a"), items(1, "h"), "PreDelete"
+			release.State, release.Message, release.Current().State = StateReady, "all is well", RevisionReady
+			w.must(w.store.Save(t.Context(), release))
+			w.equal("after a save", w.get(name), release)
+			w.must(w.store.AddRevision(t.Context(), release, Revision{Description: "second"}, content(3, "b")))
+			found := w.get(name)
+			w.equal("after a second revision", found, release)
+			if release.Revisions[0].State != RevisionSuperseded || found.Current().Number != 2 || found.Current().Objects != 3 || found.State != StateApplying {
+				t.Errorf("got %+v", found)
+			}
+			w.expectContent(found, 1, content(10, "a"))
+			w.expectContent(found, 2, content(3, "b"))
+			w.expectNoWaste(found)
+			found.Inventory, found.HookInventory = nil, nil
+			w.must(w.store.Remove(t.Context(), found))
+			if left := w.secrets(); len(left) > 0 {
+				t.Errorf("left are %v", left)
+			}
+			if _, err := w.store.Get(t.Context(), w.namespace, name); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), w.namespace+"/"+name) {
+				t.Errorf("want an error that names the release, got %v", err)
+			}
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for reason, test := range map[string]struct{ name, want string }{
+		"as long as possible":   {strings.Repeat("a", 249), ""},
+		"too long":              {strings.Repeat("a", 250), "allowed are at most 249 characters, it has 250"},
+		"upper case":            {"Demo", "lowercase"},
+		"no name":               {"", "lowercase"},
+		"leads somewhere else":  {"../demo", "lowercase"},
+		"names may have dots":   {"a.b", ""},
+		"names do not end so":   {"a.", "lowercase"},
+		"names may have digits": {"1", ""},
+	} {
+		err := ValidateName(test.name)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: want %q, got %v", reason, test.want, err)
+		}
+	}
+}
+
+// TestNothingIsWrittenForNothing counts requests.
+func TestNothingIsWrittenForNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.create("demo")
+	release.Inventory = items(60, "a")
+	w.must(w.store.Save(t.Context(), release))
+	for _, again := range []*Release{release, w.get("demo")} {
+		w.requests.Reset()
+		w.must(w.store.Save(t.Context(), again))
+		w.must(w.store.Prune(t.Context(), again, 10))
+		if count := w.requests.Len(); count > 0 {
+			t.Errorf("want no request, got:\n%s", w.requests)
+		}
+	}
+	release.Message = "new"
+	w.requests.Reset()
+	w.must(w.store.Save(t.Context(), release))
+	if count := w.requests.Len(); count != 1 {
+		t.Errorf("want one request, got:\n%s", w.requests)
+	}
+}
+
+// TestRevisionsShareWhatIsTheSame counts chunks.
+func TestRevisionsShareWhatIsTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.newRelease("demo")
+	w.must(w.store.Create(t.Context(), release, content(100, "a")))
+	before := len(w.secrets())
+	changed := content(100, "a")
+	changed.Manifest[50].Object["data"] = map[string]any{"changed": "yes"}
+	w.requests.Reset()
+	w.must(w.store.AddRevision(t.Context(), release, Revision{}, changed))
+	if after := len(w.secrets()); before < 5 || after != before+1 {
+		t.Errorf("want one further chunk for one changed object, got %d instead of %d Secrets", after, before)
+	}
+	if writes := w.writes(); writes != 2 {
+		t.Errorf("want one chunk and the index to be written, got:\n%s", w.requests)
+	}
+	w.expectContent(release, 1, content(100, "a"))
+	w.expectContent(release, 2, changed)
+	w.expectNoWaste(release)
+}
+
+// TestLargeDocuments has an object and values that do not fit into one Secret.
+func TestLargeDocuments(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.newRelease("demo")
+	large := content(3, "a")
+	noise := strings.Builder{}
+	for i := range uint64(100_000) {
+		_, _ = fmt.Fprintf(&noise, "%016x", (i+1)*0x9e3779b97f4a7c15)
+	}
+	large.Values["large"] = noise.String()
+	large.Manifest[1].Object["data"] = map[string]any{"large": noise.String()}
+	large.Manifest = append(large.Manifest, large.Manifest[0].DeepCopy())
+	large.Manifest[3].SetAnnotations(map[string]string{"hook": "second"})
+	store := NewStore(Options{Client: w.client})
+	w.must(store.Create(t.Context(), release, large))
+	w.expectContent(w.get("demo"), 1, large)
+}
+
+func TestTenThousandItems(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	store := NewStore(Options{Client: w.client})
+	release := w.newRelease("demo")
+	w.must(store.Create(t.Context(), release, content(1, "a")))
+	inventory := items(10_000, "a")
+	for i, item := range inventory {
+		item.UID, item.Fingerprint = uuid.NewUUID(), fmt.Sprintf("%032x", uint64(i+1)*0x9e3779b97f4a7c15)
+	}
+	release.Inventory = inventory
+	w.must(store.Save(t.Context(), release))
+	chunks := len(w.secrets()) - 2
+	release.Inventory[5000].Digest = "changed"
+	w.requests.Reset()
+	w.must(store.Save(t.Context(), release))
+	// A chunk, the index, and two requests to remove a chunk.
+	if writes := w.writes(); chunks < 8 || writes != 4 {
+		t.Errorf("want one of %d chunks to change, got:\n%s", chunks, w.requests)
+	}
+	w.equal("record", release, w.get("demo"))
+	release.Inventory = items(100, "a")
+	w.must(store.Save(t.Context(), release))
+	if left := len(w.secrets()); left != 2 {
+		t.Errorf("want the inventory to be in the index again, got %d Secrets", left)
+	}
+	w.equal("record", release, w.get("demo"))
+}
+
+func TestTwoWriters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.createWith(items(60, "a"))
+	first, second := w.get("demo"), w.get("demo")
+	first.Inventory, second.Inventory = items(60, "b"), items(60, "c")
+	w.must(w.store.Save(t.Context(), first))
+	if err := w.store.Save(t.Context(), second); !errors.Is(err, ErrOutdated) {
+		t.Errorf("want ErrOutdated, got %v", err)
+	}
+	if err := w.store.AddRevision(t.Context(), second, Revision{}, content(3, "c")); !errors.Is(err, ErrOutdated) || len(second.Revisions) != 1 {
+		t.Errorf("want ErrOutdated and the release as before, got %v, %d revisions", err, len(second.Revisions))
+	}
+	if err := w.store.Create(t.Context(), w.newRelease("demo"), content(3, "c")); !errors.Is(err, ErrOutdated) {
+		t.Errorf("want ErrOutdated, got %v", err)
+	}
+	if err := w.store.Remove(t.Context(), &Release{Namespace: w.namespace, Name: "demo", State: StateDeleting, stored: second.stored}); !errors.Is(err, ErrOutdated) {
+		t.Errorf("want ErrOutdated, got %v", err)
+	}
+	found := w.get("demo")
+	w.equal("record", first, found)
+	// What the refused writes have left is removed by whoever writes next.
+	found.Message = "next"
+	w.must(w.store.Save(t.Context(), found))
+	w.expectNoWaste(found)
+}
+
+func TestStatesFollowTheTable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.create("demo")
+	for _, step := range []struct {
+		next State
+		want string
+	}{
+		{StateReady, ""},
+		{StateFailed, `state "Failed" cannot follow "Ready"; allowed are: Ready, Applying, Deleting`},
+		{StateApplying, ""},
+		{StateFailed, ""},
+		{StateReady, "cannot follow"},
+		{"Nonsense", "cannot follow"},
+		{StateDeleting, ""},
+		{StateApplying, `cannot follow "Deleting"; allowed are: Deleting`},
+	} {
+		release.State = step.next
+		err := w.store.Save(t.Context(), release)
+		if (err == nil) != (step.want == "") || err != nil && !strings.Contains(err.Error(), step.want) {
+			t.Errorf("%s: want %q, got %v", step.next, step.want, err)
+		}
+	}
+}
+
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		states string
+		limit  int
+		want   string
+	}{
+		{"few enough", "SR", 2, "[1 2]"},
+		{"the oldest go", "SSSR", 2, "[3 4]"},
+		{"the newest that was ready stays", "SSFFA", 2, "[2 4 5]"},
+		{"none was ready", "FFFA", 2, "[3 4]"},
+		{"the current one stays", "SR", 0, "[2]"},
+	} {
+		release := &Release{}
+		for i, state := range test.states {
+			release.Revisions = append(release.Revisions, Revision{
+				Number: int64(i + 1),
+				State:  map[rune]RevisionState{'S': RevisionSuperseded, 'R': RevisionReady, 'F': RevisionFailed, 'A': RevisionApplying}[state],
+			})
+		}
+		release.prune(test.limit)
+		var got []int64
+		for _, revision := range release.Revisions {
+			got = append(got, revision.Number)
+		}
+		if fmt.Sprint(got) != test.want {
+			t.Errorf("%s: want %s, got %v", test.reason, test.want, got)
+		}
+	}
+}
+
+func TestRemoveRefusesWhatIsNotDone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.createWith(items(3, "a"))
+	if err := w.store.Remove(t.Context(), w.get("demo")); err == nil || !strings.Contains(err.Error(), "it still has 3 objects") {
+		t.Errorf("want the removal to be refused, got %v", err)
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(t), testenv.Namespace(t)
+	w.create("b")
+	w.createWith(items(60, "a"))
+	elsewhere := w.newRelease("a")
+	elsewhere.Namespace = other
+	w.must(w.store.Create(t.Context(), elsewhere, content(1, "a")))
+	w.must(w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: w.namespace, Name: "foreign", Labels: map[string]string{recordLabel: recordRelease},
+	}}))
+	list, err := w.store.List(t.Context(), w.namespace)
+	w.must(err)
+	if len(list) != 2 || list[0].Name != "b" || list[1].Name != "demo" || list[1].Current().Objects != 10 || list[1].Problem != "" {
+		t.Fatalf("got %v", list)
+	}
+	if err := w.store.Save(t.Context(), list[1]); err == nil || !strings.Contains(err.Error(), "read without its inventory") {
+		t.Errorf("want the save to be refused, got %v", err)
+	}
+	all, err := w.store.List(t.Context(), "")
+	w.must(err)
+	found := 0
+	for _, release := range all {
+		if release.Namespace == w.namespace || release.Namespace == other {
+			found++
+		}
+	}
+	if found != 3 {
+		t.Errorf("want 3 releases in both namespaces, got %d", found)
+	}
+	names, err := w.store.Names(t.Context(), w.namespace)
+	w.must(err)
+	if got := fmt.Sprint(names); got != fmt.Sprintf("[%[1]s/b %[1]s/demo]", w.namespace) {
+		t.Errorf("got %s", got)
+	}
+}
