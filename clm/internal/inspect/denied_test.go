@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// as makes the release be looked at by a user who has nothing but the given rules in the namespace.
+func (w *world) as(rules string) {
+	w.Helper()
+	user := "user-" + w.namespace
+	w.createForeign(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: limited}
+rules: ` + rules + `
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: limited}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: limited}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}]
+`)
+	config := rest.CopyConfig(w.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	w.options.Client = newClient(w, config)
+}
+
+func notes(list []inspect.Note) string {
+	var lines []string
+	for _, note := range list {
+		lines = append(lines, note.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestLimitedUserSeesTheRest(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, rules, file, until string
+		notes                      []string
+	}{
+		{
+			reason: "whoever may not list dependents may be allowed to get them", file: "denied-pods.txt",
+			rules: `[{apiGroups: [apps], resources: [deployments], verbs: [get]}]`,
+			until: "0/1 replicas available\n",
+			notes: []string{
+				"not shown: you may not get configmaps in namespace demo",
+				"not shown: you may not list events in namespace demo",
+				"not shown: you may not list persistentvolumeclaims in namespace demo",
+				"not shown: you may not list pods in namespace demo",
+				"not shown: you may not list replicasets.apps in namespace demo",
+			},
+		}, {
+			reason: "what the pods say themselves is shown without events and logs", file: "denied-logs.txt",
+			rules: `[{apiGroups: ["", apps], resources: [deployments, replicasets, pods, persistentvolumeclaims, configmaps], verbs: [get, list]}]`,
+			until: "CrashLoopBackOff",
+			notes: []string{
+				"not shown: you may not get pods/log in namespace demo",
+				"not shown: you may not list events in namespace demo",
+			},
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.create(workload("Deployment", "web", fail) + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}")
+			w.as(test.rules)
+			w.golden(test.file, inspect.WriteOptions{Why: true}, test.until)
+			got := strings.ReplaceAll(notes(w.tree().Notes), w.namespace, "demo")
+			if diff := cmp.Diff(strings.Join(test.notes, "\n"), got); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(workload("Deployment", "web", ""))
+	w.until(inspect.WriteOptions{}, "1/1 replicas available\n└─ ReplicaSet")
+	w.pods("web-", 1)
+	w.as(`[{apiGroups: ["", apps], resources: [deployments, replicasets, pods, persistentvolumeclaims], verbs: [get, list]}]`)
+
+	report, err := inspect.Events(t.Context(), w.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("not shown: you may not list events in namespace "+w.namespace, notes(report.Notes)); diff != "" {
+		t.Errorf("notes about events (-want +got):\n%s", diff)
+	}
+
+	var told []string
+	if err := inspect.WatchEvents(t.Context(), w.options, inspect.EventSink{Note: func(n inspect.Note) { told = append(told, n.String()) }}); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"not shown: you may not list and watch events in namespace " + w.namespace}, told); diff != "" {
+		t.Errorf("notes about the watch of events (-want +got):\n%s", diff)
+	}
+
+	var problems []string
+	var out bytes.Buffer
+	testenv.Eventually(t, func() (bool, string) { // the container has to run
+		problems = nil
+		err = inspect.Logs(t.Context(), inspect.LogOptions{Options: w.options, Problem: func(text string) { problems = append(problems, text) }}, &out)
+		return err != nil, "no container yet"
+	})
+	if diff := cmp.Diff([]string{"not shown: you may not get pods/log in namespace " + w.namespace}, problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if !strings.Contains(err.Error(), "1 of 1 containers") || out.Len() > 0 {
+		t.Errorf("got error %v and output %q", err, &out)
+	}
+}

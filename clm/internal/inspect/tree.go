@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Tree looks at the dependents and what they own. It fails if the cluster does not answer; what the user may not read is no failure,
+// but missing and noted.
+func Tree(ctx context.Context, options Options) (*Report, error) {
+	s, err := newSurvey(options)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	nodes := s.grow()
+	if !s.SkipReasons {
+		if err := s.explain(ctx, nodes); err != nil {
+			return nil, err
+		}
+	}
+	return &Report{Nodes: nodes, Notes: s.sortedNotes()}, nil
+}
+
+func (s *survey) sortedNotes() []Note {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(s.notes), func(a, b Note) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// grow builds the nodes from what was read.
+func (s *survey) grow() []*Node {
+	placed := map[apitypes.UID]bool{}
+	for _, t := range s.targets {
+		if live := s.objects[t.key]; live != nil {
+			// A dependent stands for itself, also if another one owns it.
+			placed[live.GetUID()] = true
+		}
+	}
+	nodes := make([]*Node, 0, len(s.targets))
+	for _, t := range s.targets {
+		node := s.dependent(t)
+		if node.live != nil {
+			s.addChildren(node, placed)
+		}
+		nodes = append(nodes, node)
+	}
+	slices.SortStableFunc(nodes, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(a.ApplyOrder, b.ApplyOrder), compareObjects(a.Object, b.Object))
+	})
+	return nodes
+}
+
+func compareObjects(a, b Object) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// dependent returns the node of a recorded object.
+func (s *survey) dependent(t *target) *Node {
+	item := t.item
+	node := &Node{ApplyOrder: item.ApplyOrder, Object: Object{
+		APIVersion: item.GroupVersionKind().GroupVersion().String(), Kind: item.Kind, Namespace: item.Namespace, Name: item.Name,
+	}}
+	live := s.objects[t.key]
+	switch {
+	case item.Phase == reconciler.PhaseCompleted:
+		node.Status, node.Message = Completed, "has served its purpose and was removed"
+	case live != nil:
+		s.judge(node, live)
+	case t.denied != nil:
+		node.Status, node.Message = status.UnknownStatus, fmt.Sprintf("you may not %s %s", t.denied.Verb, t.denied.Resource)
+	default:
+		node.Status, node.Message, node.Missing = status.NotFoundStatus, missingMessage(t), true
+	}
+	return node
+}
+
+func missingMessage(t *target) string {
+	switch {
+	case t.resource.plural == "":
+		return "its type is not served"
+	case t.item.Phase == reconciler.PhaseScheduledForApplication:
+		return "not created yet"
+	case t.item.Phase == reconciler.PhaseFailed:
+		return "has failed and was deleted"
+	default:
+		return "does not exist"
+	}
+}
+
+// judge fills the node from the live object.
+func (s *survey) judge(node *Node, live *unstructured.Unstructured) {
+	// An invalid hint comes as a message, too.
+	result, _ := s.Analyzer.AnalyzeAnnotated(live)
+	node.Object, node.live = objectOf(live), live
+	node.Status, node.Message = result.Status, oneLine(result.Message)
+	node.Created = live.GetCreationTimestamp().Time
+}
+
+// judgeEnded says of a pod that has ended how it did: for the analyzer, a pod that has failed is as current as one that has succeeded,
+// since it is up to its owner what becomes of it.
+func (s *survey) judgeEnded(node *Node) {
+	if node.Object.key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
+		return
+	}
+	switch phase, _, _ := unstructured.NestedString(node.live.Object, "status", "phase"); corev1.PodPhase(phase) {
+	case corev1.PodFailed:
+		node.Status, node.Message = status.FailedStatus, "has failed"
+	case corev1.PodSucceeded:
+		node.Message = "completed"
+	case corev1.PodPending, corev1.PodRunning, corev1.PodUnknown:
+	}
+}
+
+// addChildren adds what the object owns, unless it has a place already.
+func (s *survey) addChildren(node *Node, placed map[apitypes.UID]bool) {
+	for _, live := range slices.Concat(s.owned[node.Object.UID], s.claimsOf(node)) {
+		if placed[live.GetUID()] || isEarlierRollout(live) {
+			continue
+		}
+		placed[live.GetUID()] = true
+		child := &Node{}
+		s.judge(child, live)
+		s.judgeEnded(child)
+		s.addChildren(child, placed)
+		node.Children = append(node.Children, child)
+	}
+	slices.SortFunc(node.Children, func(a, b *Node) int { return compareObjects(a.Object, b.Object) })
+}
+
+// isEarlierRollout tells whether this is a ReplicaSet that is kept only to go back to it.
+func isEarlierRollout(live *unstructured.Unstructured) bool {
+	if live.GroupVersionKind().GroupKind() != replicaSets.GroupKind() {
+		return false
+	}
+	wanted, found, _ := unstructured.NestedInt64(live.Object, "spec", "replicas")
+	present, _, _ := unstructured.NestedInt64(live.Object, "status", "replicas")
+	return found && wanted == 0 && present == 0
+}
+
+// claimsOf returns the claims of a StatefulSet. Unless they are to be deleted along with it, nothing but their names says whose they
+// are: <template>-<set>-<ordinal>.
+func (s *survey) claimsOf(node *Node) []*unstructured.Unstructured {
+	if node.Object.key().GroupKind != statefulSets.GroupKind() {
+		return nil
+	}
+	templates, _, _ := unstructured.NestedSlice(node.live.Object, "spec", "volumeClaimTemplates")
+	var found []*unstructured.Unstructured
+	for _, template := range templates {
+		template, _ := template.(map[string]any)
+		name, _, _ := unstructured.NestedString(template, "metadata", "name")
+		prefix := name + "-" + node.Object.Name + "-"
+		for at, live := range s.objects {
+			if at.GroupKind != claims.GroupKind() || at.namespace != node.Object.Namespace {
+				continue
+			}
+			if ordinal, ok := strings.CutPrefix(at.name, prefix); ok && ordinal != "" && strings.Trim(ordinal, "0123456789") == "" {
+				found = append(found, live)
+			}
+		}
+	}
+	return found
+}
