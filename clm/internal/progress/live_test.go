@@ -1,0 +1,298 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+func newLive(s *screen) progress.Printer {
+	_, _ = s.Write([]byte("$ clm apply shop\r\n"))
+	s.take()
+	return progress.New(progress.Options{Out: s, Mode: progress.ModeLive, Size: s.size, Color: terminal.ColorNever})
+}
+
+func TestLive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(80, 24)
+		live := newLive(s)
+		state := scene()
+		live.Update(state)
+		s.expect(t, "what is done and what is to come is a line; what has failed keeps its place", `
+$ clm apply shop
+apply default/shop revision 3: applying wave 2 of 4  0s
+  waves -1 to 0  ✓ 3 done
+  wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
+    ▸ Deployment default/web  creating  12s  1/3 replicas available
+    ✗ Job default/migrate     failed    26h  job has reached its backoff limit
+  waves 2 to 3   · 2 to come
+`)
+
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		s.expect(t, "ages grow without an update", `
+$ clm apply shop
+apply default/shop revision 3: applying wave 2 of 4  2s
+  waves -1 to 0  ✓ 3 done
+  wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
+    ▸ Deployment default/web  creating  14s  1/3 replicas available
+    ✗ Job default/migrate     failed    26h  job has reached its backoff limit
+  waves 2 to 3   · 2 to come
+`)
+
+		state.Phase, state.Message = "applying wave 3 of 4", "retrying: connection refused"
+		for i := 3; i < 6; i++ {
+			state.Objects[i].Phase, state.Objects[i].Wait, state.Objects[i].Failed = reconciler.PhaseReady, "", false
+		}
+		state.Objects[6].Phase, state.Objects[6].Verb = reconciler.PhaseCreating, reconciler.VerbCreated
+		time.Sleep(time.Second)
+		live.Update(state)
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		s.expect(t, "a shorter view leaves nothing of the longer one", `
+$ clm apply shop
+apply default/shop revision 3: applying wave 3 of 4  3s
+  retrying: connection refused
+  waves -1 to 1  ✓ 6 done
+  wave 2         ▸ 1 in motion
+    ▸ Widget.example.com default/front  creating
+  wave 3         · 1 to come
+`)
+
+		_, _ = s.Write([]byte("^C"))
+		live.Finish(progress.Outcome{Done: true, Summary: "release default/shop is ready", Next: "See it with: clm status shop"})
+		time.Sleep(5 * time.Second)
+		live.Update(state)
+		live.Finish(progress.Outcome{Summary: "again"})
+		synctest.Wait()
+		s.expect(t, "the view gives way to the summary, also where the terminal itself has written, and does not come back", `
+$ clm apply shop
+✓ release default/shop is ready (4 created, 2 updated, 1 unchanged, 1 not begun,
+ 3s)
+See it with: clm status shop
+`)
+	})
+}
+
+func TestLiveFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(80, 24)
+		live := newLive(s)
+		live.Update(scene())
+		time.Sleep(90 * time.Second)
+		live.Finish(progress.Outcome{Summary: "release default/shop is not ready", Next: "Apply again to continue."})
+		s.expect(t, "the outcome names what is not ready", `
+$ clm apply shop
+  ✗ Job default/migrate: failed for 26h: job has reached its backoff limit
+  ▸ Deployment default/web: creating for 102s: 1/3 replicas available
+✗ release default/shop is not ready (3 created, 2 updated, 1 unchanged, 2 not be
+gun, 90s)
+Apply again to continue.
+`)
+	})
+}
+
+func TestLiveSizes(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason        string
+		columns, rows int
+		pods          int
+		want          string
+	}{
+		"Narrow": {
+			reason: "lines are cut, never broken", columns: 20, rows: 24,
+			want: `
+$ clm apply shop
+apply default/shop…
+  waves -1 to 0  ✓…
+  wave 1         ✓…
+    ▸ Deploymen…  …
+    ✗ Job defau…  …
+  waves 2 to 3   ·…
+`,
+		},
+		"Wide": {
+			reason: "nothing is cut", columns: 200, rows: 24,
+			want: `
+$ clm apply shop
+apply default/shop revision 3: applying wave 2 of 4  0s
+  waves -1 to 0  ✓ 3 done
+  wave 1         ✓ 1 done  ▸ 1 in motion  ✗ 1 failed
+    ▸ Deployment default/web  creating  12s  1/3 replicas available
+    ✗ Job default/migrate     failed    26h  job has reached its backoff limit
+  waves 2 to 3   · 2 to come
+`,
+		},
+		"Low": {
+			reason: "what has failed is shown first, the others are counted", columns: 80, rows: 8, pods: 3,
+			want: `
+apply default/shop revision 3: applying wave 2 of 4  0s
+  waves -1 to 0  ✓ 3 done
+  wave 1         ✓ 1 done  ▸ 4 in motion  ✗ 1 failed
+    ▸ Pod default/p2       creating
+    ✗ Job default/migrate  failed    26h  job has reached its backoff limit
+  waves 2 to 3   · 2 to come
+    … and 3 more
+`,
+		},
+		"Lowest": {
+			reason: "there is room for the first line only", columns: 80, rows: 2,
+			want: `
+apply default/shop revision 3: applying wave 2 of 4  0s
+`,
+		},
+		"None": {
+			reason: "the cursor needs the only line", columns: 80, rows: 1,
+			want: "\n\n",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScreen(tc.columns, tc.rows)
+				live := newLive(s)
+				state := scene()
+				for i := range tc.pods {
+					pod := object(fmt.Sprintf("v1 Pod default/p%d", i), 1, reconciler.PhaseCreating)
+					state.Objects = slices.Insert(state.Objects, 3, pod)
+				}
+				live.Update(state)
+				synctest.Wait()
+				s.expect(t, tc.reason, tc.want)
+				live.Finish(progress.Outcome{Done: true, Summary: "ok"})
+			})
+		})
+	}
+}
+
+func TestLiveResize(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScreen(200, 24)
+		live := newLive(s)
+		live.Update(scene())
+		for _, size := range [][2]int{{40, 24}, {120, 6}, {80, 24}} {
+			s.resize(size[0], size[1])
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if n := strings.Count(s.text(), "apply default/shop"); n != 1 {
+				t.Errorf("after a resize to %d x %d there are %d views:\n%s", size[0], size[1], n, s.text())
+			}
+		}
+		live.Finish(progress.Outcome{Done: true, Summary: "ok"})
+	})
+}
+
+// A view is drawn at most ten times a second, in one write each, and only what has changed is sent.
+func TestLiveIsCheap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const rows = 30
+		s := newScreen(100, rows)
+		live := newLive(s)
+		state := scene()
+		state.Objects = nil
+		for i := range 1000 {
+			state.Objects = append(state.Objects, object(fmt.Sprintf("v1 Pod default/p%03d", i), 0, reconciler.PhaseCreating, wait("pending", 0)))
+		}
+		live.Update(state)
+		text, writes := s.take()
+		if lines := strings.Count(text, "\n"); writes != 1 || lines != rows-1 {
+			t.Errorf("1000 objects took %d writes and %d lines, wanted 1 and %d", writes, lines, rows-1)
+		}
+		for range 100 {
+			time.Sleep(time.Millisecond)
+			live.Update(state)
+		}
+		synctest.Wait()
+		if text, writes := s.take(); writes != 0 {
+			t.Errorf("updates without news sent %q", text)
+		}
+
+		for i := range 500 { // half a second
+			time.Sleep(time.Millisecond)
+			state.Objects[3].Wait = fmt.Sprintf("news %d", i)
+			live.Update(state)
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		text, writes = s.take()
+		if writes < 5 || writes > 6 {
+			t.Errorf("500 updates within half a second took %d writes, wanted 5 or 6", writes)
+		}
+		if lines := strings.Count(text, "\x1b[K"); lines != writes {
+			t.Errorf("one line has changed, but %d writes have sent %d lines", writes, lines)
+		}
+		if !strings.Contains(s.text(), "news 499") {
+			t.Errorf("the last update is not on the screen:\n%s", s.text())
+		}
+		live.Finish(progress.Outcome{Done: true, Summary: "ok"})
+	})
+}
+
+// The race detector watches; and whatever the order, the terminal ends with the outcome alone.
+func TestConcurrentUpdates(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []progress.Mode{progress.ModeLive, progress.ModePlain, progress.ModeJSON, progress.ModeQuiet} {
+		s := newScreen(100, 40)
+		printer := progress.New(progress.Options{Out: s, Mode: mode, Size: s.size, Color: terminal.ColorAlways})
+		var group sync.WaitGroup
+		for worker := range 8 {
+			group.Go(func() {
+				for i := range 50 {
+					state := scene()
+					state.Phase = fmt.Sprintf("step %d", i)
+					state.Objects[3].Wait = fmt.Sprintf("%d/%d", i, worker)
+					printer.Update(state)
+					state.Objects[3].Wait = "changed after the update"
+				}
+				printer.Finish(progress.Outcome{Done: true, Summary: "ended"})
+			})
+		}
+		group.Wait()
+		text, _ := s.take()
+		if n := strings.Count(text, "ended"); n != 1 {
+			t.Errorf("mode %d: the outcome is told %d times", mode, n)
+		}
+		if strings.Contains(text, "changed after") {
+			t.Errorf("mode %d: the printer has kept what belongs to the caller", mode)
+		}
+	}
+}
+
+func TestWidths(t *testing.T) {
+	t.Parallel()
+	s := newScreen(40, 24)
+	synctest.Test(t, func(t *testing.T) {
+		live := progress.New(progress.Options{Out: s, Mode: progress.ModeLive, Size: s.size, Color: terminal.ColorAlways})
+		state := scene()
+		state.Objects[3].Wait = strings.Repeat("映像を取得できません", 5) + "\x1b[2J"
+		live.Update(state)
+		text, _ := s.take()
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(strings.TrimSuffix(line, "\r\n"), "\x1b[K")
+			if width := terminal.Width(line); width > 39 {
+				t.Errorf("%q takes %d cells", line, width)
+			}
+		}
+		if strings.Contains(text, "\x1b[2J") {
+			t.Errorf("a message has commanded the terminal: %q", text)
+		}
+		live.Finish(progress.Outcome{})
+	})
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// screen is the part of a terminal on which a view stands. Between calls the cursor is at the beginning of the line
+// below it.
+type screen struct {
+	out           io.Writer
+	lines         []string
+	columns, rows int
+}
+
+// show replaces the view, in one write, and leaves alone what stays as it is. Lines must be shorter than the terminal is
+// wide, and fewer than it has rows.
+func (s *screen) show(lines []string, columns, rows int) {
+	var b strings.Builder
+	if columns != s.columns || rows != s.rows {
+		if len(s.lines) > 0 {
+			s.erase(&b, columns, rows)
+		}
+		s.columns, s.rows = columns, rows
+	}
+	first := 0
+	for first < min(len(lines), len(s.lines)) && lines[first] == s.lines[first] {
+		first++
+	}
+	if first == len(lines) && first == len(s.lines) {
+		return
+	}
+	b.WriteString(up(len(s.lines) - first))
+	for i := first; i < len(lines); i++ {
+		if i >= len(s.lines) || lines[i] != s.lines[i] {
+			b.WriteString(lines[i] + "\x1b[K")
+		}
+		b.WriteString("\r\n")
+	}
+	// What is below is the rest of a longer view, and the ^C that the terminal itself writes where the cursor is.
+	b.WriteString("\x1b[J")
+	s.lines = lines
+	_, _ = io.WriteString(s.out, b.String())
+}
+
+// clear removes the view.
+func (s *screen) clear(columns, rows int) {
+	var b strings.Builder
+	s.erase(&b, columns, rows)
+	_, _ = io.WriteString(s.out, b.String())
+}
+
+// erase counts on what terminals do that have become narrower: they break the lines. If a terminal has become lower, what
+// it has moved out of sight stays there.
+func (s *screen) erase(b *strings.Builder, columns, rows int) {
+	height := 0
+	for _, line := range s.lines {
+		height += max(1, (terminal.Width(line)+columns-1)/columns)
+	}
+	height = min(height, rows-1)
+	// Line by line, because some terminals keep for posterity what is cleared from their first line on.
+	b.WriteString(up(height) + strings.Repeat("\x1b[K\r\n", max(0, height)) + "\x1b[J" + up(height))
+	s.lines = nil
+}
+
+// up moves the cursor to the beginning of a line above.
+func up(lines int) string {
+	if lines <= 0 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", lines)
+}

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package progress
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// maxUnready is how many objects that are not ready the outcome names; the others are counted.
+const maxUnready = 20
+
+// summary is what is said at the end, to people.
+type summary struct {
+	state        State
+	outcome      Outcome
+	started, now time.Time
+	style        terminal.Style
+}
+
+// writeOutcome writes one line, preceded by what is not ready, and followed by what can be done.
+func writeOutcome(out io.Writer, s summary) {
+	var b strings.Builder
+	mark := s.style.Green("✓")
+	if !s.outcome.Done {
+		mark = s.style.Red("✗")
+		s.writeUnready(&b)
+	}
+	fmt.Fprintf(&b, "%s %s", mark, terminal.Clean(s.outcome.Summary))
+	if details := s.details(); details != "" {
+		b.WriteString(s.style.Faint(" (" + details + ")"))
+	}
+	b.WriteString("\n")
+	if s.outcome.Next != "" {
+		b.WriteString(strings.TrimSuffix(s.outcome.Next, "\n") + "\n")
+	}
+	_, _ = io.WriteString(out, b.String())
+}
+
+func (s summary) writeUnready(b *strings.Builder) {
+	unready := inMotion(s.state.Objects)
+	for _, object := range unready[:min(len(unready), maxUnready)] {
+		fmt.Fprintf(b, "  %s %s: %s", mark(object, s.style), terminal.Clean(object.Key.String()), object.label())
+		if age := age(object, s.now); age != "" {
+			b.WriteString(" for " + age)
+		}
+		if object.Wait != "" {
+			b.WriteString(": " + terminal.Clean(object.Wait))
+		}
+		b.WriteString("\n")
+	}
+	if more := len(unready) - maxUnready; more > 0 {
+		fmt.Fprintf(b, "  … and %d more\n", more)
+	}
+}
+
+// details counts what was done, and says how long it took.
+func (s summary) details() string {
+	counts := map[reconciler.Verb]int{}
+	var unchanged, untouched int
+	for _, object := range s.state.Objects {
+		switch standing := object.standing(); {
+		case object.Verb != "":
+			counts[object.Verb]++
+		case standing == done:
+			unchanged++
+		case standing == pending:
+			untouched++
+		}
+	}
+	var details []string
+	for _, verb := range slices.Sorted(maps.Keys(counts)) {
+		details = append(details, fmt.Sprintf("%d %s", counts[verb], strings.ToLower(string(verb))))
+	}
+	if unchanged > 0 {
+		details = append(details, fmt.Sprintf("%d unchanged", unchanged))
+	}
+	if untouched > 0 {
+		details = append(details, fmt.Sprintf("%d not begun", untouched))
+	}
+	if !s.started.IsZero() {
+		details = append(details, duration.HumanDuration(s.now.Sub(s.started)))
+	}
+	return strings.Join(details, ", ")
+}
+
+// inMotion returns what is neither done nor to come, failures first.
+func inMotion(objects []Object) []Object {
+	var broken, others []Object
+	for _, object := range objects {
+		switch object.standing() {
+		case failed:
+			broken = append(broken, object)
+		case moving:
+			others = append(others, object)
+		case pending, done:
+		}
+	}
+	return slices.Concat(broken, others)
+}
+
+func mark(object Object, style terminal.Style) string {
+	if object.standing() == failed {
+		return style.Red("✗")
+	}
+	return style.Yellow("▸")
+}
+
+// age is how long the object is in its state, or empty if that is not known. Clocks of different machines may differ.
+func age(object Object, now time.Time) string {
+	if object.Since.IsZero() {
+		return ""
+	}
+	return duration.HumanDuration(max(0, now.Sub(object.Since)))
+}

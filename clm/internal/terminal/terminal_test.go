@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package terminal_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+func TestColorFlag(t *testing.T) {
+	t.Parallel()
+	var color terminal.Color
+	if got := color.String(); got != "auto" {
+		t.Errorf("the default is %q", got)
+	}
+	if err := color.Set("always"); err != nil || color != terminal.ColorAlways {
+		t.Errorf("got %q, %v", color, err)
+	}
+	err := color.Set("sometimes")
+	if want := `"sometimes" is not one of auto, always, never`; err == nil || err.Error() != want {
+		t.Errorf("got %v, wanted %s", err, want)
+	}
+	if color != terminal.ColorAlways {
+		t.Errorf("a bad value has changed the flag to %q", color)
+	}
+}
+
+func TestStyle(t *testing.T) {
+	var out bytes.Buffer
+	t.Setenv("NO_COLOR", "1")
+	for color, want := range map[terminal.Color]terminal.Style{
+		"": false, terminal.ColorAuto: false, terminal.ColorNever: false,
+		terminal.ColorAlways: true, // the command line counts more than the environment
+	} {
+		if got := color.Style(&out); got != want {
+			t.Errorf("%q: got %t", color, got)
+		}
+	}
+	if got := terminal.Style(true).Red("no"); got != "\x1b[31mno\x1b[0m" {
+		t.Errorf("got %q", got)
+	}
+	if got := terminal.Style(false).Red("no"); got != "no" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNoTerminal(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	if terminal.IsTerminal(file) || terminal.IsTerminal(&bytes.Buffer{}) {
+		t.Error("neither a device nor a buffer is a terminal")
+	}
+	if columns, rows := terminal.Size(file); columns != 80 || rows != 24 {
+		t.Errorf("got %d x %d", columns, rows)
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		reason, text string
+		width        int
+		want         string
+	}{
+		{"what fits stays", "web", 3, "web"},
+		{"the ellipsis counts", "frontend", 5, "fron…"},
+		{"wide characters take two cells", "映像を取得", 6, "映像…"},
+		{"a character of several code points is one", "e\u0301e\u0301e\u0301", 2, "e\u0301…"},
+		{"colours take none, and end", "\x1b[31mfrontend\x1b[0m", 5, "\x1b[31mfron…\x1b[0m"},
+		{"there is no room", "web", 0, ""},
+	}
+	for _, tc := range cases {
+		got := terminal.Truncate(tc.text, tc.width)
+		if got != tc.want {
+			t.Errorf("%s: got %q, wanted %q", tc.reason, got, tc.want)
+		}
+		if width := terminal.Width(terminal.Pad(got, tc.width)); width != tc.width {
+			t.Errorf("%s: padded to %d cells", tc.reason, width)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		reason, text, want string
+	}{
+		{"harmless", "Größe 映 👩\u200d💻", "Größe 映 👩\u200d💻"},
+		{"one line", "a\r\n\tb\n", "a b"},
+		{"commands to the terminal", "\x1b[2J\u009b1A\x07", `\x1b[2J\u009b1A\a`},
+		{"text that pretends to run the other way", "a\u202eb", `a\u202eb`},
+	}
+	for _, tc := range cases {
+		if got := terminal.Clean(tc.text); got != tc.want {
+			t.Errorf("%s: got %q, wanted %q", tc.reason, got, tc.want)
+		}
+	}
+}
