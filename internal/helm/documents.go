@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,11 +18,14 @@ import (
 // helmAnnotationPrefix is the prefix of all annotations that Helm knows.
 const helmAnnotationPrefix = "helm.sh/"
 
+// documentInSource separates the name of a file from the number of the document in it.
+const documentInSource = ", document "
+
 // parseDocuments returns the objects of a rendered file, in their order.
 func parseDocuments(name string, content string) ([]Object, error) {
 	var objects []Object
 	for i, document := range splitDocuments(content) {
-		source := fmt.Sprintf("%s, document %d", name, i+1)
+		source := name + documentInSource + strconv.Itoa(i+1)
 		found, err := parseDocument(document)
 		if err != nil {
 			return nil, fmt.Errorf("parsing %s: %w", source, err)

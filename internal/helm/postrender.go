@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -23,8 +22,7 @@ func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)
 		if err != nil {
 			return nil, fmt.Errorf("writing %s: %w", object.Source, err)
 		}
-		source, _, _ := strings.Cut(object.Source, ", document ")
-		fmt.Fprintf(&rendered, "---\n# Source: %s\n%s", source, content)
+		fmt.Fprintf(&rendered, "---\n# Source: %s\n%s", object.File(), content)
 	}
 	changed, err := run(&rendered)
 	if err != nil {

@@ -65,6 +65,12 @@ type Object struct {
 	Definition bool
 }
 
+// File returns the name of the file in which the object was found, beginning with that of the chart.
+func (o Object) File() string {
+	file, _, _ := strings.Cut(o.Source, documentInSource)
+	return file
+}
+
 // Render returns the objects of the chart for a release: first the ones of the crds folders, then all others,
 // by the name of their template file and the position therein. The objects of the main chart's crds folder
 // come before the ones of its dependencies; if an object is there more than once, the first counts. A post-renderer

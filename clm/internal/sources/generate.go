@@ -47,6 +47,14 @@ func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, e
 	return s.generator.Generate(ctx, request.Namespace, request.Name, types.UnstructurableMap(s.values))
 }
 
+// GenerateWithOrigins is Generate, and also tells of each object where it comes from: the file of the chart, which begins with the
+// name of the chart, or the reference of the source.
+func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]client.Object, []string, error) {
+	var origins []string
+	objects, err := s.Generate(context.WithValue(ctx, originsKey{}, &origins), request)
+	return objects, origins, err
+}
+
 // contextFor prepares what generators find in their context, as an operator does.
 func (s *Set) contextFor(ctx context.Context, request Request) (context.Context, error) {
 	var err error

@@ -4,6 +4,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -31,23 +33,42 @@ type identity struct {
 // its deletion hook may share a name.
 func (u *union) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	var all []client.Object
-	origins := map[identity]int{}
+	definedBy := map[identity]int{}
 	for i, m := range u.members {
-		objects, err := m.generator.Generate(ctx, namespace, name, parameters)
+		objects, err := m.generate(ctx, namespace, name, parameters)
 		if err != nil {
 			return nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
 		}
 		for _, object := range objects {
 			key := identityOf(object, namespace)
-			if origin, known := origins[key]; known && origin != i {
+			if other, known := definedBy[key]; known && other != i {
 				return nil, fmt.Errorf("%s is defined by both %s and %s",
-					nameOf(object), displayed(u.members[origin].Reference), displayed(m.Reference))
+					nameOf(object), displayed(u.members[other].Reference), displayed(m.Reference))
 			}
-			origins[key] = i
+			definedBy[key] = i
 		}
 		all = append(all, objects...)
 	}
 	return all, nil
+}
+
+// originsKey leads to the list to which the origin of each object is added, if somebody wants to know. Transformers neither add nor
+// reorder objects, so the list fits what they return.
+type originsKey struct{}
+
+// generate also notes where the objects come from.
+func (m member) generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	origins, wanted := ctx.Value(originsKey{}).(*[]string)
+	if !wanted {
+		return m.generator.Generate(ctx, namespace, name, parameters)
+	}
+	files := map[client.Object]string{}
+	ctx = helm.WithOrigins(ctx, func(object client.Object, file string) { files[object] = file })
+	objects, err := m.generator.Generate(ctx, namespace, name, parameters)
+	for _, object := range objects {
+		*origins = append(*origins, cmp.Or(files[object], displayed(m.Reference)))
+	}
+	return objects, err
 }
 
 // Fingerprint covers all members, in their order.

@@ -143,6 +143,9 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 		if err != nil {
 			return nil, fmt.Errorf("rendering chart %s: %s (%s): %w", g.chart.Name(), types.ObjectKeyToString(object), object.Source, err)
 		}
+		for _, each := range mapped {
+			helm.ReportOrigin(ctx, each, object.File())
+		}
 		objects = append(objects, mapped...)
 	}
 	return objects, nil
