@@ -68,6 +68,6 @@ func newRootCommand(s streams) *cobra.Command {
 	command.SetIn(s.in)
 	command.SetOut(s.out)
 	command.SetErr(s.err)
-	command.AddCommand(newSandboxCommand(s))
+	command.AddCommand(newTemplateCommand(s), newSandboxCommand(s))
 	return command
 }

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// sourcesHelp explains the arguments SOURCE of all commands that have them.
+const sourcesHelp = `A SOURCE is
+
+  a folder with Chart.yaml, or a packaged chart     a Helm chart
+  a folder with a kustomization file                a kustomization, whose files are templates only if --template is given or
+                                                    its file .component-config.yaml asks for it
+  any other folder                                  the manifests in its .yaml, .yml and .json files, but not those in folders below
+  any other file                                    manifests, which are taken as they are
+  -                                                 manifests from standard input
+
+Several sources make up one release, in their order. Values are for charts and templates; they are merged as Helm does.`
+
+// sourceFlags are what commands are given beside their sources.
+type sourceFlags struct {
+	options     sources.Options
+	policyRules string
+}
+
+func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
+	flags.StringSliceVarP(&f.options.ValuesFiles, "values", "f", nil, "`file` with values, or - for standard input; a later one wins (may be repeated)")
+	flags.StringArrayVar(&f.options.Set, "set", nil, "`values` that win over files, such as a.b=1,c[0]=x (may be repeated)")
+	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are text, whatever they look like (may be repeated)")
+	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` that are read from files, such as a.b=path (may be repeated)")
+	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all folders that are no charts as templates")
+	flags.StringVar(&f.policyRules, "policy-rules", "", "`file` with rules that set annotations, such as waves and policies, on what the sources yield")
+}
+
+// load reads the sources and all that belongs to them.
+func (f *sourceFlags) load(ctx context.Context, s streams, references []string) (*sources.Set, error) {
+	options := f.options
+	options.Stdin = s.in
+	if f.policyRules != "" {
+		document, err := os.ReadFile(f.policyRules)
+		if err != nil {
+			return nil, fmt.Errorf("reading policy rules: %w", err)
+		}
+		if options.PolicyRules, err = manifests.ParsePolicyRules(document); err != nil {
+			return nil, fmt.Errorf("parsing policy rules %s: %w", f.policyRules, err)
+		}
+	}
+	return sources.Load(ctx, references, options)
+}

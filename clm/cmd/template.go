@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// templateOptions are what clm template was given.
+type templateOptions struct {
+	namespace    string
+	name         string
+	references   []string
+	sources      sourceFlags
+	kubeVersion  string
+	apiVersions  []string
+	revision     int64
+	isUpgrade    bool
+	includeHooks bool
+}
+
+func newTemplateCommand(s streams) *cobra.Command {
+	o := templateOptions{}
+	command := &cobra.Command{
+		Use:   "template NAME SOURCE...",
+		Short: "Show what the sources of a release yield",
+		Long: `Show the objects that clm apply would apply if it were given the same arguments. No cluster is needed: what templates can know of one is given by
+flags, and they find no objects when they look some up.
+
+` + sourcesHelp,
+		Example: "  clm template web ./chart -f values.yaml --kube-version 1.36",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name, o.references = args[0], args[1:]
+			return runTemplate(command.Context(), s, o)
+		},
+	}
+	flags := command.Flags()
+	addSourceFlags(flags, &o.sources)
+	flags.StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the release")
+	flags.StringVar(&o.kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
+	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "`versions` that templates see beside those of Kubernetes: group/version or group/version/Kind (may be repeated)")
+	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, of an upgrade 2)")
+	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render as if an earlier revision were installed")
+	flags.BoolVar(&o.includeHooks, "include-hooks", false, "also show hooks that are not applied with the release, but when it is deleted, rolled back or tested")
+	return command
+}
+
+func runTemplate(ctx context.Context, s streams, o templateOptions) error {
+	request, err := o.request()
+	if err != nil {
+		return err
+	}
+	set, err := o.sources.load(ctx, s, o.references)
+	if err != nil {
+		return err
+	}
+	objects, origins, err := set.GenerateWithOrigins(ctx, request)
+	if err != nil {
+		return err
+	}
+	var output bytes.Buffer
+	for i, object := range objects {
+		if isHook(object) && !o.includeHooks {
+			continue
+		}
+		if err := printDocument(&output, object, origins[i]); err != nil {
+			return err
+		}
+	}
+	_, err = output.WriteTo(s.out)
+	return err
+}
+
+// request returns what has to be rendered for.
+func (o templateOptions) request() (sources.Request, error) {
+	first := int64(1)
+	if o.isUpgrade {
+		// The first revision is never an upgrade.
+		first = 2
+	}
+	switch {
+	case o.revision == 0:
+		o.revision = first
+	case o.revision < first:
+		return sources.Request{}, fmt.Errorf("--revision: invalid value %d; allowed are: numbers from 1, with --is-upgrade from 2", o.revision)
+	}
+	discovery, err := sources.Offline(o.kubeVersion, o.apiVersions)
+	return sources.Request{
+		ReconcilerName: releases.ReconcilerName,
+		Namespace:      o.namespace,
+		Name:           o.name,
+		Revision:       o.revision,
+		Installed:      o.isUpgrade,
+		ReleaseHooks:   o.includeHooks,
+		Discovery:      discovery,
+	}, err
+}
+
+// isHook tells whether an object is applied at another time than the others.
+func isHook(object client.Object) bool {
+	for _, suffix := range []string{types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook} {
+		if _, ok := object.GetAnnotations()[releases.ReconcilerName+"/"+suffix]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func printDocument(out io.Writer, object client.Object, origin string) error {
+	content, err := yaml.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", types.ObjectKeyToString(object), err)
+	}
+	_, err = fmt.Fprintf(out, "---\n# Source: %s\n%s", origin, content)
+	return err
+}

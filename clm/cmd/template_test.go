@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var updateGolden = flag.Bool("golden.update", false, "write what commands print to the golden files")
+
+// expectGolden compares a text with a file in folder testdata.
+func expectGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *updateGolden {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; -golden.update writes it", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// runTemplateCommand runs clm template on the sources in folder testdata/template.
+func runTemplateCommand(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	root := newRootCommand(streams{in: strings.NewReader(stdin), out: &stdout, err: &stderr})
+	root.SetArgs(append([]string{"template"}, args...))
+	err := root.ExecuteContext(t.Context())
+	if stderr.Len() > 0 {
+		t.Errorf("standard error: %s", stderr.String())
+	}
+	return stdout.String(), err
+}
+
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	const web = "testdata/template/web"
+	for _, test := range []struct {
+		name, reason string
+		stdin        string
+		args         []string
+	}{
+		{name: "install", reason: "what is applied first, by values from everywhere", stdin: "replicas: 2\n", args: []string{
+			"shop", web, "-f", "-", "--set", "replicas=3", "-n", "pages", "--kube-version", "1.36",
+		}},
+		{name: "upgrade", reason: "what is applied later, to another cluster", args: []string{
+			"shop", web, "--is-upgrade", "--kube-version", "v1.35.2", "--api-versions", "monitoring.example.com/v1/Monitor",
+		}},
+		{name: "hooks", reason: "what is applied when something else is done with the release", args: []string{
+			"shop", web, "--include-hooks", "--revision", "7", "--kube-version", "1.36",
+		}},
+		{name: "several", reason: "several sources, of which one has its templates rendered on demand, and rules", args: []string{
+			"shop", "testdata/template/settings", web, "testdata/template/plain/objects.yaml", "--template", "--set-string", "color=blue",
+			"--policy-rules", "testdata/template/rules.yaml", "--kube-version", "1.36",
+		}},
+		{name: "stdin", reason: "manifests from elsewhere", stdin: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n", args: []string{"shop", "-"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := runTemplateCommand(t, test.stdin, test.args...)
+			if err != nil {
+				t.Fatalf("%s: %v", test.reason, err)
+			}
+			expectGolden(t, "template/"+test.name+".yaml", got)
+		})
+	}
+}
+
+func TestTemplateErrors(t *testing.T) {
+	t.Parallel()
+	const web = "testdata/template/web"
+	for _, test := range []struct {
+		reason string
+		args   []string
+		want   string
+	}{
+		{"a release without sources is none", []string{"shop"}, "requires at least 2 arg(s)"},
+		{"there is no revision 0", []string{"shop", web, "--revision", "-1"}, "--revision: invalid value -1; allowed are: numbers from 1"},
+		{"the first revision cannot be an upgrade", []string{"shop", web, "--is-upgrade", "--revision", "1"}, "with --is-upgrade from 2"},
+		{"a version is made of numbers", []string{"shop", web, "--kube-version", "latest"}, `invalid version of Kubernetes "latest"`},
+		{"types have a group and a version", []string{"shop", web, "--api-versions", "Monitor"}, `invalid API version "Monitor"`},
+		{"the source is named", []string{"shop", "testdata/template/none"}, "loading testdata/template/none: "},
+		{"the file with rules is named", []string{"shop", web, "--policy-rules", "testdata/template/none"}, "reading policy rules: open testdata/template/none: "},
+		{"rules are checked", []string{"shop", web, "--policy-rules", web + "/values.yaml"}, "parsing policy rules " + web + "/values.yaml: "},
+		{"the template is named", []string{"shop", web, "--set", "replicas={"}, "parsing --set replicas: "},
+	} {
+		got, err := runTemplateCommand(t, "", test.args...)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got error %v, want one with %q", test.reason, err, test.want)
+		}
+		if got != "" {
+			t.Errorf("%s: nothing should be printed, got %s", test.reason, got)
+		}
+	}
+}
