@@ -67,6 +67,7 @@ var rooms = []room{
 	{path: "pkg/manifests/kustomize", layer: authoring},
 	{path: "pkg/resources/...", layer: authoring},
 
+	{path: "clm/internal/inspect", layer: parts},
 	{path: "clm/internal/releases", layer: parts},
 
 	{path: "pkg/operator", layer: commands},

@@ -5,10 +5,12 @@ package inspect_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/clm/internal/inspect"
@@ -102,8 +104,9 @@ func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
 	}
 
 	var told []string
-	if err := inspect.WatchEvents(t.Context(), w.options, inspect.EventSink{Note: func(n inspect.Note) { told = append(told, n.String()) }}); err != nil {
-		t.Error(err)
+	err = inspect.WatchEvents(t.Context(), w.options, inspect.EventSink{Note: func(n inspect.Note) { told = append(told, n.String()) }})
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("expected it to be an error that nothing can be watched, got %v", err)
 	}
 	if diff := cmp.Diff([]string{"not shown: you may not list and watch events in namespace " + w.namespace}, told); diff != "" {
 		t.Errorf("notes about the watch of events (-want +got):\n%s", diff)
@@ -118,6 +121,14 @@ func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"not shown: you may not get pods/log in namespace " + w.namespace}, problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	problems = nil
+	follow := inspect.LogOptions{Options: w.options, Follow: true, Problem: func(text string) { problems = append(problems, text) }}
+	if err := inspect.Logs(t.Context(), follow, &out); !apierrors.IsForbidden(err) {
+		t.Errorf("expected it to be an error that no pods can be watched, got %v", err)
+	}
+	if want := "not shown: you may not list and watch pods in namespace " + w.namespace; !slices.Contains(problems, want) {
+		t.Errorf("problems: got %q, want %q among them", problems, want)
 	}
 	if !strings.Contains(err.Error(), "1 of 1 containers") || out.Len() > 0 {
 		t.Errorf("got error %v and output %q", err, &out)

@@ -99,8 +99,8 @@ type EventSink struct {
 }
 
 // WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then those to come, also
-// those about objects that come later. It returns nil when the context ends, and an error if the cluster refuses to be
-// watched. A lost connection is taken up again.
+// those about objects that come later. It returns nil when the context ends, and an error if no namespace may be watched.
+// A lost connection is taken up again.
 func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -130,7 +130,6 @@ func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
 	if apierrors.IsForbidden(err) {
 		w.survey.note(Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 		w.tellNotes()
-		return nil
 	}
 	return err
 }

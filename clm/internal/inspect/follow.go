@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+	"k8s.io/klog/v2"
 )
 
 // follow passes on all objects, and then each that is new or changed, until the context ends, which is no error. Objects that are gone are
@@ -48,7 +51,8 @@ func follow(ctx context.Context, lists cache.ListerWatcherWithContext, handle fu
 func followFrom(ctx context.Context, version string, watcher cache.WatcherWithContext, handle func(objects []runtime.Object) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changes, err := watchtools.NewRetryWatcherWithContext(ctx, version, watcher)
+	// What the watcher logs, it also returns.
+	changes, err := watchtools.NewRetryWatcherWithContext(klog.NewContext(ctx, logr.Discard()), version, watcher)
 	if err != nil {
 		return fmt.Errorf("starting to watch: %w", err)
 	}
@@ -77,7 +81,8 @@ func unlessEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// inAll runs something side by side for each namespace, until the context ends. The first error ends all.
+// inAll runs something side by side for each namespace, until the context ends. The first error ends all, with the exception of denials:
+// they are an error only if there is no namespace without one.
 func inAll(ctx context.Context, namespaces []string, run func(ctx context.Context, namespace string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,11 +90,14 @@ func inAll(ctx context.Context, namespaces []string, run func(ctx context.Contex
 	var wg sync.WaitGroup
 	for i, namespace := range namespaces {
 		wg.Go(func() {
-			if failures[i] = run(ctx, namespace); failures[i] != nil {
+			if failures[i] = run(ctx, namespace); failures[i] != nil && !apierrors.IsForbidden(failures[i]) {
 				cancel()
 			}
 		})
 	}
 	wg.Wait()
-	return errors.Join(failures...)
+	if len(failures) > 0 && !slices.ContainsFunc(failures, func(err error) bool { return !apierrors.IsForbidden(err) }) {
+		return failures[0]
+	}
+	return errors.Join(slices.DeleteFunc(failures, func(err error) bool { return apierrors.IsForbidden(err) })...)
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,16 +24,23 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/component-operator/runtime/clm/internal/inspect"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 var update = flag.Bool("update", false, "write the pictures into testdata")
+
+func init() {
+	log.SetLogger(logr.Discard())
+}
 
 // world is a release in a namespace of its own, whose objects were created by hand.
 type world struct {
@@ -43,6 +51,8 @@ type world struct {
 	requests  *testenv.Requests
 	options   inspect.Options
 	logs      *logs
+	// hidden are texts that differ from one run to the other, and what is shown instead of them.
+	hidden []string
 }
 
 func newWorld(t testing.TB) *world {
@@ -51,6 +61,9 @@ func newWorld(t testing.TB) *world {
 	w := &world{TB: t, client: testenv.Client(t), namespace: testenv.Namespace(t), config: config, requests: requests, logs: &logs{texts: map[string]string{}}}
 	config.Wrap(w.logs.wrap)
 	w.options.Client = newClient(t, config)
+	// A pod that cannot be scheduled is taken for failed after a while: not here, where machines are slow.
+	w.options.Analyzer = status.NewAnalyzer("test.component-operator.io", status.Options{Clock: testingclock.NewFakePassiveClock(time.Unix(0, 0))})
+	w.hidden = []string{w.namespace, "demo"}
 	return w
 }
 
@@ -189,7 +202,7 @@ var random = regexp.MustCompile(`\b([a-z]+)(-[0-9a-f]{8,10})?-[bcdfghjklmnpqrstv
 func (w *world) show(report *inspect.Report, options inspect.WriteOptions) string {
 	w.Helper()
 	for _, node := range report.Nodes {
-		freeze(w.namespace, node)
+		freeze(strings.NewReplacer(w.hidden...), node)
 	}
 	var text bytes.Buffer
 	if err := inspect.Write(&text, report.Nodes, options); err != nil {
@@ -199,11 +212,11 @@ func (w *world) show(report *inspect.Report, options inspect.WriteOptions) strin
 }
 
 // freeze replaces in place, so that columns are aligned for the replaced names.
-func freeze(namespace string, node *inspect.Node) {
+func freeze(hidden *strings.Replacer, node *inspect.Node) {
 	plain := func(text string) string {
-		return random.ReplaceAllString(strings.ReplaceAll(text, namespace, "demo"), "$1-#")
+		return random.ReplaceAllString(hidden.Replace(text), "$1-#")
 	}
-	node.Object.Namespace = strings.ReplaceAll(node.Object.Namespace, namespace, "demo")
+	node.Object.APIVersion, node.Object.Namespace = hidden.Replace(node.Object.APIVersion), hidden.Replace(node.Object.Namespace)
 	node.Object.Name, node.Message, node.Created = plain(node.Object.Name), plain(node.Message), time.Time{}
 	if node.Object.Kind == "ReplicaSet" {
 		name, _, _ := strings.Cut(node.Object.Name, "-")
@@ -213,7 +226,7 @@ func freeze(namespace string, node *inspect.Node) {
 		node.Why[i].Text, node.Why[i].Since, node.Why[i].Count = plain(node.Why[i].Text), time.Time{}, 0
 	}
 	for _, child := range node.Children {
-		freeze(namespace, child)
+		freeze(hidden, child)
 	}
 }
 

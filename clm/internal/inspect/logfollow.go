@@ -69,7 +69,6 @@ func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 	})
 	if apierrors.IsForbidden(err) {
 		f.survey.note(Note{Verb: "list and watch", Resource: pods.plural, Namespace: namespace})
-		err = nil
 	}
 	f.tellNotes()
 	return err

@@ -41,8 +41,8 @@ type LogOptions struct {
 // Logs writes what the containers of the release have written, each line preceded by the names of the pod and the container. Lines are
 // written whole. Without Follow, one container comes after the other, and it is an error if one of them cannot be read.
 //
-// With Follow, lines of different containers mix as they come. It returns nil when the context ends, and an error if the cluster
-// refuses to be watched. A lost connection is taken up again where it broke.
+// With Follow, lines of different containers mix as they come. It returns nil when the context ends, and an error if no namespace may
+// be watched. A lost connection is taken up again where it broke.
 func Logs(ctx context.Context, options LogOptions, out io.Writer) error {
 	s, err := newSurvey(options.Options)
 	if err != nil {

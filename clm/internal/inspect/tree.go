@@ -113,9 +113,9 @@ func (s *survey) judge(node *Node, live *unstructured.Unstructured) {
 	node.Created = live.GetCreationTimestamp().Time
 }
 
-// judgeEnded says of a pod that has ended how it did: for the analyzer, a pod that has failed is as current as one that has succeeded,
-// since it is up to its owner what becomes of it.
-func (s *survey) judgeEnded(node *Node) {
+// judgePod adds to the verdict on a pod that another object owns. For the analyzer, a pod that has failed is as current as one that has
+// succeeded, since it is up to its owner what becomes of it; and a pod that is ready may have been so for a moment only.
+func judgePod(node *Node) {
 	if node.Object.key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
 		return
 	}
@@ -124,8 +124,24 @@ func (s *survey) judgeEnded(node *Node) {
 		node.Status, node.Message = status.FailedStatus, "has failed"
 	case corev1.PodSucceeded:
 		node.Message = "completed"
-	case corev1.PodPending, corev1.PodRunning, corev1.PodUnknown:
+	case corev1.PodRunning:
+		if restarts := restartsOf(node.live); restarts > 0 && node.isReady() {
+			node.Message += ", restarted " + times(restarts)
+		}
+	case corev1.PodPending, corev1.PodUnknown:
 	}
+}
+
+// restartsOf returns the restarts of all containers of a pod.
+func restartsOf(live *unstructured.Unstructured) int64 {
+	containers, _, _ := unstructured.NestedSlice(live.Object, "status", "containerStatuses")
+	var total int64
+	for _, container := range containers {
+		container, _ := container.(map[string]any)
+		restarts, _, _ := unstructured.NestedInt64(container, "restartCount")
+		total += restarts
+	}
+	return total
 }
 
 // addChildren adds what the object owns, unless it has a place already.
@@ -137,7 +153,7 @@ func (s *survey) addChildren(node *Node, placed map[apitypes.UID]bool) {
 		placed[live.GetUID()] = true
 		child := &Node{}
 		s.judge(child, live)
-		s.judgeEnded(child)
+		judgePod(child)
 		s.addChildren(child, placed)
 		node.Children = append(node.Children, child)
 	}

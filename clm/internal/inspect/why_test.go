@@ -4,9 +4,16 @@
 package inspect_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -98,7 +105,7 @@ spec:
     metadata: {labels: {app: web}}
     spec: {nodeSelector: {disk: none}, containers: [{name: main, image: demo:1}]}
 `,
-			until: []string{"cannot be scheduled"},
+			until: []string{"cannot be scheduled", "0/1 replicas available\n└─"},
 		}, {
 			name: "quota", reason: "a quota is a matter of the ReplicaSet, since there is no pod",
 			manifest: "{apiVersion: v1, kind: ResourceQuota, metadata: {name: limit}, spec: {hard: {pods: 0}}}\n---" + workload("Deployment", "web", ""),
@@ -204,13 +211,13 @@ func TestManyPodsFailForTheSameReason(t *testing.T) {
 		return len(w.pods("web-", 8)) == 8 && countOf(shown, "CrashLoopBackOff,") == 3, shown
 	})
 	w.requests.Reset()
-	report := w.tree()
+	w.tree()
 	logRequests := w.requests.Count(func(r testenv.Request) bool { return r.Subresource == "log" })
 	eventRequests := w.requests.Count(func(r testenv.Request) bool { return r.Resource == "events" })
 	if logRequests > 3 || eventRequests > 5 {
 		t.Errorf("expected 3 pods, their owner and its owner to be asked about, got:\n%s", w.requests)
 	}
-	golden(t, "flat.txt", w.show(report, inspect.WriteOptions{Why: true, Flat: true}))
+	w.golden("flat.txt", inspect.WriteOptions{Why: true, Flat: true}, "CrashLoopBackOff")
 }
 
 func TestTerminating(t *testing.T) {
@@ -225,11 +232,7 @@ func TestTerminating(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	report := w.until(inspect.WriteOptions{Why: true}, "held by the finalizers", "NamespaceFinalizersRemaining", "NamespaceContentRemaining")
-	for _, node := range report.Nodes {
-		freeze(name, node)
-	}
-	golden(t, "terminating.txt", w.show(report, inspect.WriteOptions{Why: true}))
+	w.golden("terminating.txt", inspect.WriteOptions{Why: true}, "held by the finalizers", "NamespaceFinalizersRemaining", "NamespaceContentRemaining")
 	for _, object := range []client.Object{held, content} {
 		if err := w.client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
 			t.Error(err)
@@ -238,3 +241,55 @@ func TestTerminating(t *testing.T) {
 }
 
 func countOf(text, part string) int { return strings.Count(text, part) }
+
+// denyPods makes the API server ask a webhook about pods in the namespace, which refuses all of them.
+func (w *world) denyPods() {
+	w.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		review := &admissionv1.AdmissionReview{}
+		if err := json.NewDecoder(request.Body).Decode(review); err != nil {
+			w.Error(err)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Message: "no pods after midnight"}}
+		response.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(response).Encode(review)
+	}))
+	w.Cleanup(server.Close)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	w.createForeign(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: ` + testenv.UniqueName(w) + `}
+webhooks:
+- name: curfew.example.io
+  clientConfig: {url: "` + server.URL + `", caBundle: ` + base64.StdEncoding.EncodeToString(authority) + `}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + w.namespace + `}}
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
+  sideEffects: None
+  admissionReviewVersions: [v1]
+`)
+}
+
+func TestDeniedByWebhook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.denyPods()
+	testenv.Eventually(t, func() (bool, string) { // the API server learns of webhooks after a while
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "probe-"}}
+		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "demo:1"}}
+		err := w.client.Create(t.Context(), pod, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "curfew"), fmt.Sprint(err)
+	})
+	w.create(workload("Deployment", "web", ""))
+	w.golden("why-webhook.txt", inspect.WriteOptions{Why: true}, "ReplicaFailure")
+}
+
+func TestReadyPodsShowTheirRestarts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(workload("Deployment", "web", ""))
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	w.asKubelet(w.running("web-", 1)[0], corev1.ContainerStatus{Ready: true, RestartCount: 2, State: state})
+	w.until(inspect.WriteOptions{}, "ready, restarted 2 times")
+}

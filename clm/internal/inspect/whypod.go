@@ -57,7 +57,7 @@ func containerFindings(pod *corev1.Pod, title string, c corev1.ContainerStatus) 
 	case c.State.Terminated != nil:
 		return nil
 	case last != nil:
-		f.Text = fmt.Sprintf("running, but not ready; restarted %s, before that it %s", times(c.RestartCount), exitText(last))
+		f.Text = fmt.Sprintf("running, but not ready; restarted %s, before that it %s", times(int64(c.RestartCount)), exitText(last))
 		f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
 	case c.State.Running != nil:
 		f.Text, f.Since, f.vague = "running, but not ready", c.State.Running.StartedAt.Time, true
@@ -78,7 +78,7 @@ func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) finding {
 	case "", "PodInitializing", "ContainerCreating":
 		f.Text, f.vague = joined("not started yet", waiting.Reason), true
 	case "CrashLoopBackOff":
-		f.Text = waiting.Reason + ", restarted " + times(c.RestartCount)
+		f.Text = waiting.Reason + ", restarted " + times(int64(c.RestartCount))
 		if last != nil {
 			f.Text += "; " + exitText(last)
 			f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
@@ -131,7 +131,7 @@ func joined(text, more string) string {
 	return text
 }
 
-func times(count int32) string {
+func times(count int64) string {
 	if count == 1 {
 		return "once"
 	}
