@@ -58,6 +58,12 @@ type Owner struct {
 	// Whoever hands owners over from one process to another returns an error as soon as an owner may have passed on.
 	// Defaults to none.
 	Fence func() error
+	// Confirm is called before an object is created again that was written before, and has vanished: whoever removed it may
+	// work for the same owner, and know better what is wanted. It asks the source of what this call was given, not a cache, and
+	// returns an error unless that is as it was. Then nothing is written any more, and the call ends with a FencedError. One
+	// call of it counts for all objects that are known to have vanished before it; it does not overlap with another one of the
+	// same owner, but with requests about other dependents. Defaults to none.
+	Confirm func(ctx context.Context) error
 	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner although their
 	// definitions are not among its objects.
 	AdditionalManagedTypes []TypeInfo

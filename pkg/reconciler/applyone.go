@@ -117,7 +117,10 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 	case actionCompare:
 		o, err = p.compare(ctx, t, s)
 		return o, false, err
-	case actionCreate, actionApply, actionVerify:
+	case actionCreate:
+		o, err = p.create(ctx, t, s, d)
+		return o, false, err
+	case actionApply, actionVerify:
 		o, err = p.write(ctx, t, s, d)
 		if isImmutable(err) && s.exists && t.update == UpdatePolicyRecreate {
 			return p.recreate(ctx, t, s, d)

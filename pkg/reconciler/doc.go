@@ -16,7 +16,8 @@
 // Observer reports a change of a dependent, or when Result.RequeueAfter has passed.
 //
 // Every write is guarded by the UID and the resource version on which it was decided, so that two instances of
-// an operator that work at the same time cannot undo each other's work with outdated content.
+// an operator that work at the same time cannot undo each other's work with outdated content. A create has nothing to be
+// guarded by; so an object that was written before and has vanished is created again only after Owner.Confirm.
 //
 // The engine knows nothing about components, charts or releases.
 package reconciler

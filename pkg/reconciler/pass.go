@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,6 +47,10 @@ type pass struct {
 	namespaces map[string]error // outcome of creating missing namespaces
 	guarded    []schema.GroupVersionResource
 
+	denial atomic.Pointer[FencedError] // why the owner did not confirm; nil if it did, or was not asked
+	asking sync.Mutex                  // held while the owner is asked; guards what follows
+	asked  bool
+
 	definitionsOnce sync.Once // guards what follows; see served
 	definitions     unstructured.UnstructuredList
 	definitionsErr  error
@@ -76,6 +81,8 @@ type work struct {
 	item    *InventoryItem
 	object  *unstructured.Unstructured // nil until somebody needs it
 	visited bool                       // it was worked upon
+	// confirmed means that the object had vanished when the owner confirmed what is wanted; guarded by asking.
+	confirmed bool
 }
 
 // assign gives targets their records and, if they were looked at already, their objects.

@@ -11,9 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// FencedError ends a call because Owner.Fence said that it must not go on. What was requested before stands.
+// FencedError ends a call because Owner.Fence or Owner.Confirm said that it must not go on. What was requested before stands.
 type FencedError struct {
-	// Reason is what Fence returned.
+	// Reason is what Fence or Confirm returned.
 	Reason error
 }
 
@@ -33,6 +33,9 @@ func (p *pass) read(send func() error) error {
 // owner passes to somebody else only after this check, the guard fails as soon as that one has changed the object. (It does not
 // for a create, if that one has found that there is no such object and does not want it.)
 func (p *pass) mutate(operation string, send func() error) error {
+	if err := p.mayGoOn(); err != nil {
+		return err
+	}
 	if p.owner.Fence != nil {
 		if err := p.owner.Fence(); err != nil {
 			return &FencedError{Reason: err}

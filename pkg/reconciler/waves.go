@@ -101,6 +101,10 @@ func (p *pass) unplaced(members []*target) []*target {
 
 // heal corrects drift of those dependents that the waves did not come to before they stopped.
 func (p *pass) heal(ctx context.Context, rest []*target) error {
+	if p.mayGoOn() != nil {
+		// The waves have ended for that reason, and say so.
+		return nil
+	}
 	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool { return p.works[t.index].visited || !p.item(t).written() })
 	if len(written) == 0 {
 		return nil

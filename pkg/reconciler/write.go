@@ -250,6 +250,10 @@ func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision)
 		item.Status = status.TerminatingStatus
 		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.seen.Message}, false, nil
 	}
-	o, err := p.write(ctx, t, s, decision{action: actionCreate, verb: d.verb})
+	create := p.create
+	if gone {
+		create = p.write // it was not others who removed it
+	}
+	o, err := create(ctx, t, s, decision{action: actionCreate, verb: d.verb})
 	return o, false, err
 }
