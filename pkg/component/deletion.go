@@ -87,12 +87,13 @@ func (w *worker) unreachable(ctx context.Context, s *scope, err error) outcome {
 }
 
 // isOutOfReach tells whether an error of the engine means that another cluster does not answer, or does not accept our
-// credentials any more. A failure to write the status says nothing about that cluster.
+// credentials any more. A failure to read the component, or to write its status, says nothing about that cluster.
 func isOutOfReach(ctx context.Context, s *scope, err error) bool {
 	var status apierrors.APIStatus
 	var refused *reconciler.RefusedError
+	var fenced *reconciler.FencedError
 	switch {
-	case errors.Is(err, errNotOurs), ctx.Err() != nil || s.unsaved || !s.isRemote() || errors.As(err, &refused):
+	case errors.As(err, &fenced), ctx.Err() != nil || s.unsaved || !s.isRemote() || errors.As(err, &refused):
 		return false
 	case apierrors.IsUnauthorized(err):
 		return true

@@ -211,25 +211,44 @@ func (w *worker) complain(s *scope, lost []string) {
 	w.warn(s, "StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep "+fields+". Please update it.")
 }
 
-// rebase moves the pass to the version that the server has, provided that it has the status that is expected. Fields that
-// the component's own type adds to the status may be somebody else's business.
+// rebase moves the pass to the version that the server has, provided that it has the status that is expected.
 func (w *worker) rebase(ctx context.Context, s *scope) error {
-	live := w.newComponent()
-	if err := w.live.Get(ctx, s.key, live); err != nil {
-		if apierrors.IsNotFound(err) {
-			return errAbandoned
-		}
-		return fmt.Errorf("reading the component after a conflict: %w", err)
-	}
-	status, err := statusOf(live)
+	live, err := w.reread(ctx, s)
 	if err != nil {
 		return err
 	}
-	if live.GetUID() != s.memory.uid || !reflect.DeepEqual(ours(status), ours(s.server)) {
-		return errAbandoned
-	}
 	s.setFinalizers(live.GetFinalizers(), live.GetResourceVersion())
 	return nil
+}
+
+// stillWants fails with errAbandoned unless the component is, on the server, what this pass takes it for: neither is it being
+// deleted meanwhile, nor does it declare something else, nor has anybody recorded that dependents have served their purpose.
+func (w *worker) stillWants(ctx context.Context, s *scope) error {
+	live, err := w.reread(ctx, s)
+	if err == nil && concerns(s.component, live) {
+		err = errAbandoned
+	}
+	return err
+}
+
+// reread returns the component as the server has it. It fails with errAbandoned if that is another one, or has another status
+// than is expected. Fields that the component's own type adds to the status may be somebody else's business.
+func (w *worker) reread(ctx context.Context, s *scope) (Component, error) {
+	live := w.newComponent()
+	if err := w.live.Get(ctx, s.key, live); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, errAbandoned
+		}
+		return nil, fmt.Errorf("reading the component from the server: %w", err)
+	}
+	status, err := statusOf(live)
+	if err != nil {
+		return nil, err
+	}
+	if live.GetUID() != s.memory.uid || !reflect.DeepEqual(ours(status), ours(s.server)) {
+		return nil, errAbandoned
+	}
+	return live, nil
 }
 
 // changeFinalizers writes the finalizers that change makes of the present ones; it does nothing if they are the same.

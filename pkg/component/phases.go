@@ -149,6 +149,7 @@ func (w *worker) owner(s *scope) reconciler.Owner {
 		Store:                  &statusStore{worker: w, scope: s},
 		AdditionalManagedTypes: s.settings.managedTypes,
 		Fence:                  s.mayWrite,
+		Confirm:                func(ctx context.Context) error { return w.stillWants(ctx, s) },
 	}
 }
 

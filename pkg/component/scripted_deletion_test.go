@@ -71,6 +71,13 @@ func TestDeletionByScript(t *testing.T) {
 			want:    verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "1 dependent is ready"},
 			wantErr: true,
 		}, {
+			reason: "the component does not answer whether its hooks are still wanted",
+			prepare: func(s *script) {
+				s.err, s.result.Inventory = &reconciler.FencedError{Reason: errors.New("connection refused")}, deployed("web")
+			},
+			abandon: true,
+			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: "The call may not go on: connection refused"}, wantErr: true,
+		}, {
 			reason:  "the operator is about to end",
 			prepare: func(s *script) { s.connectErr = clients.ErrClosed },
 			abandon: true,
