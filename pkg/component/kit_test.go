@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -83,7 +85,35 @@ func newRig(tb testing.TB) *rig {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &rig{tb: tb, client: clnt, namespace: testenv.Namespace(tb), name: testenv.UniqueName(tb) + ".example.io", config: cfg, requests: requests}
+	r := &rig{tb: tb, client: clnt, namespace: testenv.Namespace(tb), name: testenv.UniqueName(tb) + ".example.io", config: cfg, requests: requests}
+	tb.Cleanup(r.release)
+	return r
+}
+
+// release takes the finalizers off what the test leaves behind. Nobody else does, since its operator has ended; and the namespace
+// controller would look at the namespace again and again while other tests run.
+func (r *rig) release() {
+	ctx := context.WithoutCancel(r.tb.Context())
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "component-test.example.io", Version: "v1", Kind: "Widget"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"},
+	} {
+		left := &metav1.PartialObjectMetadataList{}
+		left.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := r.client.List(ctx, left, client.InNamespace(r.namespace)); err != nil {
+			r.tb.Errorf("looking for what the test has left: %v", err)
+		}
+		for i := range left.Items {
+			object := &left.Items[i]
+			if len(object.Finalizers) == 0 {
+				continue
+			}
+			object.SetGroupVersionKind(kind)
+			patch := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+			if err := r.client.Patch(ctx, object, patch); client.IgnoreNotFound(err) != nil {
+				r.tb.Errorf("releasing what the test has left: %v", err)
+			}
+		}
+	}
 }
 
 // manager returns a manager that sees the namespace only.
