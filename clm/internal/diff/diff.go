@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// Action is what would be done to an object. The empty one means that it stays as it is.
+type Action string
+
+const (
+	// ActionCreate means that the object does not exist.
+	ActionCreate Action = "create"
+	// ActionAdopt means that the object exists without being owned.
+	ActionAdopt Action = "adopt"
+	// ActionUpdate means that the manifest has changed.
+	ActionUpdate Action = "update"
+	// ActionRecreate means that the object is deleted and created anew.
+	ActionRecreate Action = "recreate"
+	// ActionCorrect means that somebody else has changed or deleted the object.
+	ActionCorrect Action = "correct"
+	// ActionDelete means that the object is no longer wanted.
+	ActionDelete Action = "delete"
+	// ActionComplete means that the object is purged, having served its purpose.
+	ActionComplete Action = "complete"
+	// ActionOrphan means that the object is released, and stays.
+	ActionOrphan Action = "orphan"
+)
+
+// notation is how actions are shown, in the order of the summary.
+var notation = []struct {
+	action Action
+	symbol string
+	paint  func(terminal.Style, string) string
+}{
+	{ActionCreate, "+", terminal.Style.Green},
+	{ActionAdopt, "~", terminal.Style.Yellow},
+	{ActionUpdate, "~", terminal.Style.Yellow},
+	{ActionRecreate, "±", terminal.Style.Yellow},
+	{ActionCorrect, "~", terminal.Style.Yellow},
+	{ActionDelete, "-", terminal.Style.Red},
+	{ActionComplete, "-", terminal.Style.Red},
+	{ActionOrphan, "=", terminal.Style.Yellow},
+}
+
+// Change is what would become of one object.
+type Change struct {
+	// Object is the name of the object for people, such as "Deployment default/web".
+	Object string
+	// Action is what would be done.
+	Action Action
+	// Reason is a text such as "manifest changed"; may be empty.
+	Reason string
+	// Refusal says why it would not be done after all; empty if it would.
+	Refusal string
+	// Local means that After was computed without the server.
+	Local bool
+	// Before and After are the content of the object; nil if it does not exist, or if that is not known. They are not changed.
+	Before, After map[string]any
+}
+
+// Options are for Write.
+type Options struct {
+	// Style says whether there are colours.
+	Style terminal.Style
+	// Context is the number of lines around a change that are shown with it. Defaults to 3; -1 means the whole object.
+	Context int
+	// ShowSecrets leaves values of Secrets as they are.
+	ShowSecrets bool
+}
+
+// defaultContext is what people know from other programs.
+const defaultContext = 3
+
+// Write shows each change, and how many there are of each kind. It fails without having written anything if an action or
+// the context is not one of those that are documented; and if writing fails.
+func Write(out io.Writer, changes []Change, options Options) error {
+	switch {
+	case options.Context == 0:
+		options.Context = defaultContext
+	case options.Context < -1:
+		return fmt.Errorf("context %d is neither a number of lines nor -1 (the whole object)", options.Context)
+	}
+	writer := &writer{Options: options, masks: masks{}}
+	for _, change := range changes {
+		if err := writer.change(change); err != nil {
+			return fmt.Errorf("comparing %s: %w", change.Object, err)
+		}
+	}
+	writer.summary(changes)
+	_, err := writer.out.WriteTo(out)
+	return err
+}
+
+type writer struct {
+	Options
+	out   bytes.Buffer
+	masks masks
+}
+
+func (w *writer) change(change Change) error {
+	if change.Action == "" && change.Refusal == "" {
+		return nil
+	}
+	if err := w.header(change); err != nil {
+		return err
+	}
+	if change.Refusal != "" {
+		w.out.WriteString(w.Style.Red("  refused: "+terminal.Clean(change.Refusal)) + "\n")
+	}
+	if change.Before != nil || change.After != nil {
+		before, after := w.prepare(change.Before), w.prepare(change.After)
+		w.hunks(render(before), render(after))
+	}
+	w.out.WriteString("\n")
+	return nil
+}
+
+func (w *writer) header(change Change) error {
+	symbol, paint, details := "!", terminal.Style.Red, string(change.Action)
+	if change.Action != "" {
+		i := place(change.Action)
+		if i < 0 {
+			return fmt.Errorf("action %q is not one of %s", change.Action, actions())
+		}
+		if change.Refusal == "" {
+			symbol, paint = notation[i].symbol, notation[i].paint
+		}
+	}
+	header := paint(w.Style, symbol+" "+terminal.Clean(change.Object))
+	if change.Reason != "" {
+		details = strings.TrimPrefix(details+": "+terminal.Clean(change.Reason), ": ")
+	}
+	if details != "" {
+		header += "  (" + details + ")"
+	}
+	if change.Local {
+		header += "  [local]"
+	}
+	w.out.WriteString(header + "\n")
+	return nil
+}
+
+// place returns where the action stands in the notation, or -1.
+func place(action Action) int {
+	for i, n := range notation {
+		if n.action == action {
+			return i
+		}
+	}
+	return -1
+}
+
+func actions() string {
+	var names []string
+	for _, n := range notation {
+		names = append(names, string(n.action))
+	}
+	return strings.Join(names, ", ")
+}
+
+// summary counts what is refused once, as that.
+func (w *writer) summary(changes []Change) {
+	counts := map[Action]int{}
+	refused := 0
+	for _, change := range changes {
+		if change.Refusal != "" {
+			refused++
+			continue
+		}
+		counts[change.Action]++
+	}
+	var parts []string
+	for _, n := range notation {
+		if count := counts[n.action]; count > 0 {
+			parts = append(parts, n.paint(w.Style, fmt.Sprintf("%d to %s", count, n.action)))
+		}
+	}
+	if refused > 0 {
+		parts = append(parts, w.Style.Red(fmt.Sprintf("%d refused", refused)))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing to do")
+	}
+	if count := counts[""]; count > 0 {
+		parts = append(parts, fmt.Sprintf("%d unchanged", count))
+	}
+	w.out.WriteString(strings.Join(parts, ", ") + "\n")
+}
