@@ -5,15 +5,21 @@ package inspect_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -132,5 +138,86 @@ func TestLimitedUserIsToldWhatIsMissing(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "1 of 1 containers") || out.Len() > 0 {
 		t.Errorf("got error %v and output %q", err, &out)
+	}
+}
+
+func TestUnansweredRequestsAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, resource, want string
+		look                   func(w *world) error
+	}{
+		{"half a tree is not shown as if it were whole", "replicasets", "listing replicasets in namespace", func(w *world) error {
+			_, err := inspect.Tree(w.Context(), w.options)
+			return err
+		}},
+		{"the same holds for reasons", "events", "listing the events of ", func(w *world) error {
+			_, err := inspect.Tree(w.Context(), w.options)
+			return err
+		}},
+		{"and for events", "events", "listing events in namespace", func(w *world) error {
+			_, err := inspect.Events(w.Context(), w.options)
+			return err
+		}},
+		{"a watch that cannot begin", "events", "listing what to watch", func(w *world) error {
+			return inspect.WatchEvents(w.Context(), w.options, inspect.EventSink{})
+		}},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.create(workload("Deployment", "web", neverReady))
+			config := rest.CopyConfig(w.config)
+			config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+				return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
+					if requests.New(request.Method, request.URL).Resource == test.resource {
+						return nil, errors.New("the line is dead")
+					}
+					return next.RoundTrip(request)
+				})
+			})
+			w.options.Client = newClient(t, config)
+			if err := test.look(w); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "the line is dead") {
+				t.Errorf("expected an error that says %q, and why, got %v", test.want, err)
+			}
+		})
+	}
+}
+
+func TestOwnersThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	deployment := w.create(workload("Deployment", "web", ""))[0]
+	w.running("web-", 1)
+	w.as(`[{apiGroups: ["", apps], resources: [deployments, replicasets, pods, persistentvolumeclaims], verbs: [list]},
+  {apiGroups: [""], resources: [events], verbs: [list, watch]}]`)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	told := make(chan string, 10)
+	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
+	done := make(chan error)
+	go func() {
+		done <- inspect.WatchEvents(ctx, w.options, inspect.EventSink{
+			Event: func(inspect.Event) { begin() },
+			Note:  func(note inspect.Note) { told <- note.String() },
+		})
+	}()
+	<-begun
+	// A pod that nobody knows yet: whose it is cannot be found out.
+	if err := w.client.Patch(t.Context(), deployment, mergePatch([]byte(`{"spec":{"replicas":2}}`))); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-told:
+		if want := "not shown: you may not get pods in namespace " + w.namespace; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	case <-ctx.Done():
+		t.Error("nobody was told")
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -189,7 +189,7 @@ func eventOf(entry *corev1.Event) Event {
 		Time:     entry.LastTimestamp.Time,
 		First:    entry.FirstTimestamp.Time,
 		Type:     entry.Type,
-		Reason:   entry.Reason,
+		Reason:   oneLine(entry.Reason),
 		Message:  oneLine(entry.Message),
 		Reporter: cmp.Or(entry.ReportingController, entry.Source.Component),
 		Count:    max(int(entry.Count), 1),

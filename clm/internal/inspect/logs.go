@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"sync"
 	"time"
@@ -150,7 +151,7 @@ func (r *logReader) write(run run, line []byte) {
 	var text bytes.Buffer
 	prefix := run.String() + ":"
 	if r.Color {
-		prefix = colored(prefix, colorOf(run.String()))
+		prefix = fmt.Sprintf("\x1b[%dm%s\x1b[0m", colorOf(prefix), prefix)
 	}
 	_, _ = fmt.Fprintf(&text, "%s %s\n", prefix, line)
 	r.mu.Lock()
@@ -191,4 +192,12 @@ func (r *logReader) tellNotes() {
 			r.problem(note.String())
 		}
 	}
+}
+
+// colorOf gives a name one of the colours that can be read on any background, as the parameter of the sequence that selects it.
+func colorOf(name string) int {
+	palette := []int{32, 33, 34, 35, 36, 92, 94, 95}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(name))
+	return palette[hash.Sum32()%uint32(len(palette))]
 }

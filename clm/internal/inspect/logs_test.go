@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -78,6 +79,10 @@ func TestLogs(t *testing.T) {
 			options: inspect.LogOptions{Select: func(d inspect.Object) bool { return d.Name == "job" }, Tail: new(int64(20))},
 			want:    []string{job + "/main: one", job + "/main: two"},
 			asked:   "container=main&tailLines=20",
+		}, {
+			reason:  "a colour for each container",
+			options: inspect.LogOptions{Container: "proxy", Color: true},
+			want:    []string{"\x1b[COLORm" + web + "/proxy:\x1b[0m " + long},
 		},
 	} {
 		w.logs.asked = nil
@@ -87,7 +92,9 @@ func TestLogs(t *testing.T) {
 		if err := inspect.Logs(t.Context(), options, &out); err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		// Names are made up, and so are their colours.
+		shown := regexp.MustCompile(`\x1b\[[39][2-6]m`).ReplaceAllString(out.String(), "\x1b[COLORm")
+		got := strings.Split(strings.TrimSuffix(shown, "\n"), "\n")
 		// The server decides on the order of containers in a pod's status.
 		slices.Sort(got)
 		slices.Sort(test.want)

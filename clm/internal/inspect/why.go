@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -158,16 +159,11 @@ func withoutRepetitions(reasons []Reason) []Reason {
 // controlSequence matches what colours text in a terminal, and the like.
 var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 
-// oneLine makes text of others fit to be shown: in one line, without what a terminal would take for commands, and not endless.
+// oneLine makes text of others fit to be shown: in one line, without colours and what else a terminal would take for commands, and not
+// endless.
 func oneLine(text string) string {
 	text = controlSequence.ReplaceAllString(strings.ToValidUTF8(text, "?"), "")
-	text = strings.Join(strings.Fields(text), " ")
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, text)
+	text = terminal.Clean(strings.Join(strings.Fields(text), " "))
 	if runes := []rune(text); len(runes) > 2*status.MaxMessageLength {
 		return string(runes[:2*status.MaxMessageLength]) + "…"
 	}

@@ -169,7 +169,7 @@ func TestOneLine(t *testing.T) {
 	for _, test := range []struct{ reason, text, want string }{
 		{"lines and blanks are joined", " a\n\tb\r\n", "a b"},
 		{"colours go", "\x1b[1;31mred\x1b[0m", "red"},
-		{"so do other commands to the terminal, and what is no text", "a\x07b\u009bc\xff", "abc?"},
+		{"other commands to the terminal, and what is no text, can do no harm", "a\x07b\u009bc\xff", `a\ab\u009bc?`},
 		{"other languages stay", "größer 大", "größer 大"},
 	} {
 		if got := oneLine(test.text); got != test.want {

@@ -5,15 +5,14 @@ package inspect
 
 import (
 	"fmt"
-	"hash/fnv"
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -64,7 +63,7 @@ type row struct {
 // add prints a node behind the given branch, and below it whatever it has behind the given guides.
 func (p *printer) add(node *Node, title, branch, guides string) {
 	p.rows = append(p.rows, row{
-		name: branch + title, status: node.Status.String(), age: p.age(node.Created), message: node.Message, verdict: node.Status,
+		name: branch + terminal.Clean(title), status: node.Status.String(), age: p.age(node.Created), message: node.Message, verdict: node.Status,
 	})
 	children := node.Children
 	if p.Flat {
@@ -125,7 +124,7 @@ func (p *printer) reasonsBelow(node *Node) []string {
 			}
 			return
 		}
-		byText[reason.Text] = &group{Reason: reason, first: object.Kind + " " + object.Name}
+		byText[reason.Text] = &group{Reason: reason, first: terminal.Clean(object.Kind + " " + object.Name)}
 		groups = append(groups, byText[reason.Text])
 	}
 	for _, child := range node.Children {
@@ -175,7 +174,7 @@ func (p *printer) age(since time.Time) string {
 func (p *printer) String() string {
 	var names, statuses, ages int
 	for _, row := range p.rows {
-		names, statuses, ages = max(names, utf8.RuneCountInString(row.name)), max(statuses, len(row.status)), max(ages, len(row.age))
+		names, statuses, ages = max(names, terminal.Width(row.name)), max(statuses, len(row.status)), max(ages, len(row.age))
 	}
 	const gap = 2
 	indent := names + statuses + ages + 3*gap
@@ -187,9 +186,9 @@ func (p *printer) String() string {
 		}
 		message := row.message
 		if p.Width > 0 {
-			message = clip(message, max(p.Width-indent, minMessage))
+			message = terminal.Truncate(message, max(p.Width-indent, minMessage))
 		}
-		line := pad(row.name, names+gap) + p.paint(pad(row.status, statuses+gap), row.verdict) + pad(row.age, ages+gap) + message
+		line := terminal.Pad(row.name, names+gap) + p.paint(terminal.Pad(row.status, statuses+gap), row.verdict) + terminal.Pad(row.age, ages+gap) + message
 		text.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return text.String()
@@ -200,7 +199,7 @@ func (p *printer) writeReason(text *strings.Builder, row row) {
 	const hanging = "  "
 	lines := []string{row.reason}
 	if p.Width > 0 {
-		lines = wrap(row.reason, max(p.Width-utf8.RuneCountInString(row.guides+hanging), minMessage))
+		lines = wrap(row.reason, max(p.Width-terminal.Width(row.guides+hanging), minMessage))
 	}
 	for i, line := range lines {
 		if i > 0 {
@@ -210,17 +209,7 @@ func (p *printer) writeReason(text *strings.Builder, row row) {
 	}
 }
 
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
-}
-
-func clip(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
-		return text
-	}
-	return string([]rune(text)[:width-1]) + "…"
-}
-
+// wrap breaks a line between words.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -228,7 +217,7 @@ func wrap(text string, width int) []string {
 		switch {
 		case line == "":
 			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+		case terminal.Width(line)+1+terminal.Width(word) <= width:
 			line += " " + word
 		default:
 			lines = append(lines, line)
@@ -238,37 +227,16 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// color is a parameter of the control sequence that selects it.
-type color int
-
-const (
-	colorRed    color = 31
-	colorGreen  color = 32
-	colorYellow color = 33
-)
-
-func colored(text string, c color) string {
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", c, text)
-}
-
-// colorOf gives a name one of the colours that can be read on any background.
-func colorOf(name string) color {
-	palette := []color{32, 33, 34, 35, 36, 92, 94, 95}
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(name))
-	return palette[hash.Sum32()%uint32(len(palette))]
-}
-
 func (p *printer) paint(text string, verdict status.Status) string {
-	if !p.Color || verdict == "" {
-		return text
-	}
+	style := terminal.Style(p.Color)
 	switch verdict {
+	case "":
+		return text
 	case status.CurrentStatus, Completed:
-		return colored(text, colorGreen)
+		return style.Green(text)
 	case status.FailedStatus, status.NotFoundStatus:
-		return colored(text, colorRed)
+		return style.Red(text)
 	case status.InProgressStatus, status.TerminatingStatus, status.UnknownStatus:
 	}
-	return colored(text, colorYellow)
+	return style.Yellow(text)
 }
