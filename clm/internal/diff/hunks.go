@@ -5,15 +5,10 @@ package diff
 
 import (
 	"fmt"
-	"time"
 	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
-
-// patience is the time after which an object that has tens of thousands of lines, and has become another one altogether,
-// gets a difference that is longer than it could be.
-const patience = time.Second
 
 // An edit is a line that both objects have, or only one of them.
 type edit struct {
@@ -79,48 +74,38 @@ func placeOf(hunk []edit) string {
 	return ""
 }
 
-// Surrogates are numbers of no characters: a text that has them would not survive.
-const (
-	surrogates      = 0xd800
-	afterSurrogates = 0xe000
-)
-
-// compare has the library compare texts in which each different line is one character.
+// compare finds the smallest difference, whatever time that takes: the same objects have the same difference on a busy
+// machine. Lines that only one of them has cannot be part of what both have; without them little is left to be searched.
 func compare(before, after []line) []edit {
-	characters := map[string]rune{}
-	encode := func(lines []line) []rune {
-		text := make([]rune, len(lines))
-		for i, line := range lines {
-			character, known := characters[line.text]
-			if !known {
-				character = rune(len(characters) + 1)
-				if character >= surrogates {
-					character += afterSurrogates - surrogates
-				}
-				characters[line.text] = character
-			}
-			text[i] = character
-		}
-		return text
-	}
+	shared := newAlphabet(before, after)
+	from, to := shared.encode(before), shared.encode(after)
 	differ := diffmatchpatch.New()
-	differ.DiffTimeout = patience
+	differ.DiffTimeout = 0
 	var edits []edit
-	for _, diff := range differ.DiffMainRunes(encode(before), encode(after), false) {
-		n := utf8.RuneCountInString(diff.Text)
-		from := before
-		if diff.Type == diffmatchpatch.DiffInsert {
-			from = after
+	add := func(operation diffmatchpatch.Operation, lines []line) {
+		for _, line := range lines {
+			edits = append(edits, edit{line: line, operation: operation})
 		}
-		for _, line := range from[:n] {
-			edits = append(edits, edit{line: line, operation: diff.Type})
+	}
+	var was, is int // what is done of both
+	for _, diff := range differ.DiffMainRunes(from.text, to.text, false) {
+		n := utf8.RuneCountInString(diff.Text)
+		if diff.Type == diffmatchpatch.DiffEqual {
+			for i := range n {
+				add(diffmatchpatch.DiffDelete, before[was:from.places[i]])
+				add(diffmatchpatch.DiffInsert, after[is:to.places[i]])
+				was, is = from.places[i]+1, to.places[i]+1
+				add(diffmatchpatch.DiffEqual, after[is-1:is])
+			}
 		}
 		if diff.Type != diffmatchpatch.DiffInsert {
-			before = before[n:]
+			from.places = from.places[n:]
 		}
 		if diff.Type != diffmatchpatch.DiffDelete {
-			after = after[n:]
+			to.places = to.places[n:]
 		}
 	}
+	add(diffmatchpatch.DiffDelete, before[was:])
+	add(diffmatchpatch.DiffInsert, after[is:])
 	return edits
 }
