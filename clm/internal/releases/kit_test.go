@@ -4,6 +4,7 @@
 package releases
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,7 +39,27 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	config, requests := testenv.CountingConfig(t)
 	clnt := newClient(t, config)
-	return &world{T: t, namespace: testenv.Namespace(t), client: clnt, requests: requests, store: smallStore(clnt)}
+	w := &world{T: t, namespace: testenv.Namespace(t), client: clnt, requests: requests, store: smallStore(clnt)}
+	t.Cleanup(func() { w.letGo(w.namespace) })
+	return w
+}
+
+// letGo takes the finalizers off all records, so that the namespace can go.
+func (w *world) letGo(namespace string) {
+	w.Helper()
+	ctx := context.WithoutCancel(w.Context())
+	for _, kind := range []string{"Secret", "ConfigMap"} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind + "List"))
+		w.must(w.client.List(ctx, list, client.InNamespace(namespace)))
+		for i := range list.Items {
+			object := &list.Items[i]
+			object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
+			if len(object.Finalizers) > 0 {
+				w.must(client.IgnoreNotFound(w.client.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))))
+			}
+		}
+	}
 }
 
 func newClient(t *testing.T, config *rest.Config) cluster.Client {

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/watch"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// defaultValidity is how long a lease lasts that is not renewed.
+const defaultValidity = 15 * time.Second
+
+// Lock acquires the lock of a release. It waits as long as somebody else has it and the options allow that; after their timeout the
+// error is a LockedError. A lease that is not renewed for as long as it lasts, counted by our own clock from when we have seen
+// it, is taken over. In a namespace that is being deleted no Lease can be created; there the lock excludes nobody.
+func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
+	if err := ValidateName(options.Name); err != nil {
+		return nil, err
+	}
+	if options.Namespace == "" || options.Holder == "" {
+		return nil, fmt.Errorf("locking release %s/%s: namespace and holder are required", options.Namespace, options.Name)
+	}
+	options.validity = cmp.Or(options.validity, defaultValidity)
+	leases, err := coordinationclient.NewForConfigAndClient(s.options.Client.Config(), s.options.Client.HttpClient())
+	if err != nil {
+		return nil, fmt.Errorf("locking release %s/%s: %w", options.Namespace, options.Name, err)
+	}
+	l := &Lock{
+		release:  options.Namespace + "/" + options.Name,
+		options:  options,
+		leases:   leases.Leases(options.Namespace),
+		manager:  s.options.FieldOwner,
+		now:      s.options.Clock.Now,
+		identity: string(uuid.NewUUID()),
+		lost:     make(chan struct{}),
+		stopped:  make(chan struct{}),
+	}
+	if err := l.acquire(ctx); err != nil {
+		return nil, err
+	}
+	// The lock outlasts the context: what was begun has to be ended under it.
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	if l.lease == nil {
+		close(l.stopped)
+		return l, nil
+	}
+	go l.renewals(renewing)
+	return l, nil
+}
+
+// rival is what is known about a lease that others have.
+type rival struct {
+	lease *coordinationv1.Lease
+	// seen is when the lease was seen first in its present state.
+	seen time.Time
+}
+
+// acquire returns when the lock is held.
+func (l *Lock) acquire(ctx context.Context) error {
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if l.options.Timeout > 0 {
+		waiting, cancel = context.WithTimeout(ctx, l.options.Timeout)
+	}
+	defer cancel()
+	other := &rival{}
+	for {
+		held, err := l.try(waiting, other)
+		if held {
+			return nil
+		}
+		if err == nil && l.options.Timeout >= 0 {
+			err = l.await(waiting, other)
+		}
+		switch {
+		case other.lease != nil && (waiting.Err() != nil && ctx.Err() == nil || err == nil && l.options.Timeout < 0):
+			return l.lockedBy(other.lease)
+		case err != nil:
+			return fmt.Errorf("locking release %s: %w", l.release, err)
+		}
+	}
+}
+
+// try acquires the lease if it does not exist, or nobody holds it, or its holder has not renewed it.
+func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
+	lease, err := l.leases.Get(ctx, prefix+l.options.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return l.create(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
+	if !l.isOurs(lease) {
+		l.note(other, lease)
+		if holderOf(lease) != "" && elapsed(other.seen, l.now()) < l.validityOf(lease) {
+			return false, nil
+		}
+	}
+	held, err = l.take(ctx, lease)
+	if !held {
+		// Somebody else was faster.
+		*other = rival{}
+	}
+	return held, err
+}
+
+// note takes over what was seen of a lease.
+func (l *Lock) note(other *rival, lease *coordinationv1.Lease) {
+	before := other.lease
+	if before != nil && before.UID == lease.UID && before.ResourceVersion == lease.ResourceVersion {
+		return
+	}
+	*other = rival{lease: lease, seen: l.now()}
+	changedHands := before == nil || before.UID != lease.UID || before.Annotations[lockAnnotation] != lease.Annotations[lockAnnotation]
+	if changedHands && holderOf(lease) != "" && l.options.Wait != nil && l.options.Timeout >= 0 {
+		l.options.Wait(holderOf(lease), acquiredAt(lease))
+	}
+}
+
+func (l *Lock) create(ctx context.Context) (held bool, err error) {
+	sent := l.now()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: prefix + l.options.Name}}
+	l.describe(lease, sent)
+	created, err := l.leases.Create(ctx, lease, metav1.CreateOptions{FieldManager: l.manager})
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return false, nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	l.lease, l.renewed = created, sent
+	return true, nil
+}
+
+// take makes a lease ours if it is still what was seen of it.
+func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool, err error) {
+	sent := l.now()
+	next := lease.DeepCopy()
+	l.describe(next, sent)
+	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	l.lease, l.renewed = written, sent
+	return true, nil
+}
+
+// await returns when it is worth another try: the lease was given back, has changed hands, or has expired; or nothing can be learnt
+// by watching it.
+func (l *Lock) await(ctx context.Context, other *rival) error {
+	if other.lease == nil {
+		// It changed hands at this very moment.
+		return ctx.Err()
+	}
+	watcher, err := l.leases.Watch(ctx, metav1.ListOptions{
+		FieldSelector:   fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+l.options.Name).String(),
+		ResourceVersion: other.lease.ResourceVersion,
+	})
+	if err != nil {
+		return l.rest(ctx)
+	}
+	defer watcher.Stop()
+	for {
+		timer := time.NewTimer(l.validityOf(other.lease) - elapsed(other.seen, l.now()))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+			return nil
+		case event, open := <-watcher.ResultChan():
+			timer.Stop()
+			lease, isLease := event.Object.(*coordinationv1.Lease)
+			switch {
+			case !open, event.Type == watch.Error:
+				// It may have been too long ago; another look tells. Servers close watches from time to time.
+				return l.rest(ctx)
+			case event.Type == watch.Deleted:
+				return nil
+			case isLease && event.Type != watch.Bookmark:
+				if l.note(other, lease); holderOf(lease) == "" {
+					return nil
+				}
+			}
+		}
+	}
+}
+
+// rest keeps failures from becoming a busy loop.
+func (l *Lock) rest(ctx context.Context) error {
+	timer := time.NewTimer(l.pause())
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

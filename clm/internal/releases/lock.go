@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// LockOptions say what to lock, and for whom.
+type LockOptions struct {
+	// Namespace and Name of the release, which need not exist. Required.
+	Namespace, Name string
+	// Holder tells people who has the lock, for example "jane@laptop/4711". Required.
+	Holder string
+	// Timeout is how long to wait for others. If it is negative, there is no waiting. Defaults to no limit.
+	Timeout time.Duration
+	// Wait is called when somebody else has the lock, with who that is and since when, and again when it passes on to a third one.
+	// Defaults to nothing.
+	Wait func(holder string, since time.Time)
+
+	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15 seconds.
+	validity time.Duration
+}
+
+// LockedError says that somebody else has the lock.
+type LockedError struct {
+	// Release is namespace and name of the release.
+	Release string
+	// Holder is who has the lock.
+	Holder string
+	// Age is for how long.
+	Age time.Duration
+	// validity is how long the lease lasts.
+	validity time.Duration
+}
+
+// Error says who has the lock and for how long, and what happens if the holder is dead.
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("release %s is locked by %s, for %s; the lock of a process that died becomes free after %s",
+		e.Release, e.Holder, duration.HumanDuration(e.Age), e.validity)
+}
+
+// Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the release, that is
+// renewed as long as the process lives. Its methods may be called from several goroutines.
+//
+// A lease is no fence: whoever holds it may be stopped between looking at the clock and sending a request. So what is sent must in
+// addition be guarded by what was observed before.
+type Lock struct {
+	release  string
+	options  LockOptions
+	leases   coordinationclient.LeaseInterface
+	manager  string
+	now      func() time.Time
+	identity string
+	lost     chan struct{}
+	// stop ends the renewals, stopped is closed when they have ended.
+	stop    context.CancelFunc
+	stopped chan struct{}
+
+	mu sync.Mutex
+	// lease is what was written last; nil if there is none because nothing can be created in the namespace any more.
+	lease *coordinationv1.Lease
+	// renewed is when the request was sent that has renewed the lease last.
+	renewed time.Time
+	// over says why the lock is not held any more.
+	over error
+}
+
+// reliance is for how long a lease is relied upon after the request to renew it was sent: others take it over only some time later.
+func (l *Lock) reliance() time.Duration { return l.options.validity * 2 / 3 }
+
+// interval is the time between two renewals.
+func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
+
+// pause is the time between two attempts after a failure.
+func (l *Lock) pause() time.Duration { return l.options.validity / 15 }
+
+// Fence returns an error unless the lock is certainly held at the beginning of the call.
+func (l *Lock) Fence() error {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over != nil {
+		return l.over
+	}
+	if l.lease == nil {
+		return nil
+	}
+	if age := elapsed(l.renewed, now); age >= l.reliance() {
+		return fmt.Errorf("the lock of release %s was renewed %s ago, and is relied upon for %s", l.release, age.Round(time.Second), l.reliance())
+	}
+	return nil
+}
+
+// elapsed is the time between two readings of the clock. The monotonic clock stands still while a machine is suspended, the other one
+// can be set back; the longer of both times counts.
+func elapsed(from, to time.Time) time.Duration {
+	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+}
+
+// Lost returns a channel that is closed when the lock is lost: it could not be renewed in time, or others have taken or
+// removed it. Fence tells why.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// Release gives the lock back, so that others need not wait until it expires. If it is lost, what others have made of it stays. Any
+// further call does nothing.
+func (l *Lock) Release(ctx context.Context) error {
+	l.stop()
+	<-l.stopped
+	l.mu.Lock()
+	lease, over := l.lease, l.over
+	l.lease = nil
+	if l.over == nil {
+		l.over = fmt.Errorf("the lock of release %s was given back", l.release)
+	}
+	l.mu.Unlock()
+	if lease == nil || over != nil {
+		return nil
+	}
+	err := l.remove(ctx, lease)
+	if apierrors.IsConflict(err) {
+		// A renewal may have succeeded although it was said, or seemed, to have failed.
+		lease, err = l.leases.Get(ctx, lease.Name, metav1.GetOptions{})
+		if err == nil && l.isOurs(lease) {
+			err = l.remove(ctx, lease)
+		}
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("giving back the lock of release %s: deleting Lease %s/%s: %w", l.release, l.options.Namespace, prefix+l.options.Name, err)
+	}
+	return nil
+}
+
+func (l *Lock) remove(ctx context.Context, lease *coordinationv1.Lease) error {
+	return l.leases.Delete(ctx, lease.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}})
+}
+
+// renewals renew the lease until the context ends or the lock is lost.
+func (l *Lock) renewals(ctx context.Context) {
+	defer close(l.stopped)
+	timer := time.NewTimer(l.interval())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		next := l.interval()
+		if err := l.renew(ctx); err != nil && ctx.Err() == nil {
+			if l.lose(err) {
+				return
+			}
+			next = l.pause()
+		}
+		timer.Reset(next)
+	}
+}
+
+// errTaken says that a lease is not ours any more.
+var errTaken = errors.New("others have taken or removed it")
+
+func (l *Lock) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.interval())
+	defer cancel()
+	l.mu.Lock()
+	next := l.lease.DeepCopy()
+	l.mu.Unlock()
+	sent := l.now()
+	next.Spec.RenewTime = &metav1.MicroTime{Time: sent}
+	written, err := l.leases.Update(ctx, next, metav1.UpdateOptions{FieldManager: l.manager})
+	switch {
+	case apierrors.IsNotFound(err):
+		return errTaken
+	case apierrors.IsConflict(err):
+		// The content may be ours: then the attempt before has succeeded although it seemed to have failed.
+		found, err := l.leases.Get(ctx, next.Name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		if err != nil || !l.isOurs(found) {
+			return errTaken
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lease = found
+		return errors.New("it has changed meanwhile")
+	case err != nil:
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lease, l.renewed = written, sent
+	return nil
+}
+
+// lose ends the tenure if a failure to renew the lease is final, or lasts for too long. It tells whether it has.
+func (l *Lock) lose(reason error) bool {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !errors.Is(reason, errTaken) && elapsed(l.renewed, now) < l.reliance() {
+		return false
+	}
+	l.over = fmt.Errorf("the lock of release %s is lost: renewing Lease %s/%s: %w", l.release, l.options.Namespace, prefix+l.options.Name, reason)
+	close(l.lost)
+	return true
+}

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// lockOptions are for locks that last long, so that a slow machine loses none.
+func (w *world) lockOptions(holder string) LockOptions {
+	return LockOptions{Namespace: w.namespace, Name: "demo", Holder: holder, Timeout: time.Minute}
+}
+
+func (w *world) lock(store *Store, options LockOptions) *Lock {
+	w.Helper()
+	lock, err := store.Lock(w.Context(), options)
+	w.must(err)
+	w.Cleanup(func() { w.must(lock.Release(context.WithoutCancel(w.Context()))) })
+	return lock
+}
+
+func (w *world) lease() *coordinationv1.Lease {
+	w.Helper()
+	lease := &coordinationv1.Lease{}
+	w.must(w.client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: "clm.demo"}, lease))
+	return lease
+}
+
+// leaveLease leaves a lease of a process that died, by whose clock it was renewed at a given time.
+func (w *world) leaveLease(renewed time.Time) *coordinationv1.Lease {
+	w.Helper()
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: new("dead@host/1"), LeaseDurationSeconds: new(int32(2)),
+			AcquireTime: &metav1.MicroTime{Time: renewed.Add(-time.Hour)}, RenewTime: &metav1.MicroTime{Time: renewed},
+		},
+	}
+	w.must(w.client.Create(w.Context(), lease))
+	return lease
+}
+
+func TestLockExcludes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.lock(w.store, w.lockOptions("first@host/1"))
+	w.must(first.Fence())
+
+	options := w.lockOptions("second@host/2")
+	options.Timeout = -1
+	options.Wait = func(string, time.Time) { t.Error("it was said that there is no waiting") }
+	_, err := w.store.Lock(t.Context(), options)
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder != "first@host/1" || locked.Age < 0 || locked.Age > time.Minute {
+		t.Fatalf("want to be told who has the lock, got %v", err)
+	}
+	if want := "release " + w.namespace + "/demo is locked by first@host/1, for "; !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "becomes free after 15s") {
+		t.Errorf("want %q, got %q", want, err)
+	}
+	options.Timeout, options.Wait = time.Millisecond, nil
+	if _, err = w.store.Lock(t.Context(), options); err == nil {
+		t.Error("want no lock before the first one is given back")
+	}
+	w.must(first.Release(t.Context()))
+	if err := first.Fence(); err == nil || !strings.Contains(err.Error(), "was given back") {
+		t.Errorf("want the fence to be closed, got %v", err)
+	}
+	second := w.lock(w.store, w.lockOptions("second@host/2"))
+	w.must(first.Release(t.Context()))
+	w.must(second.Fence())
+	if holder := *w.lease().Spec.HolderIdentity; holder != "second@host/2" {
+		t.Errorf("got %s", holder)
+	}
+}
+
+// TestWaitingIsNoPolling counts requests of a process that waits while the holder renews.
+func TestWaitingIsNoPolling(t *testing.T) {
+	t.Parallel()
+	w, holder := newWorld(t), newWorld(t)
+	holder.namespace = w.namespace
+	options := holder.lockOptions("first@host/1")
+	first := holder.lock(holder.store, options)
+	told := make(chan string, 10)
+	options = w.lockOptions("second@host/2")
+	options.Wait = func(holder string, since time.Time) {
+		if age := time.Since(since); age < 0 || age > time.Minute {
+			t.Errorf("got %s", age)
+		}
+		told <- holder
+	}
+	acquired := make(chan *Lock)
+	go func() {
+		lock, err := w.store.Lock(t.Context(), options)
+		if err != nil {
+			t.Error(err)
+		}
+		acquired <- lock
+	}()
+	if who := <-told; who != "first@host/1" {
+		t.Errorf("got %s", who)
+	}
+	testenv.Eventually(t, func() (bool, string) { return w.requests.Count(testenv.Request.IsWatch) == 1, w.requests.String() })
+	for range 10 {
+		w.must(first.renew(t.Context()))
+	}
+	w.must(first.Fence())
+	if count := w.requests.Count(isLease); count != 2 {
+		t.Errorf("want one look and one watch, got:\n%s", w.requests)
+	}
+	w.must(first.Release(t.Context()))
+	second := <-acquired
+	w.must(second.Fence())
+	if len(told) > 0 {
+		t.Errorf("want to be told once, got %s in addition", <-told)
+	}
+	if count := w.requests.Count(isLease); count != 4 {
+		t.Errorf("want another look and a creation, got:\n%s", w.requests)
+	}
+	w.must(second.Release(t.Context()))
+}
+
+func isLease(request testenv.Request) bool { return request.Resource == "leases" }
+
+// TestLeaseOfTheDeadIsTakenOver has clocks that go very wrong.
+func TestLeaseOfTheDeadIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for reason, renewed := range map[string]time.Time{
+		"renewed long ago":                      time.Now().Add(-time.Hour),
+		"renewed in the future, by their clock": time.Now().Add(time.Hour),
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			left := w.leaveLease(renewed)
+			clock := clocktesting.NewFakePassiveClock(time.Now())
+			store := NewStore(Options{Client: w.client, Clock: clock})
+			options := w.lockOptions("next@host/2")
+			options.Timeout = -1
+			var locked *LockedError
+			if _, err := store.Lock(t.Context(), options); !errors.As(err, &locked) || locked.Holder != "dead@host/1" {
+				t.Errorf("want it to be respected at first, got %v", err)
+			}
+			options.Timeout = 0
+			lock := w.lock(w.store, options)
+			w.must(lock.Fence())
+			lease := w.lease()
+			if lease.UID != left.UID || *lease.Spec.HolderIdentity != "next@host/2" || *lease.Spec.LeaseDurationSeconds != 15 {
+				t.Errorf("got %+v", lease.Spec)
+			}
+		})
+	}
+}
+
+// TestLeaseOfTheLivingIsNotTakenOver waits for longer than the lease lasts, by the clock of the one who waits, while it is renewed.
+func TestLeaseOfTheLivingIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other, l := &rival{}, w.lock(w.store, w.lockOptions("first@host/1"))
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	waiting := &Lock{
+		options: LockOptions{Namespace: w.namespace, Name: "demo", Holder: "second@host/2", validity: defaultValidity}, leases: l.leases, now: clock.Now, identity: "second",
+	}
+	for step := range 5 {
+		held, err := waiting.try(t.Context(), other)
+		if held || err != nil {
+			t.Fatalf("step %d: want the lease to be respected, got %t, %v", step, held, err)
+		}
+		clock.SetTime(clock.Now().Add(defaultValidity - time.Second))
+		w.must(l.renew(t.Context()))
+	}
+	if held, err := waiting.try(t.Context(), other); held || err != nil {
+		t.Fatalf("want the lease to be respected, got %t, %v", held, err)
+	}
+	clock.SetTime(clock.Now().Add(defaultValidity))
+	if held, err := waiting.try(t.Context(), other); !held || err != nil {
+		t.Fatalf("want the lease to be taken, which was not renewed, got %t, %v", held, err)
+	}
+	if err := l.renew(t.Context()); !errors.Is(err, errTaken) {
+		t.Errorf("want the old holder to notice, got %v", err)
+	}
+}
+
+// TestLocksOfManyDoNotOverlap has several processes take turns.
+func TestLocksOfManyDoNotOverlap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var inside, turns atomic.Int64
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			lock, err := NewStore(Options{Client: w.client}).Lock(t.Context(), w.lockOptions(fmt.Sprintf("process@host/%d", i)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if inside.Add(1) != 1 {
+				t.Error("two have the lock")
+			}
+			turns.Add(1)
+			inside.Add(-1)
+			if err := lock.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if turns.Load() != 8 {
+		t.Errorf("want 8 turns, got %d", turns.Load())
+	}
+}

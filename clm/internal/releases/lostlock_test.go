@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// TestFenceFollowsTheClock has renewals fail.
+func TestFenceFollowsTheClock(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		pass   time.Duration
+		want   string
+	}{
+		{"just acquired", 0, ""},
+		{"as long as others certainly do not take it", 10*time.Second - 1, ""},
+		{"before others may take it", 10 * time.Second, "was renewed 10s ago, and is relied upon for 10s"},
+		{"the clock was set back: that is no time", -time.Hour, ""},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			clock := clocktesting.NewFakePassiveClock(time.Now())
+			lock := w.lock(NewStore(Options{Client: w.client, Clock: clock}), w.lockOptions("first@host/1"))
+			clock.SetTime(clock.Now().Add(test.pass))
+			err := lock.Fence()
+			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("want %q, got %v", test.want, err)
+			}
+		})
+	}
+}
+
+func TestLockIsLost(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		// happens to the lease.
+		happens func(w *world)
+		// unreachable means that the server cannot be reached any more.
+		unreachable bool
+		want        string
+	}{
+		{
+			reason: "somebody takes the lease away",
+			happens: func(w *world) {
+				lease := w.lease()
+				lease.Spec.HolderIdentity, lease.Annotations = new("thief@host/3"), nil
+				w.must(w.client.Update(w.Context(), lease))
+			},
+			want: "others have taken or removed it",
+		}, {
+			reason:  "somebody removes the lease",
+			happens: func(w *world) { w.must(w.client.Delete(w.Context(), w.lease())) },
+			want:    "others have taken or removed it",
+		}, {
+			reason: "the server is gone", unreachable: true,
+			want: "the process died",
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			clnt, left := dying(t, 1<<30)
+			options := w.lockOptions("first@host/1")
+			options.validity = 3 * time.Second
+			lock, err := NewStore(Options{Client: clnt}).Lock(t.Context(), options)
+			w.must(err)
+			if test.happens != nil {
+				test.happens(w)
+			}
+			if test.unreachable {
+				left.Store(-1)
+			}
+			<-lock.Lost()
+			if err := lock.Fence(); err == nil || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("want %q, got %v", test.want, err)
+			}
+			left.Store(1 << 30)
+			before := w.leaseVersion()
+			w.must(lock.Release(t.Context()))
+			if after := w.leaseVersion(); after != before {
+				t.Errorf("want what others have made of the lease to stay, got %s instead of %s", after, before)
+			}
+		})
+	}
+}
+
+// leaseVersion is the version of the lease, empty if there is none.
+func (w *world) leaseVersion() string {
+	w.Helper()
+	lease := &coordinationv1.Lease{}
+	err := w.client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: "clm.demo"}, lease)
+	w.must(client.IgnoreNotFound(err))
+	return lease.ResourceVersion
+}
+
+// TestRenewalThatSeemedToFail is followed by a conflict, which is no loss; and by the release.
+func TestRenewalThatSeemedToFail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lock := w.lock(w.store, w.lockOptions("first@host/1"))
+	touch := func() {
+		lease := w.lease()
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+		w.must(w.client.Update(t.Context(), lease))
+	}
+	touch()
+	if err := lock.renew(t.Context()); err == nil || errors.Is(err, errTaken) {
+		t.Errorf("want another attempt, got %v", err)
+	}
+	w.must(lock.renew(t.Context()))
+	touch()
+	w.must(lock.Release(t.Context()))
+	if version := w.leaseVersion(); version != "" {
+		t.Errorf("want the lease to be gone")
+	}
+}
+
+// TestAcquisitionThatSeemedToFail loses the response to the creation of the lease.
+func TestAcquisitionThatSeemedToFail(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	config := testenv.Config(t)
+	var posts atomic.Int64
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if err == nil && request.Method == http.MethodPost && posts.Add(1) == 1 {
+				response.StatusCode = http.StatusInternalServerError
+				response.Header.Set("Retry-After", "0")
+			}
+			return response, err
+		})
+	})
+	lock := w.lock(NewStore(Options{Client: newClient(t, config)}), w.lockOptions("first@host/1"))
+	w.must(lock.Fence())
+	if posts.Load() != 2 {
+		t.Errorf("want two attempts, got %d", posts.Load())
+	}
+}
