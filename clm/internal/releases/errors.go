@@ -22,9 +22,15 @@ type DamagedError struct {
 	Part string
 	// Damage says what is wrong with which object.
 	Damage string
+	// Revision is the number of the revision whose content is damaged; 0 if it is something else.
+	Revision int64
 }
 
 // Error names the release, what is wrong, and what helps.
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s of release %s is damaged: %s; try: clm doctor", e.Part, e.Release, e.Damage)
+	help := "try: clm doctor"
+	if e.Revision != 0 {
+		help = "it can be neither shown nor applied again; everything else is not concerned"
+	}
+	return fmt.Sprintf("%s of release %s is damaged: %s; %s", e.Part, e.Release, e.Damage, help)
 }

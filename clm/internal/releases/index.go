@@ -47,6 +47,7 @@ type index struct {
 	Inventory     *itemList       `json:"inventory,omitempty"`
 	HookInventory *itemList       `json:"hookInventory,omitempty"`
 	DeletionStage string          `json:"deletionStage,omitempty"`
+	TakenOver     *takenOver      `json:"takenOver,omitempty"`
 }
 
 // indexRevision is a revision with the names of the chunks that have its content.
@@ -61,6 +62,13 @@ type itemList struct {
 	Checksum string   `json:"checksum"`
 	Packed   []byte   `json:"packed,omitempty"`
 	Chunks   []string `json:"chunks,omitempty"`
+}
+
+// takenOver is the record of the ancestor, which is to be removed because this one has taken its place.
+type takenOver struct {
+	UID string `json:"uid"`
+	// Checksum of what the record said.
+	Checksum string `json:"checksum"`
 }
 
 // stored is what a process knows about the record that a release was read from or written to.
@@ -82,7 +90,12 @@ type stored struct {
 	swept bool
 	// incomplete means that the inventory was not read.
 	incomplete bool
+	// ancestor is the record that was read if there is no index yet.
+	ancestor *takenOver
 }
+
+// exists tells whether anything is recorded, by us or by the ancestor.
+func (s *stored) exists() bool { return s.uid != "" || s.ancestor != nil }
 
 // took takes over the metadata of the index Secret.
 func (s *stored) took(object metav1.Object) {

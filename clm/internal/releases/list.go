@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +26,7 @@ const pageSize = 50
 // Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
-	err := s.pages(ctx, namespace, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
+	err := s.pages(ctx, namespace, ours, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
 		if secrets, ok := page.(*corev1.SecretList); ok {
 			for i := range secrets.Items {
 				if secrets.Items[i].Type == SecretType {
@@ -34,6 +35,9 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) 
 			}
 		}
 	})
+	if err == nil {
+		found, err = s.appendAncestors(ctx, namespace, found)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("listing releases: %w", err)
 	}
@@ -69,33 +73,68 @@ func problemOf(err error) string {
 // than the metadata of the records.
 func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
 	var names []apitypes.NamespacedName
-	err := s.pages(ctx, namespace, func() client.ObjectList {
-		page := &metav1.PartialObjectMetadataList{}
-		page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-		return page
-	}, func(page client.ObjectList) {
-		if secrets, ok := page.(*metav1.PartialObjectMetadataList); ok {
-			for _, secret := range secrets.Items {
-				if name, ok := strings.CutPrefix(secret.Name, prefix); ok {
-					names = append(names, apitypes.NamespacedName{Namespace: secret.Namespace, Name: name})
+	for _, records := range []struct {
+		kind, prefix string
+		selector     client.ListOption
+	}{
+		{"Secret", prefix, ours}, {"ConfigMap", ancestorPrefix, ancestors},
+	} {
+		newPage := func() client.ObjectList {
+			page := &metav1.PartialObjectMetadataList{}
+			page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(records.kind + "List"))
+			return page
+		}
+		err := s.pages(ctx, namespace, records.selector, newPage, func(page client.ObjectList) {
+			if list, ok := page.(*metav1.PartialObjectMetadataList); ok {
+				for _, object := range list.Items {
+					if name, ok := strings.CutPrefix(object.Name, records.prefix); ok {
+						names = append(names, apitypes.NamespacedName{Namespace: object.Namespace, Name: name})
+					}
 				}
 			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("listing names of releases: %w", err)
 		}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("listing names of releases: %w", err)
 	}
 	slices.SortFunc(names, func(a, b apitypes.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.Compact(names), nil
 }
 
-// pages lists all indexes. Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
-func (s *Store) pages(ctx context.Context, namespace string, newPage func() client.ObjectList, use func(client.ObjectList)) error {
+// Nearby returns which releases a user may have meant who has asked for one that does not exist, as "namespace/name": those of that
+// name in other namespaces, and all of the namespace. If the user may not list all namespaces, the namespace alone counts. There are at
+// most ten.
+func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, error) {
+	names, err := s.Names(ctx, "")
+	if apierrors.IsForbidden(err) {
+		names, err = s.Names(ctx, namespace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var sameName, sameNamespace []string
+	for _, other := range names {
+		switch {
+		case other.Name == name:
+			sameName = append(sameName, other.String())
+		case other.Namespace == namespace:
+			sameNamespace = append(sameNamespace, other.String())
+		}
+	}
+	const limit = 10
+	found := slices.Concat(sameName, sameNamespace)
+	return found[:min(len(found), limit)], nil
+}
+
+// ours selects the indexes among the Secrets.
+var ours client.ListOption = client.MatchingLabels{recordLabel: recordRelease}
+
+// pages lists all records of a kind. Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
+func (s *Store) pages(ctx context.Context, namespace string, selector client.ListOption, newPage func() client.ObjectList, use func(client.ObjectList)) error {
 	next := ""
 	for {
 		page := newPage()
-		err := s.options.Client.List(ctx, page, client.InNamespace(namespace), client.MatchingLabels{recordLabel: recordRelease},
-			client.Limit(pageSize), client.Continue(next))
+		err := s.options.Client.List(ctx, page, client.InNamespace(namespace), selector, client.Limit(pageSize), client.Continue(next))
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,9 @@ import (
 // deletion hooks: nobody would know of them any more. Removing what is removed already is no error. It works in a namespace that is being
 // deleted, too.
 func (s *Store) Remove(ctx context.Context, release *Release) error {
+	if !release.stored.exists() {
+		return nil
+	}
 	if count := len(release.Inventory) + len(release.HookInventory); count > 0 {
 		return fmt.Errorf("removing the record of release %s: it still has %d objects", release, count)
 	}

@@ -13,38 +13,38 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 )
 
-// Create records a release that is not recorded yet. The last of its revisions is the one that has the
-// content; of the others nothing is kept. The error is ErrOutdated if there is such a release already.
-//
-// The index comes first, without that revision: whoever looks for the release finds it, also if no more than that gets done.
+// Create records a release that is not recorded yet, or only by the ancestor. The last of its revisions is the one that has the
+// content; of the others nothing is kept. The error is ErrOutdated if there is such a release already. If there is an error, the release is
+// as before.
 func (s *Store) Create(ctx context.Context, release *Release, content Content) error {
 	if err := ValidateName(release.Name); err != nil {
 		return err
 	}
 	revision := release.Current()
-	if revision == nil {
-		return fmt.Errorf("recording release %s: it has no revision", release)
+	if revision == nil || release.stored.uid != "" {
+		return fmt.Errorf("creating the record of release %s: it must have a revision, and not be recorded yet", release)
 	}
-	if release.stored.uid != "" {
-		return fmt.Errorf("recording release %s: it is recorded already", release)
-	}
-	first, next := release.Clone(), *revision
-	first.Revisions = first.Revisions[:len(first.Revisions)-1]
-	first.Created, first.State = s.now(), StateApplying
-	if err := s.commit(ctx, first, nil); err != nil {
+	created := release.Clone()
+	created.Revisions = created.Revisions[:len(created.Revisions)-1]
+	if err := s.AddRevision(ctx, created, *revision, content); err != nil {
 		return err
 	}
-	if err := s.AddRevision(ctx, first, next, content); err != nil {
-		return err
-	}
-	*release = *first
+	*release = *created
 	return nil
 }
 
 // AddRevision records a further revision, which becomes the current one, and sets the state of the release to StateApplying. What is
-// left empty in the revision is filled in: number, state, time, number of objects. If there is an error, the release is as before.
+// left empty in the revision is filled in: number, time; its state and number of objects always are. If there is an error, the
+// release is as before.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
+	changed.State = StateApplying
+	if changed.stored.uid == "" {
+		// Before the first chunk there is an index, so that whoever looks for the release finds it, also if no more than that gets done.
+		if err := s.commit(ctx, changed, nil); err != nil {
+			return err
+		}
+	}
 	if current := changed.Current(); current != nil {
 		current.State = current.State.succeeded()
 		revision.Number = max(revision.Number, current.Number+1)
@@ -54,8 +54,7 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	if revision.Created.IsZero() {
 		revision.Created = s.now()
 	}
-	changed.State = StateApplying
-	before := len(release.lastChunks())
+	before := len(changed.lastChunks())
 	changed.Revisions = append(changed.Revisions, revision)
 	items, err := encodeContent(content, s.options.chunkSize/2)
 	if err != nil {
@@ -80,7 +79,12 @@ func (r *Release) lastChunks() []string {
 
 // Save records the release as it is; nothing is written if it is recorded so already. Contents of revisions that it does not have any
 // more are removed. If there is an error, nothing in the release has changed.
+//
+// While a release is being deleted, what is recorded may be an earlier inventory, which has more items.
 func (s *Store) Save(ctx context.Context, release *Release) error {
+	if !release.stored.exists() {
+		return fmt.Errorf("recording release %s: it was not read", release)
+	}
 	return s.commit(ctx, release, nil)
 }
 
@@ -118,6 +122,7 @@ func (s *Store) commit(ctx context.Context, release *Release, contents [][]byte)
 	if err := s.write(ctx, store, known, change{namespace: release.Namespace, name: release.Name, next: next, contents: contents}); err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
+	release.Ancestor = false
 	release.Created, release.Updated, release.Message = known.index.Created, known.index.Updated, known.index.Message
 	return nil
 }
@@ -136,6 +141,7 @@ func (r *Release) checkRecordable() error {
 // draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
 func (s *Store) draft(store *chunks.Store, release *Release, contents [][]byte) (index, [][]byte, error) {
 	next, known := indexOf(release), &release.stored
+	next.TakenOver = known.ancestor
 	for _, content := range contents {
 		last := &next.Revisions[len(next.Revisions)-1]
 		last.Chunks = append(last.Chunks, store.Name(content))
@@ -143,6 +149,10 @@ func (s *Store) draft(store *chunks.Store, release *Release, contents [][]byte) 
 	inventory, more, err := s.encodeInventory(store, release.Inventory, known.index.Inventory, known.chunks)
 	if err != nil {
 		return index{}, nil, err
+	}
+	if before := known.index.Inventory; release.State == StateDeleting && len(more) > 0 && before != nil && inventory.Items <= before.Items {
+		// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can be created.
+		inventory, more = before, nil
 	}
 	hooks, evenMore, err := s.encodeInventory(store, release.HookInventory, known.index.HookInventory, known.chunks)
 	if err != nil {

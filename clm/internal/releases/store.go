@@ -72,7 +72,7 @@ func (s *Store) chunks(namespace, name string) *chunks.Store {
 	})
 }
 
-// Get reads a release. The error is ErrNotFound if there is none, and a DamagedError if it, or its inventory, cannot be
+// Get reads a release, be it one that only the ancestor of clm has recorded. The error is ErrNotFound if there is none, and a DamagedError if it, or its inventory, cannot be
 // read because somebody has damaged the record. With a DamagedError comes what is left of the release, for those who are going to
 // repair it: saved, it replaces the record.
 func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, error) {
@@ -82,7 +82,7 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 	secret := &corev1.Secret{}
 	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("release %s/%s: %w", namespace, name, ErrNotFound)
+		return s.getAncestor(ctx, namespace, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, prefix+name, err)
@@ -158,11 +158,11 @@ func (s *Store) Content(ctx context.Context, release *Release, number int64) (Co
 	}
 	part := fmt.Sprintf("revision %d", number)
 	if len(found.Damage) > 0 {
-		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: strings.Join(found.Damage, "; ")}
+		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: strings.Join(found.Damage, "; "), Revision: number}
 	}
 	content, err := decodeContent(found.Contents)
 	if err != nil {
-		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: err.Error()}
+		return Content{}, &DamagedError{Release: release.String(), Part: part, Damage: err.Error(), Revision: number}
 	}
 	return content, nil
 }

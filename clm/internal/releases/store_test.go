@@ -8,12 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
-
-	"github.com/component-operator/runtime/internal/testenv"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -116,54 +110,6 @@ func TestRevisionsShareWhatIsTheSame(t *testing.T) {
 	w.expectNoWaste(release)
 }
 
-// TestLargeDocuments has an object and values that do not fit into one Secret.
-func TestLargeDocuments(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	release := w.newRelease("demo")
-	large := content(3, "a")
-	noise := strings.Builder{}
-	for i := range uint64(100_000) {
-		_, _ = fmt.Fprintf(&noise, "%016x", (i+1)*0x9e3779b97f4a7c15)
-	}
-	large.Values["large"] = noise.String()
-	large.Manifest[1].Object["data"] = map[string]any{"large": noise.String()}
-	large.Manifest = append(large.Manifest, large.Manifest[0].DeepCopy())
-	large.Manifest[3].SetAnnotations(map[string]string{"hook": "second"})
-	store := NewStore(Options{Client: w.client})
-	w.must(store.Create(t.Context(), release, large))
-	w.expectContent(w.get("demo"), 1, large)
-}
-
-func TestTenThousandItems(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	store := NewStore(Options{Client: w.client})
-	release := w.newRelease("demo")
-	w.must(store.Create(t.Context(), release, content(1, "a")))
-	inventory := items(10_000, "a")
-	for i, item := range inventory {
-		item.UID, item.Fingerprint = uuid.NewUUID(), fmt.Sprintf("%032x", uint64(i+1)*0x9e3779b97f4a7c15)
-	}
-	release.Inventory = inventory
-	w.must(store.Save(t.Context(), release))
-	chunks := len(w.secrets()) - 2
-	release.Inventory[5000].Digest = "changed"
-	w.requests.Reset()
-	w.must(store.Save(t.Context(), release))
-	// A chunk, the index, and two requests to remove a chunk.
-	if writes := w.writes(); chunks < 8 || writes != 4 {
-		t.Errorf("want one of %d chunks to change, got:\n%s", chunks, w.requests)
-	}
-	w.equal("record", release, w.get("demo"))
-	release.Inventory = items(100, "a")
-	w.must(store.Save(t.Context(), release))
-	if left := len(w.secrets()); left != 2 {
-		t.Errorf("want the inventory to be in the index again, got %d Secrets", left)
-	}
-	w.equal("record", release, w.get("demo"))
-}
-
 func TestTwoWriters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -254,42 +200,5 @@ func TestRemoveRefusesWhatIsNotDone(t *testing.T) {
 	w.createWith(items(3, "a"))
 	if err := w.store.Remove(t.Context(), w.get("demo")); err == nil || !strings.Contains(err.Error(), "it still has 3 objects") {
 		t.Errorf("want the removal to be refused, got %v", err)
-	}
-}
-
-func TestList(t *testing.T) {
-	t.Parallel()
-	w, other := newWorld(t), testenv.Namespace(t)
-	w.create("b")
-	w.createWith(items(60, "a"))
-	elsewhere := w.newRelease("a")
-	elsewhere.Namespace = other
-	w.must(w.store.Create(t.Context(), elsewhere, content(1, "a")))
-	w.must(w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: w.namespace, Name: "foreign", Labels: map[string]string{recordLabel: recordRelease},
-	}}))
-	list, err := w.store.List(t.Context(), w.namespace)
-	w.must(err)
-	if len(list) != 2 || list[0].Name != "b" || list[1].Name != "demo" || list[1].Current().Objects != 10 || list[1].Problem != "" {
-		t.Fatalf("got %v", list)
-	}
-	if err := w.store.Save(t.Context(), list[1]); err == nil || !strings.Contains(err.Error(), "read without its inventory") {
-		t.Errorf("want the save to be refused, got %v", err)
-	}
-	all, err := w.store.List(t.Context(), "")
-	w.must(err)
-	found := 0
-	for _, release := range all {
-		if release.Namespace == w.namespace || release.Namespace == other {
-			found++
-		}
-	}
-	if found != 3 {
-		t.Errorf("want 3 releases in both namespaces, got %d", found)
-	}
-	names, err := w.store.Names(t.Context(), w.namespace)
-	w.must(err)
-	if got := fmt.Sprint(names); got != fmt.Sprintf("[%[1]s/b %[1]s/demo]", w.namespace) {
-		t.Errorf("got %s", got)
 	}
 }

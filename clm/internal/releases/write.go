@@ -31,6 +31,9 @@ type change struct {
 // write makes a change: first the chunks, then the index, then what is not needed any more. It updates what is known if it succeeds.
 func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c change) error {
 	c.next.Updated = s.now()
+	if c.next.Created.IsZero() {
+		c.next.Created = c.next.Updated
+	}
 	raw, err := c.next.encode()
 	if err != nil {
 		return err
@@ -38,6 +41,11 @@ func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c
 	have, err := s.look(ctx, store, known)
 	if err != nil {
 		return err
+	}
+	if ancestor := known.index.TakenOver; ancestor != nil {
+		if err := s.removeAncestor(ctx, c.namespace, c.name, ancestor); err != nil {
+			return err
+		}
 	}
 	written, err := store.Write(ctx, c.contents, have.trusted)
 	if err != nil {
@@ -51,7 +59,7 @@ func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c
 	if err != nil {
 		return err
 	}
-	known.raw, known.index = raw, c.next
+	known.raw, known.index, known.ancestor = raw, c.next, nil
 	s.sweep(ctx, store, known, have, written)
 	return nil
 }

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// The ancestor of clm keeps a release in a ConfigMap.
+const (
+	// ancestorPrefix is that of the ConfigMap's name.
+	ancestorPrefix = "com.sap.cs.clm.release."
+	// ancestorFinalizer is put on the ConfigMap.
+	ancestorFinalizer = ReconcilerName + "/finalizer"
+	// ancestorVersion is the only version of the format that there ever was.
+	ancestorVersion = "1"
+)
+
+// ancestors selects the ancestor's records among the ConfigMaps.
+var ancestors client.ListOption = client.HasLabels{"release." + ReconcilerName}
+
+// getAncestor reads a release of which the ancestor has the only record.
+func (s *Store) getAncestor(ctx context.Context, namespace, name string) (*Release, error) {
+	configMap := &corev1.ConfigMap{}
+	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("release %s/%s: %w", namespace, name, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading ConfigMap %s/%s: %w", namespace, ancestorPrefix+name, err)
+	}
+	return decodeAncestor(configMap)
+}
+
+// appendAncestors adds the releases of which the ancestor has the only record.
+func (s *Store) appendAncestors(ctx context.Context, namespace string, found []*Release) ([]*Release, error) {
+	known := map[string]bool{}
+	for _, release := range found {
+		known[release.String()] = true
+	}
+	err := s.pages(ctx, namespace, ancestors, func() client.ObjectList { return &corev1.ConfigMapList{} }, func(page client.ObjectList) {
+		if configMaps, ok := page.(*corev1.ConfigMapList); ok {
+			for i := range configMaps.Items {
+				name, named := strings.CutPrefix(configMaps.Items[i].Name, ancestorPrefix)
+				if !named || known[configMaps.Items[i].Namespace+"/"+name] {
+					continue
+				}
+				release, err := decodeAncestor(&configMaps.Items[i])
+				if err != nil {
+					release = &Release{Namespace: configMaps.Items[i].Namespace, Name: name, Ancestor: true, Problem: err.Error()}
+				}
+				release.Inventory, release.stored.incomplete = nil, true
+				found = append(found, release)
+			}
+		}
+	})
+	return found, err
+}
+
+// ancestorStates translates the states of the ancestor.
+var ancestorStates = map[string]struct {
+	release  State
+	revision RevisionState
+}{
+	"Ready":      {StateReady, RevisionReady},
+	"Error":      {StateFailed, RevisionFailed},
+	"Pending":    {StateApplying, RevisionApplying},
+	"Processing": {StateApplying, RevisionApplying},
+	"":           {StateApplying, RevisionApplying},
+}
+
+// decodeAncestor returns what the ancestor has recorded, as far as it can be taken over.
+func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
+	refuse := func(what, help string) (*Release, error) {
+		return nil, fmt.Errorf("the release in ConfigMap %s/%s was made by an earlier clm, and cannot be taken over: %s; %s",
+			configMap.Namespace, configMap.Name, what, help)
+	}
+	const repair = "please repair it with the clm that has written it"
+	state, known := ancestorStates[configMap.Data["state"]]
+	switch {
+	case configMap.Data["version"] != ancestorVersion:
+		return refuse(fmt.Sprintf("version is %q; allowed is %q", configMap.Data["version"], ancestorVersion), repair)
+	case configMap.DeletionTimestamp != nil || strings.HasPrefix(configMap.Data["state"], "Delet"):
+		return refuse("it is being deleted", "please finish that with the clm that has begun it (clm delete), and try again")
+	case !known:
+		return refuse(fmt.Sprintf("state is %q", configMap.Data["state"]), repair)
+	}
+	var inventory []*reconciler.InventoryItem
+	if err := yaml.Unmarshal([]byte(configMap.Data["inventory"]), &inventory); err != nil {
+		return refuse("decoding inventory: "+err.Error(), repair)
+	}
+	if slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool { return item == nil || item.Kind == "" || item.Name == "" }) {
+		return refuse("inventory has an item without kind or name", repair)
+	}
+	checksum, err := digest.Of(configMap.Data)
+	if err != nil {
+		return nil, err
+	}
+	release := &Release{
+		Namespace: configMap.Namespace, Name: strings.TrimPrefix(configMap.Name, ancestorPrefix), State: state.release, Inventory: inventory, Ancestor: true,
+		Created: ancestorTime(configMap, "creationTimestamp"), Updated: ancestorTime(configMap, "updateTimestamp"),
+		stored: stored{ancestor: &takenOver{UID: string(configMap.UID), Checksum: checksum}},
+	}
+	if number, err := strconv.ParseInt(configMap.Data["revision"], 10, 64); err != nil {
+		return refuse("decoding revision: "+err.Error(), repair)
+	} else if number > 0 {
+		release.Revisions = []Revision{{
+			Number: number, State: state.revision, Created: release.Updated, Description: "applied by an earlier clm", Objects: len(inventory), Installed: number > 1,
+		}}
+	}
+	return release, nil
+}
+
+// ancestorTime returns a time that the ancestor has recorded. It is only shown; so one that cannot be read is replaced.
+func ancestorTime(configMap *corev1.ConfigMap, key string) time.Time {
+	parsed, err := time.Parse(time.RFC3339, configMap.Data[key])
+	if err != nil {
+		return configMap.CreationTimestamp.UTC()
+	}
+	return parsed.UTC()
+}
+
+// removeAncestor removes the record whose place has been taken, unless it is not what it was then.
+func (s *Store) removeAncestor(ctx context.Context, namespace, name string, seen *takenOver) error {
+	configMap := &corev1.ConfigMap{}
+	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err == nil {
+		err = s.removeUnchanged(ctx, configMap, seen)
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("removing ConfigMap %s/%s, the record of an earlier clm: %w", namespace, ancestorPrefix+name, err)
+	}
+	return nil
+}
+
+func (s *Store) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap, seen *takenOver) error {
+	checksum, err := digest.Of(configMap.Data)
+	if err != nil {
+		return err
+	}
+	if string(configMap.UID) != seen.UID || checksum != seen.Checksum {
+		return errors.New("it has changed since the release was taken over; please make sure that nobody uses the earlier clm for this release any more, " +
+			"delete the ConfigMap, with its finalizer " + ancestorFinalizer + ", and try again")
+	}
+	finalizers := slices.DeleteFunc(slices.Clone(configMap.Finalizers), func(name string) bool { return name == ancestorFinalizer })
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"finalizers": finalizers, "uid": configMap.UID, "resourceVersion": configMap.ResourceVersion,
+	}})
+	if err != nil {
+		return fmt.Errorf("encoding a patch: %w", err)
+	}
+	released := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: configMap.Namespace, Name: configMap.Name}}
+	released.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	if err := s.options.Client.Patch(ctx, released, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(s.options.FieldOwner)); err != nil {
+		return err
+	}
+	return s.options.Client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})
+}

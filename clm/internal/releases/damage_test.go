@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// lose removes a Secret in spite of its finalizer.
+func (w *world) lose(name string) {
+	w.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
+	w.must(w.client.Patch(w.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))))
+	w.must(client.IgnoreNotFound(w.client.Delete(w.Context(), secret)))
+}
+
+func expectDamage(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) {
+		t.Fatalf("want a DamagedError, got %v", err)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("want %q, got %q", text, err)
+		}
+	}
+}
+
+// TestLostChunkOfARevision must not keep anybody from working with the release.
+func TestLostChunkOfARevision(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.create("demo")
+	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, "b")))
+	lost := release.stored.index.chunksOf(1)[0]
+	w.lose(lost)
+	release = w.get("demo")
+	_, err := w.store.Content(t.Context(), release, 1)
+	expectDamage(t, err, "revision 1 of release "+w.namespace+"/demo is damaged", lost, "it does not exist", "everything else is not concerned")
+	w.expectContent(release, 2, content(10, "b"))
+	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, "a")))
+	// The third revision has the same content, and so makes the first one whole again.
+	w.expectContent(release, 3, content(10, "a"))
+	w.expectContent(release, 1, content(10, "a"))
+	if _, err := w.store.Content(t.Context(), release, 7); err == nil || !strings.HasSuffix(err.Error(), "nothing is kept of it; kept are: 1, 2, 3") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLostInventoryCanBeReplaced plays what repairs it: somebody who finds the dependents by other means.
+func TestLostInventoryCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		damage func(w *world, release *Release)
+		want   []string
+		keeps  bool
+	}{
+		{
+			reason: "a chunk is lost",
+			damage: func(w *world, release *Release) { w.lose(release.stored.index.Inventory.Chunks[0]) },
+			want:   []string{"the inventory of release", "it does not exist"}, keeps: true,
+		}, {
+			reason: "an item is missing",
+			damage: func(w *world, _ *Release) { w.edit(`"items":60`, `"items":61`) },
+			want:   []string{"the inventory of release", "it has 60 items; recorded is that it has 61"}, keeps: true,
+		}, {
+			reason: "the index is nonsense",
+			damage: func(w *world, _ *Release) { w.edit(`{"version"`, `"version"`) },
+			want:   []string{"the record of release", "clm.demo: decoding its data"},
+		}, {
+			reason: "the index is empty",
+			damage: func(w *world, release *Release) { w.edit(string(release.stored.raw), "") },
+			want:   []string{"the record of release", "it has no data"},
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.createWith(items(60, "a"))
+			test.damage(w, w.get("demo"))
+			release, err := w.store.Get(t.Context(), w.namespace, "demo")
+			expectDamage(t, err, append(test.want, w.namespace+"/demo", "clm doctor")...)
+			if len(release.Inventory) > 0 || (len(release.Revisions) == 1) != test.keeps {
+				t.Errorf("got %+v", release)
+			}
+			list, err := w.store.List(t.Context(), w.namespace)
+			w.must(err)
+			if len(list) != 1 || list[0].Name != "demo" || (list[0].Problem == "") != test.keeps {
+				t.Errorf("got %+v", list)
+			}
+			release.State, release.Inventory = StateApplying, items(60, "a")
+			w.must(w.store.Save(t.Context(), release))
+			w.equal("after the repair", release, w.get("demo"))
+			w.expectNoWaste(release)
+		})
+	}
+}
+
+// edit replaces a part of the index.
+func (w *world) edit(before, after string) {
+	w.Helper()
+	secret := &corev1.Secret{}
+	w.must(w.client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: "clm.demo"}, secret))
+	raw := string(secret.Data[dataKey])
+	if !strings.Contains(raw, before) {
+		w.Fatalf("%q is not in %s", before, raw)
+	}
+	secret.Data[dataKey] = []byte(strings.Replace(raw, before, after, 1))
+	w.must(w.client.Update(w.Context(), secret))
+}
+
+// TestRecordOfANewerClmIsLeftAlone is about what this one does not understand.
+func TestRecordOfANewerClmIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("demo")
+	w.edit(`"version":1`, `"version":2`)
+	if release, err := w.store.Get(t.Context(), w.namespace, "demo"); release != nil || err == nil || !strings.Contains(err.Error(), "please use a newer one") {
+		t.Errorf("want it to be refused, got %v, %v", release, err)
+	}
+	list, err := w.store.List(t.Context(), w.namespace)
+	w.must(err)
+	if len(list) != 1 || list[0].Name != "demo" || !strings.Contains(list[0].Problem, "please use a newer one") {
+		t.Errorf("got %+v", list)
+	}
+}
+
+func TestForeignSecretOfThatName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.must(w.client.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"}}))
+	if _, err := w.store.Get(t.Context(), w.namespace, "demo"); err == nil || !strings.HasSuffix(err.Error(), `its type is "Opaque"; allowed is "clm.cs.sap.com/release"`) {
+		t.Errorf("got %v", err)
+	}
+	if err := w.store.Create(t.Context(), w.newRelease("demo"), content(1, "a")); !errors.Is(err, ErrOutdated) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestFinalizerAndLabelComeBack is about what others may take away, and may add.
+func TestFinalizerAndLabelComeBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("demo")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"}}
+	w.must(w.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":["example.com/hold"],"labels":{"clm.cs.sap.com/record":null,"foreign":"yes"}}}`))))
+	release := w.get("demo")
+	release.Message = "changed"
+	w.must(w.store.Save(t.Context(), release))
+	w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
+	if !slices.Contains(secret.Finalizers, finalizer) || !slices.Contains(secret.Finalizers, "example.com/hold") || secret.Labels[recordLabel] != recordRelease || secret.Labels["foreign"] != "yes" {
+		t.Errorf("got %+v", secret.ObjectMeta)
+	}
+	w.must(w.store.Remove(t.Context(), release))
+	w.must(w.store.Remove(t.Context(), release))
+	w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
+	if secret.DeletionTimestamp == nil || slices.Contains(secret.Finalizers, finalizer) {
+		t.Errorf("want our finalizer to be gone, and that of others to hold the Secret, got %+v", secret.ObjectMeta)
+	}
+	w.lose("clm.demo")
+}
+
+// TestAWriteWhoseEndIsUnknown is repeated by the client, and refused then: because the first attempt has succeeded.
+func TestAWriteWhoseEndIsUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var uncertain atomic.Bool
+	var attempts atomic.Int64
+	config := testenv.Config(t)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			isIndex := strings.HasSuffix(request.URL.Path, "/clm.demo") || request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/secrets")
+			response, err := next.RoundTrip(request)
+			if isIndex && request.Method != http.MethodGet {
+				attempts.Add(1)
+				if err == nil && uncertain.CompareAndSwap(true, false) {
+					response.StatusCode = http.StatusInternalServerError
+					response.Header.Set("Retry-After", "0")
+				}
+			}
+			return response, err
+		})
+	})
+	store := smallStore(newClient(t, config))
+	release := w.newRelease("demo")
+	uncertain.Store(true)
+	w.must(store.Create(t.Context(), release, content(1, "a")))
+	release.Message = "changed"
+	uncertain.Store(true)
+	attempts.Store(0)
+	w.must(store.Save(t.Context(), release))
+	if attempts.Load() != 2 {
+		t.Errorf("want two attempts, got %d", attempts.Load())
+	}
+	release.Message = "changed again"
+	w.must(store.Save(t.Context(), release))
+	w.equal("record", release, w.get("demo"))
+}
+
+// TestNamespaceThatIsBeingDeleted has a release that must still be found, worked on and removed.
+func TestNamespaceThatIsBeingDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.createWith(items(60, "a"))
+	w.must(w.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	testenv.Eventually(t, func() (bool, string) {
+		secret := &corev1.Secret{}
+		w.must(w.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "clm.demo"}, secret))
+		return secret.DeletionTimestamp != nil, "the index is not being deleted"
+	})
+	lock := w.lock(w.store, w.lockOptions("first@host/1"))
+	w.must(lock.Fence())
+	release := w.get("demo")
+	for _, step := range []struct{ left, recorded int }{
+		{50, 60}, // that needs chunks, which cannot be created
+		{5, 5},   // that fits into the index
+		{0, 0},
+	} {
+		release.State, release.Inventory = StateDeleting, items(step.left, "b")
+		w.must(w.store.Save(t.Context(), release))
+		if release = w.get("demo"); len(release.Inventory) != step.recorded {
+			t.Errorf("want %d items to be recorded when %d are left, got %d", step.recorded, step.left, len(release.Inventory))
+		}
+	}
+	w.must(w.store.Remove(t.Context(), release))
+	testenv.Eventually(t, func() (bool, string) {
+		err := w.client.Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})
+		return apierrors.IsNotFound(err), fmt.Sprint("the namespace is still there: ", err)
+	})
+}
