@@ -5,6 +5,7 @@ package inspect_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -152,7 +153,13 @@ func (w *world) createForeign(documents string) []*unstructured.Unstructured {
 			w.Fatal(err)
 		}
 		if mapping.Scope.Name() == "root" {
-			w.Cleanup(func() { _ = client.IgnoreNotFound(w.client.Delete(w.Context(), object)) })
+			w.Cleanup(func() {
+				// The test's own context has ended by now. A namespace may be on its way already.
+				err := w.client.Delete(context.WithoutCancel(w.Context()), object)
+				if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+					w.Errorf("deleting %s %s: %v", object.GetKind(), object.GetName(), err)
+				}
+			})
 		}
 	}
 	return objects

@@ -4,6 +4,7 @@
 package inspect_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -227,17 +228,20 @@ func TestTerminating(t *testing.T) {
 	name := testenv.UniqueName(t)
 	namespace := w.create(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + name + `}}`)[0]
 	content := w.createForeign(`{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: ` + name + `, finalizers: [example.io/first]}}`)[0]
+	w.Cleanup(func() {
+		for _, object := range []client.Object{held, content} {
+			release := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+			if err := w.client.Patch(context.WithoutCancel(t.Context()), object, release); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	for _, object := range []client.Object{held, namespace} {
 		if err := w.client.Delete(t.Context(), object); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.golden("terminating.txt", inspect.WriteOptions{Why: true}, "held by the finalizers", "NamespaceFinalizersRemaining", "NamespaceContentRemaining")
-	for _, object := range []client.Object{held, content} {
-		if err := w.client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 func countOf(text, part string) int { return strings.Count(text, part) }
