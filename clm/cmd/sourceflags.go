@@ -23,8 +23,13 @@ const sourcesHelp = `A SOURCE is
   any other folder                                  the manifests in its .yaml, .yml and .json files, but not those in folders below
   any other file                                    manifests, which are taken as they are
   -                                                 manifests from standard input
+  oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
+  https://HOST/PATH#CHART                           a chart in a repository, which is what helm calls CHART --repo URL; may be followed
+                                                    by :VERSION
+  https://HOST/PATH                                 a packaged chart, or manifests, at this URL
 
-Several sources make up one release, in their order. Values are for charts and templates; they are merged as Helm does.`
+Several sources make up one release, in their order. Values are for charts and templates; they are merged as Helm does. Registries are
+asked with the credentials that "helm registry login" or Docker have stored.`
 
 // sourceFlags are what commands are given beside their sources.
 type sourceFlags struct {
@@ -38,6 +43,12 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are text, whatever they look like (may be repeated)")
 	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` that are read from files, such as a.b=path (may be repeated)")
 	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all folders that are no charts as templates")
+	flags.StringVar(&f.options.Remote.Version, "version", "",
+		"`version` of the charts whose references have none, or a range such as ^1.2 (default the newest that is no pre-release)")
+	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` by which charts are fetched")
+	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` by which charts are fetched")
+	flags.StringVar(&f.options.Remote.CAFile, "ca-file", "", "`file` with certificates of authorities that are trusted, beside those of the system, when charts are fetched")
+	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts without encryption")
 	flags.StringVar(&f.policyRules, "policy-rules", "", "`file` with rules that set annotations, such as waves and policies, on what the sources yield")
 }
 

@@ -52,6 +52,7 @@ var rooms = []room{
 	{path: "internal/clients", layer: services},
 	{path: "internal/events", layer: services},
 	{path: "internal/helm", layer: services},
+	{path: "internal/helm/remote", layer: services},
 	{path: "internal/kustomize", layer: services},
 	{path: "internal/metrics", layer: services},
 	{path: "internal/observe", layer: services},

@@ -11,6 +11,7 @@
 //	any other folder                      the manifests in its .yaml, .yml and .json files, by name; not those of folders below
 //	a file                                a packaged chart if it is compressed, manifests otherwise
 //	-                                     manifests from standard input
+//	oci://..., https://...                a chart or manifests that are fetched, see package remote
 //
 // Everything is read by [Load], and never again. Charts and kustomizations with templates are given the values; manifests are
 // taken as they are.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/component-operator/runtime/internal/helm/remote"
 	internalkustomize "github.com/component-operator/runtime/internal/kustomize"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
@@ -24,6 +25,8 @@ const (
 	chartFile = "Chart.yaml"
 	// componentConfigFile makes a kustomization of a folder even if it has no kustomization file.
 	componentConfigFile = ".component-config.yaml"
+	// packageFile is what messages call a packaged chart that was fetched.
+	packageFile = "package.tgz"
 )
 
 // manifestExtensions are those of the files in a folder that are manifests.
@@ -32,8 +35,9 @@ var manifestExtensions = []string{".yaml", ".yml", ".json"}
 // member is a source with its generator.
 type member struct {
 	Source
-	generator   pureGenerator
-	takesValues bool
+	generator    pureGenerator
+	takesValues  bool
+	takesVersion bool
 }
 
 // pureGenerator is what all sources have.
@@ -49,6 +53,9 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	}
 	if reference == stdinReference {
 		return loadManifests(reference, []string{stdinReference}, input)
+	}
+	if remote.Is(reference) {
+		return loadRemote(ctx, reference, options.Remote)
 	}
 	info, err := os.Stat(reference)
 	switch {
@@ -87,6 +94,33 @@ func loadFolder(folder string, input *input, options Options) (member, error) {
 			chartFile, strings.Join(manifestExtensions, ", "))
 	}
 	return loadManifests(folder, files, input)
+}
+
+// loadRemote fetches a packaged chart, or a file with manifests.
+func loadRemote(ctx context.Context, text string, options remote.Options) (member, error) {
+	reference, err := remote.Parse(text)
+	if err != nil {
+		return member{}, err
+	}
+	fetched, err := reference.Fetch(ctx, options)
+	if err != nil {
+		return member{}, err
+	}
+	if !isCompressed(fetched.Content) {
+		return manifestsMember(text, []file{{name: fetched.Name, content: fetched.Content}})
+	}
+	// Generators read charts from file systems.
+	folder, err := os.MkdirTemp("", "clm-chart-")
+	if err != nil {
+		return member{}, fmt.Errorf("unpacking the chart: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := os.WriteFile(filepath.Join(folder, packageFile), fetched.Content, 0o600); err != nil {
+		return member{}, fmt.Errorf("unpacking the chart: %w", err)
+	}
+	loaded, err := loadChart(text, os.DirFS(folder), packageFile)
+	loaded.takesVersion = reference.TakesVersion()
+	return loaded, err
 }
 
 // loadFile tells packaged charts from manifests by their content, since names say little.

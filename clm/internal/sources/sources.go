@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
+	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -50,6 +52,9 @@ type Options struct {
 	// Template makes that every folder which is no chart is a kustomization whose files are templates. Defaults to false: only
 	// what asks for templates in .component-config.yaml has some.
 	Template bool
+	// Remote says how sources are fetched that are published elsewhere. A version that it demands is for all references that leave it
+	// open, and an error if none does.
+	Remote remote.Options
 	// PolicyRules set annotations on what the sources yield. Defaults to none.
 	PolicyRules []manifests.PolicyRule
 }
@@ -84,6 +89,9 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 		return nil, errors.New("values are given, but no source takes any: " +
 			"charts do, and kustomizations with templates, but manifests are taken as they are")
 	}
+	if options.Remote.Version != "" && !slices.ContainsFunc(set.members, func(m member) bool { return m.takesVersion }) {
+		return nil, fmt.Errorf("version %s is demanded, but no source leaves its version open", options.Remote.Version)
+	}
 	rules, err := manifests.NewPolicyRulesObjectTransformer(options.PolicyRules)
 	if err != nil {
 		return nil, fmt.Errorf("checking policy rules: %w", err)
@@ -112,10 +120,15 @@ func (s *Set) Generator() manifests.Generator {
 	return s.generator
 }
 
-// displayed is how messages name a reference.
+// displayed is how messages name a reference. Passwords in it do not belong there, and are not repeated.
 func displayed(reference string) string {
 	if reference == stdinReference {
 		return "standard input"
+	}
+	scheme, rest, _ := strings.Cut(reference, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	if i := strings.LastIndex(authority, "@"); i >= 0 {
+		return scheme + "://..." + rest[i:]
 	}
 	return reference
 }

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"oras.land/oras-go/v2/registry/remote/retry"
+)
+
+const (
+	// maxFetched is how many bytes all answers may have together. A chart has 100 MiB at most when it is unpacked, indexes of large
+	// repositories have some 30 MiB.
+	maxFetched = 64 << 20
+	// maxSilence is how long a server may take to begin with its answer.
+	maxSilence = time.Minute
+	userAgent  = "clm"
+)
+
+// newClient returns a client whose requests end with the context, even if Helm's SDK makes them, which knows no context.
+func newClient(ctx context.Context, options Options, limit int64) (*http.Client, error) {
+	base := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:     true,
+		TLSHandshakeTimeout:   maxSilence,
+		ResponseHeaderTimeout: maxSilence,
+	}
+	if options.CAFile != "" {
+		trusted, err := trust(options.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		base.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
+	}
+	bounded := &boundedTransport{ctx: ctx, next: retry.NewTransport(base), plainHTTP: options.PlainHTTP}
+	bounded.left.Store(limit)
+	bounded.closeIdle = base.CloseIdleConnections
+	return &http.Client{Transport: bounded}, nil
+}
+
+func trust(file string) (*x509.CertPool, error) {
+	certificates, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading certificates: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("reading the certificates of the system: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(certificates) {
+		return nil, fmt.Errorf("%s contains no certificates in PEM form", file)
+	}
+	return pool, nil
+}
+
+// boundedTransport serves one fetch, therefore it may keep the context.
+type boundedTransport struct {
+	ctx       context.Context //nolint:containedctx // see above
+	next      http.RoundTripper
+	plainHTTP bool
+	// left is how many bytes may still come.
+	left      atomic.Int64
+	closeIdle func()
+}
+
+// RoundTrip also sees requests that follow a redirection.
+func (t *boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme == schemeHTTP && !t.plainHTTP {
+		return nil, fmt.Errorf("http://%s is not encrypted; --plain-http allows that", request.URL.Host)
+	}
+	response, err := t.next.RoundTrip(request.WithContext(t.ctx))
+	if err != nil {
+		return nil, err
+	}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: &t.left}
+	return response, nil
+}
+
+// CloseIdleConnections lets the client's method of that name have an effect.
+func (t *boundedTransport) CloseIdleConnections() { t.closeIdle() }
+
+var errTooLarge = fmt.Errorf("more was sent than the allowed %d MiB", maxFetched>>20)
+
+type boundedBody struct {
+	io.ReadCloser
+
+	left *atomic.Int64
+}
+
+func (b *boundedBody) Read(buffer []byte) (int, error) {
+	n, err := b.ReadCloser.Read(buffer)
+	if b.left.Add(-int64(n)) < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// Options say how something is fetched. The zero value is good for what is published for everybody.
+type Options struct {
+	// Version is the one to be taken, or a range of versions, unless the reference has one itself. Defaults to the newest that is no
+	// pre-release.
+	Version string
+	// PlainHTTP allows connections without encryption, and makes that registries are not asked for any. Defaults to false.
+	PlainHTTP bool
+	// CAFile is a file with certificates, in PEM form, of authorities that are trusted beside those of the system. Defaults to none.
+	CAFile string
+	// Username and Password are for the host of the reference, and for no other. Default to none; for registries to what Helm
+	// and Docker know.
+	Username, Password string
+}
+
+// File is what was fetched.
+type File struct {
+	// Name is a file name without a folder, for messages.
+	Name    string
+	Content []byte
+}
+
+// Fetch gets what the reference leads to. The context ends it. Errors do not repeat the reference.
+func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
+	if r.TakesVersion() {
+		r.version = options.Version
+	}
+	client, err := newClient(ctx, options, maxFetched)
+	if err != nil {
+		return File{}, err
+	}
+	defer client.CloseIdleConnections()
+	f := &fetcher{host: r.url.Host, client: client, options: options}
+	return f.fetch(ctx, r)
+}
+
+func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
+	switch {
+	case r.url.Scheme == schemeOCI:
+		return f.pull(r)
+	case r.chart != "":
+		return f.fromRepository(ctx, r)
+	default:
+		return f.get(ctx, r.url)
+	}
+}
+
+// fetcher does what one reference demands.
+type fetcher struct {
+	// host is the one that may see the password.
+	host    string
+	client  *http.Client
+	options Options
+}
+
+// credentials returns what may be sent to a host.
+func (f *fetcher) credentials(host string) (username, password string) {
+	if host != f.host {
+		return "", ""
+	}
+	return f.options.Username, f.options.Password
+}
+
+// get fetches a file by HTTP.
+func (f *fetcher) get(ctx context.Context, from *url.URL) (File, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), http.NoBody)
+	if err != nil {
+		return File{}, err
+	}
+	request.Header.Set("User-Agent", userAgent)
+	if username, password := f.credentials(from.Host); username != "" || password != "" {
+		request.SetBasicAuth(username, password)
+	}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return File{}, withoutURL(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return File{}, refused(from.Host, response.StatusCode, fmt.Errorf("%s answers %s", from.Host, response.Status))
+	}
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return File{}, fmt.Errorf("reading the answer of %s: %w", from.Host, err)
+	}
+	return File{Name: path.Base(from.Path), Content: content}, nil
+}
+
+// withoutURL removes the method and the URL that the HTTP client puts in front of its errors.
+func withoutURL(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// refused says what to do about an answer, if that is known.
+func refused(host string, status int, err error) error {
+	var answer *errcode.ErrorResponse
+	if errors.As(err, &answer) {
+		status = answer.StatusCode
+	}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, errors.Is(err, auth.ErrBasicCredentialNotFound):
+		return fmt.Errorf("%w; user name and password are missing or wrong: give them, or, for a registry, let \"helm registry login %s\" store them", err, host)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestParseErrors(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ reason, reference, want string }{
+		{"what we cannot fetch from", "git://example.com/web", `the scheme "git" is not known; allowed are: oci, https, http`},
+		{"passwords would be recorded", "https://me:secret@example.com/web", "it contains a user name"},
+		{"a chart needs a name", "oci://example.com", "it names no chart"},
+		{"a chart needs a name beside its tag", "oci://example.com/:1.0.0", "it names no chart"},
+		{"another machine has a name", "https:///web.tgz", "it names no host"},
+		{"a version of nothing", "https://example.com/charts#:1.0.0", "URL#CHART:VERSION"},
+		{"a registry is no repository", "oci://example.com/charts#web", "allowed are: oci://HOST/PATH, followed by :TAG or @DIGEST"},
+		{"no URL", "https://exa mple.com/secret", "it is no valid URL"},
+	} {
+		_, err := Parse(test.reference)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: got error %v, want one with %q", test.reason, err, test.want)
+		}
+	}
+}
+
+func TestTakesVersion(t *testing.T) {
+	t.Parallel()
+	for reference, want := range map[string]bool{
+		"oci://example.com/web": true, "oci://example.com:5000/web": true, "oci://example.com/web:1.0.0": false, "oci://example.com/web@sha256:ab": false,
+		"https://example.com/charts#web": true, "https://example.com/charts#web:1.0.0": false, "https://example.com/web.tgz": false,
+	} {
+		parsed, err := Parse(reference)
+		if err != nil || parsed.TakesVersion() != want {
+			t.Errorf("%s: got %t, %v", reference, parsed.TakesVersion(), err)
+		}
+	}
+}
+
+// newRepository returns a repository whose charts are also on another host, and in a registry.
+func newRepository(t *testing.T, other, inRegistry string) *server {
+	t.Helper()
+	index := fmt.Sprintf(`
+entries:
+  web:
+  - {version: 1.0.0, urls: [web-1.0.0.tgz]}
+  - {version: 1.10.0, urls: [files/web-1.10.0.tgz]}
+  - {version: 1.9.0, urls: [/charts/files/web-1.9.0.tgz]}
+  - {version: 2.0.0-rc.1, urls: [web-2.0.0-rc.1.tgz]}
+  - {version: 3.0.0-other, urls: ["https://%[1]s/web-3.0.0-other.tgz"]}
+  - {version: 3.0.0-registry, urls: ["oci://%[2]s/charts/web:3.0.0-registry"]}
+  - {version: 3.0.0-plain, urls: ["http://%[1]s/web-3.0.0-plain.tgz"]}
+  - {version: 3.0.0-moved, urls: [moved.tgz]}
+  - {version: 9.9.9}
+  - {version: none, urls: [none]}
+  empty: []
+`, other, inRegistry)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/charts/index.yaml", func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, index) })
+	mux.HandleFunc("/broken/index.yaml", func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "entries: [") })
+	mux.HandleFunc("/none/index.yaml", func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "entries: {}") })
+	for _, path := range []string{"web-1.0.0", "files/web-1.10.0", "files/web-1.9.0", "web-2.0.0-rc.1"} {
+		_, version, _ := strings.Cut(path, "web-")
+		mux.HandleFunc("/charts/"+path+".tgz", func(writer http.ResponseWriter, _ *http.Request) { _, _ = writer.Write(chart(t, version)) })
+	}
+	mux.Handle("/charts/moved.tgz", http.RedirectHandler("http://"+other+"/web.tgz", http.StatusFound))
+	return newServer(t, mux)
+}
+
+func TestRepository(t *testing.T) {
+	t.Parallel()
+	inRegistry := newRegistry(t, "3.0.0-registry")
+	other := newServer(t, http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if _, _, ok := request.BasicAuth(); ok {
+			t.Error("another host was told the password")
+		}
+		_, _ = writer.Write(chart(t, "3.0.0-other"))
+	}))
+	s := newRepository(t, other.host, inRegistry.host)
+	s.username, s.password = "me", "secret"
+	options := Options{Username: "me", Password: "secret"}
+	for _, test := range []struct{ reason, reference, version, want string }{
+		{"the newest that is no pre-release and is to be had", "https://HOST/charts#web", "", "1.10.0"},
+		{"a slash at the end means nothing", "https://HOST/charts/#web", "1.0.0", "1.0.0"},
+		{"a path from the top", "https://HOST/charts#web", "~1.9", "1.9.0"},
+		{"the version of the reference counts", "https://HOST/charts#web:2.0.0-rc.1", "1.0.0", "2.0.0-rc.1"},
+		{"a range in the reference", "https://HOST/charts#web:<1.9", "", "1.0.0"},
+		{"a chart on another host", "https://HOST/charts#web:3.0.0-other", "", "3.0.0-other"},
+		{"a chart in a registry", "https://HOST/charts#web:3.0.0-registry", "", "3.0.0-registry"},
+		{"a URL of its own", "https://HOST/charts/web-1.0.0.tgz", "", "1.0.0"},
+	} {
+		options.Version = test.version
+		got, err := s.fetch(test.reference, options)
+		if err != nil {
+			t.Errorf("%s: %v", test.reason, err)
+			continue
+		}
+		if !bytes.Equal(got.Content, chart(t, test.want)) {
+			t.Errorf("%s: got %s, want version %s", test.reason, got.Name, test.want)
+		}
+	}
+}
+
+func TestRepositoryErrors(t *testing.T) {
+	t.Parallel()
+	s := newRepository(t, "other.example.com", "registry.example.com")
+	for _, test := range []struct {
+		reason, reference string
+		want              []string
+	}{
+		{"no repository", "https://HOST/elsewhere#web", []string{"fetching the index of the repository: HOST answers 404 Not Found"}},
+		{"no index", "https://HOST/broken#web", []string{"parsing the index of the repository: "}},
+		{"an empty repository", "https://HOST/none#web", []string{"there are no charts in the index of the repository"}},
+		{"no such chart", "https://HOST/charts#db", []string{`there is no chart "db" in the index of the repository`}},
+		{"a chart without versions", "https://HOST/charts#empty", []string{`there is no chart "empty"`}},
+		{"no such version", "https://HOST/charts#web:^7", []string{`chart "web": there is no version ^7; there are 3.0.0-registry, 3.0.0-plain, `}},
+		{"the index must not lead out of the encryption", "https://HOST/charts#web:3.0.0-plain", []string{"fetching version 3.0.0-plain of chart web: ", "http://other.example.com is not encrypted"}},
+		{"nor must a redirection", "https://HOST/charts#web:3.0.0-moved", []string{"http://other.example.com is not encrypted; --plain-http allows that"}},
+		{"no such file", "https://HOST/web.tgz", []string{"HOST answers 404 Not Found"}},
+	} {
+		_, err := s.fetch(test.reference, Options{})
+		s.expectError(test.reason, err, test.want...)
+	}
+	s.username = "me"
+	_, err := s.fetch("https://HOST/charts#web", Options{})
+	s.expectError("a password is needed", err, "HOST answers 401 Unauthorized", "user name and password are missing or wrong")
+}
+
+// TestPlainHTTP: encryption is done without only on demand.
+func TestPlainHTTP(t *testing.T) {
+	t.Parallel()
+	listening := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "kind: A") }))
+	t.Cleanup(listening.Close)
+	reference, err := Parse(listening.URL + "/a.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reference.Fetch(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "is not encrypted; --plain-http allows that") {
+		t.Errorf("got error %v", err)
+	}
+	if got, err := reference.Fetch(t.Context(), Options{PlainHTTP: true}); err != nil || got.Name != "a.yaml" || string(got.Content) != "kind: A" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestTooLarge: a server cannot fill the memory.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, http.HandlerFunc(func(writer http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(writer, `{"tags": ["`)
+		for block := strings.Repeat("a", 1<<16); err == nil; {
+			_, err = io.WriteString(writer, block)
+		}
+	}))
+	for _, text := range []string{"https://HOST/web.tgz", "https://HOST/charts#web", "oci://HOST/charts/web"} {
+		reference, err := Parse(strings.ReplaceAll(text, "HOST", s.host))
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := newClient(t.Context(), Options{CAFile: s.caFile}, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = (&fetcher{client: client}).fetch(t.Context(), reference)
+		s.expectError(text, err, "more was sent than the allowed 64 MiB")
+	}
+}
+
+// TestContext: a server that does not answer keeps nobody who does not want to wait, also not within Helm's SDK.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	s := newServer(t, http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		asked <- struct{}{}
+		<-request.Context().Done()
+	}))
+	for _, text := range []string{"https://HOST/web.tgz", "https://HOST/charts#web", "oci://HOST/charts/web", "oci://HOST/charts/web:1.0.0"} {
+		reference, err := Parse(strings.ReplaceAll(text, "HOST", s.host))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			<-asked
+			cancel()
+		}()
+		if _, err := reference.Fetch(ctx, Options{CAFile: s.caFile}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got error %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+const (
+	schemeOCI   = "oci"
+	schemeHTTP  = "http"
+	schemeHTTPS = "https"
+)
+
+// Reference says where something is published.
+type Reference struct {
+	// url has neither the chart nor the version in it.
+	url *url.URL
+	// chart is empty unless the URL is that of a repository.
+	chart string
+	// version is empty if the reference does not demand one.
+	version string
+	// suffix is what follows the path in a registry: :TAG, @DIGEST or nothing.
+	suffix string
+}
+
+// Is tells whether a text is meant as a reference to another machine.
+func Is(text string) bool {
+	return strings.Contains(text, "://")
+}
+
+// Parse reads a reference.
+func Parse(text string) (Reference, error) {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		// The error of the parser repeats the text.
+		return Reference{}, errors.New("it is no valid URL")
+	}
+	if parsed.User != nil {
+		return Reference{}, errors.New("it contains a user name; user name and password have options of their own")
+	}
+	if parsed.Host == "" {
+		return Reference{}, errors.New("it names no host")
+	}
+	reference := Reference{url: parsed}
+	switch parsed.Scheme {
+	case schemeOCI:
+		return reference.withTag()
+	case schemeHTTP, schemeHTTPS:
+		reference.chart, reference.version, _ = strings.Cut(parsed.Fragment, ":")
+		parsed.Fragment, parsed.RawFragment = "", ""
+		if reference.chart == "" && reference.version != "" {
+			return Reference{}, errors.New("a version needs the name of a chart: URL#CHART:VERSION")
+		}
+		return reference, nil
+	default:
+		return Reference{}, fmt.Errorf("the scheme %q is not known; allowed are: oci, https, http", parsed.Scheme)
+	}
+}
+
+// withTag takes the tag or the digest off the path.
+func (r Reference) withTag() (Reference, error) {
+	if r.url.RawQuery != "" || r.url.Fragment != "" {
+		return Reference{}, errors.New("allowed are: oci://HOST/PATH, followed by :TAG or @DIGEST")
+	}
+	path := r.url.Path
+	if name, digest, ok := strings.Cut(path, "@"); ok {
+		path, r.suffix = name, "@"+digest
+	} else if i := strings.LastIndex(path, ":"); i > strings.LastIndex(path, "/") {
+		path, r.suffix = path[:i], path[i:]
+	}
+	if strings.Trim(path, "/") == "" {
+		return Reference{}, errors.New("it names no chart; allowed are: oci://HOST/PATH, followed by :TAG or @DIGEST")
+	}
+	r.url.Path, r.url.RawPath = path, ""
+	return r, nil
+}
+
+// TakesVersion tells whether a version can be demanded by options, because the reference leaves it open.
+func (r Reference) TakesVersion() bool {
+	isFile := r.url.Scheme != schemeOCI && r.chart == ""
+	return !isFile && r.version == "" && r.suffix == ""
+}

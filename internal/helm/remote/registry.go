@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v3/pkg/registry"
+)
+
+// registryConfigVariable is how users tell Helm where it keeps credentials.
+const registryConfigVariable = "HELM_REGISTRY_CONFIG"
+
+// pull fetches a chart from a registry.
+func (f *fetcher) pull(reference Reference) (File, error) {
+	host := reference.url.Host
+	client, err := f.registryClient(host)
+	if err != nil {
+		return File{}, fmt.Errorf("reading credentials for registries: %w", err)
+	}
+	name := host + reference.url.Path
+	if reference.suffix == "" {
+		tag, err := findTag(client, name, reference.version)
+		if err != nil {
+			return File{}, refused(host, 0, err)
+		}
+		reference.suffix = ":" + tag
+	}
+	pulled, err := client.Pull(name+reference.suffix, registry.PullOptWithChart(true))
+	if err != nil {
+		return File{}, refused(host, 0, fmt.Errorf("pulling %s%s: %w", name, reference.suffix, err))
+	}
+	return File{Name: fmt.Sprintf("%s-%s.tgz", pulled.Chart.Meta.Name, pulled.Chart.Meta.Version), Content: pulled.Chart.Data}, nil
+}
+
+func (f *fetcher) registryClient(host string) (*registry.Client, error) {
+	options := []registry.ClientOption{
+		registry.ClientOptHTTPClient(f.client),
+		registry.ClientOptEnableCache(true),
+		registry.ClientOptCredentialsFile(os.Getenv(registryConfigVariable)),
+	}
+	if username, password := f.credentials(host); username != "" || password != "" {
+		options = append(options, registry.ClientOptBasicAuth(username, password))
+	}
+	if f.options.PlainHTTP {
+		options = append(options, registry.ClientOptPlainHTTP())
+	}
+	return registry.NewClient(options...)
+}
+
+// findTag returns the tag of a version. Tags are listed only if that takes a choice.
+func findTag(client *registry.Client, name, version string) (string, error) {
+	if _, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v")); err == nil {
+		return version, nil
+	}
+	tags, err := client.Tags(name)
+	if err != nil {
+		return "", fmt.Errorf("listing the tags of %s: %w", name, err)
+	}
+	return choose(tags, version)
+}
+
+// choose returns the newest version that is wanted.
+func choose(versions []string, wanted string) (string, error) {
+	found, err := registry.GetTagMatchingVersionOrConstraint(versions, wanted)
+	if err != nil {
+		if wanted == "" {
+			return "", fmt.Errorf("there is no version that is no pre-release; demand one of %s", some(versions))
+		}
+		return "", fmt.Errorf("there is no version %s; there are %s", wanted, some(versions))
+	}
+	return found, nil
+}
+
+// maxNamed is how many versions messages name.
+const maxNamed = 10
+
+// some returns the first ones, which are the newest.
+func some(versions []string) string {
+	switch {
+	case len(versions) == 0:
+		return "none"
+	case len(versions) > maxNamed:
+		return strings.Join(versions[:maxNamed], ", ") + fmt.Sprintf(" and %d more", len(versions)-maxNamed)
+	default:
+		return strings.Join(versions, ", ")
+	}
+}

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"bytes"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/registry"
+)
+
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	s := newRegistry(t, "0.9.0", "1.0.0", "1.2.0", "1.10.0", "2.0.0-rc.1", "1.3.0+build.7")
+	for _, test := range []struct{ reason, reference, version, want string }{
+		{"the newest that is no pre-release, by number and not by text", "oci://HOST/charts/web", "", "1.10.0"},
+		{"a range", "oci://HOST/charts/web", "~1.2", "1.2.0"},
+		{"a version", "oci://HOST/charts/web", "1.0.0", "1.0.0"},
+		{"a version with a letter in front", "oci://HOST/charts/web", "= v0.9", "0.9.0"},
+		{"a pre-release has to be demanded", "oci://HOST/charts/web", "2.0.0-rc.1", "2.0.0-rc.1"},
+		{"what tags cannot express", "oci://HOST/charts/web", "1.3.0+build.7", "1.3.0+build.7"},
+		{"the version of the reference counts", "oci://HOST/charts/web:1.2.0", "1.0.0", "1.2.0"},
+	} {
+		got, err := s.fetch(test.reference, Options{Version: test.version})
+		if err != nil {
+			t.Errorf("%s: %v", test.reason, err)
+			continue
+		}
+		if !bytes.Equal(got.Content, chart(t, test.want)) || got.Name != "web-"+test.want+".tgz" {
+			t.Errorf("%s: got %s, want version %s", test.reason, got.Name, test.want)
+		}
+	}
+}
+
+// TestDigest: what a digest stands for never changes.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	s := newRegistry(t, "1.0.0", "2.0.0")
+	httpClient, err := newClient(t.Context(), Options{CAFile: s.caFile}, maxFetched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := registry.NewClient(registry.ClientOptHTTPClient(httpClient), registry.ClientOptCredentialsFile(filepath.Join(t.TempDir(), "none")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	descriptor, err := client.Resolve(s.host + "/charts/web:1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.fetch("oci://HOST/charts/web@"+descriptor.Digest.String(), Options{})
+	if err != nil || got.Name != "web-1.0.0.tgz" {
+		t.Errorf("got %q, %v", got.Name, err)
+	}
+}
+
+func TestRegistryErrors(t *testing.T) {
+	t.Parallel()
+	s := newRegistry(t, "1.0.0", "1.1.0", "2.0.0-rc.1")
+	rc := newRegistry(t, "2.0.0-rc.1")
+	_, err := s.fetch("oci://HOST/charts/db", Options{})
+	s.expectError("no such chart", err, "listing the tags of HOST/charts/db: ", "404")
+	_, err = s.fetch("oci://HOST/charts/web", Options{Version: "^3"})
+	s.expectError("no such version: there are others", err, "there is no version ^3; there are 2.0.0-rc.1, 1.1.0, 1.0.0")
+	_, err = s.fetch("oci://HOST/charts/web:3.0.0", Options{})
+	s.expectError("no such tag", err, "pulling HOST/charts/web:3.0.0: ", "not found")
+	_, err = rc.fetch("oci://HOST/charts/web", Options{})
+	rc.expectError("pre-releases only", err, "there is no version that is no pre-release; demand one of 2.0.0-rc.1")
+	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: filepath.Join(t.TempDir(), "none")})
+	s.expectError("no such file with certificates", err, "reading certificates: open ")
+	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: "registry_test.go"})
+	s.expectError("no certificates", err, "registry_test.go contains no certificates in PEM form")
+	_, err = rc.fetch("oci://HOST/charts/web:2.0.0-rc.1", Options{CAFile: s.caFile})
+	if err != nil {
+		t.Errorf("servers of tests have the same certificate: %v", err)
+	}
+}
+
+// TestRegistryCredentials: those that are given count, then those of Helm.
+func TestRegistryCredentials(t *testing.T) {
+	s := newRegistry(t, "1.0.0")
+	s.username, s.password = "me", "secret"
+	config := filepath.Join(t.TempDir(), "config.json")
+	t.Setenv(registryConfigVariable, config)
+	_, err := s.fetch("oci://HOST/charts/web", Options{})
+	s.expectError("nobody is known", err, `user name and password are missing or wrong: give them, or, for a registry, let "helm registry login HOST" store them`)
+	if _, err := s.fetch("oci://HOST/charts/web", Options{Username: "me", Password: "secret"}); err != nil {
+		t.Errorf("credentials were given: %v", err)
+	}
+	content := `{"auths": {"` + s.host + `": {"auth": "` + base64.StdEncoding.EncodeToString([]byte("me:secret")) + `"}}}`
+	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.fetch("oci://HOST/charts/web", Options{}); err != nil {
+		t.Errorf("credentials were stored: %v", err)
+	}
+}
