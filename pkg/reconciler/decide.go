@@ -29,6 +29,11 @@ const (
 	actionRefuse                 // it belongs to somebody else
 )
 
+const (
+	changedByOthers = "was changed by others"
+	suspected       = "may have been changed by others"
+)
+
 // decision is an action with its reason.
 type decision struct {
 	action action
@@ -152,7 +157,7 @@ func decideDrift(t *target, item *InventoryItem, s situation) decision {
 	case item.UID != "" && s.seen.UID != item.UID:
 		return correct(t, s, "was created anew by others")
 	case item.Fingerprint != "" && s.seen.Fingerprint != item.Fingerprint:
-		return correct(t, s, "was changed by others")
+		return correct(t, s, changedByOthers)
 	case item.Baseline != "" && item.Baseline == s.seen.Baseline():
 		return decision{action: actionKeep}
 	case s.verification > 0:
@@ -160,7 +165,7 @@ func decideDrift(t *target, item *InventoryItem, s situation) decision {
 	case t.drift == DriftPolicyReport:
 		return decision{action: actionCompare}
 	default:
-		return decision{action: actionVerify, verb: VerbCorrected, message: "may have been changed by others"}
+		return decision{action: actionVerify, verb: VerbCorrected, message: suspected}
 	}
 }
 

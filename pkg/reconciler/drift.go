@@ -85,7 +85,7 @@ func (p *pass) compare(ctx context.Context, t *target, s situation) (outcome, er
 	}
 	p.memory.of(p.owner.ID, t.key).verifications.happened(p.options.Clock.Now())
 	if !sameContent(live, applied) {
-		return p.reported(t, s, decision{message: "was changed by others"}), nil
+		return p.reported(t, s, decision{message: changedByOthers}), nil
 	}
 	item.Baseline = p.reader.Read(live).Baseline()
 	return p.kept(ctx, t, s)

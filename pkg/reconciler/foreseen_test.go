@@ -8,12 +8,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -82,19 +88,34 @@ func (w *world) applyAsPlanned(request reconciler.ApplyRequest) (reconciler.Resu
 		w.steady.steady()
 		defer w.steady.release()
 	}
-	plan, planErr := w.engine.Plan(w.Context(), request, reconciler.PlanOptions{})
+	told, toldErr := w.engine.Plan(w.Context(), request, reconciler.PlanOptions{})
+	compared, comparedErr := w.planner.Plan(w.Context(), request, reconciler.PlanOptions{Compare: true})
 	result, err := w.engine.Apply(w.Context(), request)
-	w.expectForetold(plan, planErr, result, err)
+	w.expectForetold(foretold{told, toldErr, false}, result, err)
+	// The other planner does not remember who fights, and when a correction is due again is a matter of time.
+	fight := func(change reconciler.Change) bool { return strings.Contains(change.Reason, "again and again") }
+	if !slices.ContainsFunc(told.Changes, fight) {
+		w.expectForetold(foretold{compared, comparedErr, true}, result, err)
+	}
+	if comparedErr == nil {
+		w.expectContent(compared, result)
+	}
 	return result, err
 }
 
+type foretold struct {
+	reconciler.Plan
+	err      error
+	compared bool
+}
+
 // expectForetold compares the first pass with the plan. What a plan that asks the server nothing cannot know is excepted.
-func (w *world) expectForetold(plan reconciler.Plan, planErr error, result reconciler.Result, err error) {
+func (w *world) expectForetold(plan foretold, result reconciler.Result, err error) {
 	w.Helper()
 	var refused *reconciler.RefusedError
-	if planErr != nil {
-		if errors.As(planErr, &refused) && cmp.Diff(fmt.Sprint(err), planErr.Error()) != "" {
-			w.Errorf("planned to be refused: %v, applied: %v", planErr, err)
+	if plan.err != nil {
+		if errors.As(plan.err, &refused) && fmt.Sprint(err) != plan.err.Error() {
+			w.Errorf("planned to be refused: %v, applied: %v", plan.err, err)
 		}
 		return
 	}
@@ -107,16 +128,8 @@ func (w *world) expectForetold(plan reconciler.Plan, planErr error, result recon
 	}
 	done := firstVerbs(result)
 	for _, object := range slices.Sorted(maps.Keys(done)) {
-		change, planned := changes[object]
-		switch verb := done[object]; {
-		case !planned:
-			w.Errorf("%s was %s, and not planned", object, verb)
-		case change.Verb == verb:
-		case change.Verb == reconciler.VerbCreated && (verb == reconciler.VerbAdopted || verb == reconciler.VerbUpdated):
-			// It exists without our label, which only the server knows.
-		case verb == reconciler.VerbCorrected && change.Reason == "may have been changed by others":
-		default:
-			w.Errorf("%s was %s, and planned to be %q (%s)", object, verb, change.Verb, change.Reason)
+		if change, planned := changes[object]; !planned || !plan.allows(change, done[object]) {
+			w.Errorf("%s was %s, and planned to be %q (%s), compared: %v", object, done[object], change.Verb, change.Reason, plan.compared)
 		}
 	}
 	if err != nil || !result.Done {
@@ -124,9 +137,58 @@ func (w *world) expectForetold(plan reconciler.Plan, planErr error, result recon
 	}
 	for object, change := range changes {
 		if change.Verb != "" && done[object] == "" {
-			w.Errorf("%s was left alone, and planned to be %s (%s)", object, change.Verb, change.Reason)
+			w.Errorf("%s was left alone, and planned to be %s (%s), compared: %v", object, change.Verb, change.Reason, plan.compared)
 		}
 	}
+}
+
+// allows tells whether what was done to an object is what was planned.
+func (f foretold) allows(change reconciler.Change, verb reconciler.Verb) bool {
+	switch {
+	case change.Verb == verb:
+		return true
+	case f.compared:
+		// The server knew already that it was gone.
+		return verb == reconciler.VerbDeleted && strings.Contains(change.Reason, "no such object")
+	case change.Verb == reconciler.VerbCreated:
+		// It exists without our label, which only the server knows.
+		return verb == reconciler.VerbAdopted || verb == reconciler.VerbUpdated
+	default:
+		return verb == reconciler.VerbCorrected && change.Reason == "may have been changed by others" || strings.Contains(change.Reason, "again and again")
+	}
+}
+
+// expectContent compares what was stored with what was planned, for objects that no controller changes.
+func (w *world) expectContent(plan reconciler.Plan, result reconciler.Result) {
+	w.Helper()
+	done := firstVerbs(result)
+	for _, change := range plan.Changes {
+		plain := change.Object.Kind == "ConfigMap" || change.Object.Kind == "Secret" && change.Object.Name != "token"
+		if !plain || change.After == nil || done[change.Object.String()] != change.Verb {
+			continue
+		}
+		after := change.After.DeepCopy()
+		after.SetUID("")
+		if err := w.client.Get(w.Context(), client.ObjectKey{Namespace: change.Object.Namespace, Name: change.Object.Name}, after); err != nil {
+			continue // it was purged, or somebody else was faster
+		}
+		if diff := cmp.Diff(presentable(after), change.After.Object); diff != "" {
+			w.Errorf("%s: stored content differs from what was planned (-stored +planned):\n%s", change.Object, diff)
+		}
+	}
+}
+
+// presentable returns the part of an object that a plan shows.
+func presentable(object *unstructured.Unstructured) map[string]any {
+	object = object.DeepCopy()
+	object.SetManagedFields(nil)
+	object.SetUID("")
+	object.SetResourceVersion("")
+	object.SetGeneration(0)
+	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
+	unstructured.RemoveNestedField(object.Object, "status")
+	unstructured.RemoveNestedField(object.Object, "metadata", "annotations", prefix+"/digest")
+	return object.Object
 }
 
 // firstVerbs returns what was done first to each object.
@@ -143,4 +205,16 @@ func firstVerbs(result reconciler.Result) map[string]reconciler.Verb {
 		}
 	}
 	return first
+}
+
+// plannerClient returns a client that all planners share.
+func plannerClient(t testing.TB) cluster.Client {
+	t.Helper()
+	planners.Do(func() { planners.client = newClusterClient(t, testenv.Config(t)) })
+	return planners.client
+}
+
+var planners struct {
+	sync.Once
+	client cluster.Client
 }

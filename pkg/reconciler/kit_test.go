@@ -54,7 +54,8 @@ type world struct {
 	digest    string
 	woken     chan string
 	requests  *testenv.Requests
-	steady    *steady // nil without an observer
+	steady    *steady                // nil without an observer
+	planner   *reconciler.Reconciler // as engine, with requests that are not recorded
 	saves     int
 }
 
@@ -112,6 +113,9 @@ func newWorld(t testing.TB, options ...option) *world {
 		t.Fatal(err)
 	}
 	w.engine = engine
+	if w.planner, err = reconciler.New(s.name, plannerClient(t), s.options); err != nil {
+		t.Fatal(err)
+	}
 	return w
 }
 

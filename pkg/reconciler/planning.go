@@ -100,11 +100,13 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if err != nil {
 		return Plan{}, err
 	}
-	depth := depthTold
+	planner := newPlanner(c, request.Inventory, depthTold)
 	if options.Compare {
-		depth = depthCompared
+		planner.depth = depthCompared
 	}
-	return newPlanner(c, request.Inventory, depth).plan(flow.WithLimiter(ctx, c.pass.flow))
+	// That a namespace is missing is to be seen.
+	planner.createsNamespaces, c.pass.createNamespaces = c.pass.createNamespaces, false
+	return planner.plan(flow.WithLimiter(ctx, c.pass.flow))
 }
 
 // rehearsing returns a reconciler whose writes change nothing.
@@ -138,7 +140,9 @@ func (p *planner) plan(ctx context.Context) (Plan, error) {
 		return Plan{}, err
 	}
 	for _, i := range first {
-		p.comes(p.targets[i], changes[i])
+		if err := p.comes(p.targets[i], changes[i]); err != nil {
+			return Plan{}, err
+		}
 	}
 	if err := p.all(ctx, rest, wanted); err != nil {
 		return Plan{}, err

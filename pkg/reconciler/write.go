@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/fieldset"
@@ -187,35 +188,10 @@ func isAlone(managedFields any) bool {
 // removeSurplus removes what other field managers added beside the declared fields, as far as the update policy says so.
 // It returns nil if there was nothing to remove.
 func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, error) {
-	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) {
-		return nil, nil
-	}
-	reclaim := func(manager string) bool { return p.reclaims(t.update, manager) }
-	surplus, err := fieldset.Surplus(t.key.GroupKind, object.GetManagedFields(), p.options.FieldOwner, reclaim)
-	if err != nil {
-		return nil, fmt.Errorf("reading the fields of %s: %w", t.key, err)
-	}
-	if !metadata {
-		// Labels and annotations that others add are nobody's drift; they go when the manifest changes.
-		surplus = fieldset.Outside(surplus, "metadata")
-	}
-	manifest, err := p.object(t)
-	if err != nil {
+	cleaned, surplus, err := p.withoutSurplus(t, object, metadata)
+	if err != nil || cleaned == nil {
 		return nil, err
 	}
-	if isContainer(t.key) && !declaresData(manifest) {
-		// Whoever ships a Secret without content expects somebody to fill it.
-		surplus = fieldset.Outside(surplus, "data", "binaryData")
-	}
-	if len(surplus) == 0 {
-		return nil, nil
-	}
-	owned, err := fieldset.Owned(object.GetManagedFields(), p.options.FieldOwner)
-	if err != nil {
-		return nil, fmt.Errorf("reading the fields of %s: %w", t.key, err)
-	}
-	cleaned := object.DeepCopy()
-	fieldset.Remove(cleaned.Object, surplus, owned)
 	err = p.mutate("update", func() error { return p.client.Update(ctx, cleaned, client.FieldOwner(p.options.FieldOwner)) })
 	if apierrors.IsInvalid(err) && !isOutdated(err) {
 		p.note(&p.result.Notes, p.item(t), fmt.Sprintf("fields set by others cannot be removed: %s", fieldTexts(surplus)))
@@ -228,6 +204,40 @@ func (p *pass) removeSurplus(ctx context.Context, t *target, object *unstructure
 		return nil, nil
 	}
 	return cleaned, nil
+}
+
+// withoutSurplus returns the object as it is to be without the surplus, and the paths of that; nil if there is none.
+func (p *pass) withoutSurplus(t *target, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
+	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) {
+		return nil, nil, nil
+	}
+	reclaim := func(manager string) bool { return p.reclaims(t.update, manager) }
+	surplus, err := fieldset.Surplus(t.key.GroupKind, object.GetManagedFields(), p.options.FieldOwner, reclaim)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.key, err)
+	}
+	if !metadata {
+		// Labels and annotations that others add are nobody's drift; they go when the manifest changes.
+		surplus = fieldset.Outside(surplus, "metadata")
+	}
+	manifest, err := p.object(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if isContainer(t.key) && !declaresData(manifest) {
+		// Whoever ships a Secret without content expects somebody to fill it.
+		surplus = fieldset.Outside(surplus, "data", "binaryData")
+	}
+	if len(surplus) == 0 {
+		return nil, nil, nil
+	}
+	owned, err := fieldset.Owned(object.GetManagedFields(), p.options.FieldOwner)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.key, err)
+	}
+	cleaned := object.DeepCopy()
+	fieldset.Remove(cleaned.Object, surplus, owned)
+	return cleaned, surplus, nil
 }
 
 // recreate deletes the object that was seen and, if it is gone at once, creates it.

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldset
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Gained returns the fields that manager applied and did not own before: others had changed or removed them.
+func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, error) {
+	had, err := Owned(before, manager)
+	if err != nil {
+		return nil, err
+	}
+	has, err := Owned(after, manager)
+	if err != nil {
+		return nil, err
+	}
+	var fields []fieldpath.Path
+	for path := range has.Difference(had).Leaves().All() {
+		fields = append(fields, slices.Clone(path))
+	}
+	return fields, nil
+}
+
+// Holders returns the names of the managers other than the given one that own some of the fields, or something below them;
+// sorted.
+func Holders(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]string, error) {
+	var holders []string
+	for _, entry := range entries {
+		if entry.Manager == manager {
+			continue
+		}
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(fields, func(path fieldpath.Path) bool { return set.Has(path) || containsBelow(set, path) }) {
+			holders = append(holders, entry.Manager)
+		}
+	}
+	slices.Sort(holders)
+	return slices.Compact(holders), nil
+}

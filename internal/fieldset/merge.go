@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fieldset
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+)
+
+// Merge returns what live would become if manager applied the manifest by force, as far as it can be told without the server:
+// which lists are merged item by item, and by which keys, is taken from the fields that are owned. Nothing is defaulted, and neither
+// argument is changed.
+func Merge(live, manifest map[string]any, entries []metav1.ManagedFieldsEntry, manager string) (map[string]any, error) {
+	owned, others := fieldpath.NewSet(), fieldpath.NewSet()
+	for _, entry := range entries {
+		set, err := parse(entry)
+		if err != nil {
+			return nil, err
+		}
+		if applied(entry, manager) {
+			owned = owned.Union(set)
+		} else {
+			others = others.Union(set)
+		}
+	}
+	result := runtime.DeepCopyJSON(live)
+	var dropped []fieldpath.Path
+	for path := range owned.Difference(others).All() {
+		if !Exists(manifest, path) && !containsBelow(others, path) {
+			dropped = append(dropped, slices.Clone(path))
+		}
+	}
+	Remove(result, dropped, nil)
+	merged, _ := merge(result, runtime.DeepCopyJSON(manifest), owned.Union(others)).(map[string]any)
+	return merged, nil
+}
+
+// merge lays what is declared over what is there; owned says what is known of this place.
+func merge(actual, declared any, owned *fieldpath.Set) any {
+	switch declared := declared.(type) {
+	case map[string]any:
+		node, ok := actual.(map[string]any)
+		if !ok {
+			return declared
+		}
+		for key, child := range declared {
+			node[key] = merge(node[key], child, owned.WithPrefix(fieldpath.FieldNameElement(key)))
+		}
+		return node
+	case []any:
+		if node, ok := actual.([]any); ok {
+			return mergeList(node, declared, owned)
+		}
+		return declared
+	default:
+		return declared
+	}
+}
+
+// mergeList keeps the items of others if the list is known to be made of items that have owners of their own.
+func mergeList(actual, declared []any, owned *fieldpath.Set) any {
+	sample, associative := anItem(owned)
+	if !associative {
+		return declared
+	}
+	for _, item := range declared {
+		element := identify(item, sample)
+		at := find(actual, element)
+		switch {
+		case at < 0:
+			actual = append(actual, item)
+		case element.Key != nil:
+			actual[at] = merge(actual[at], item, owned.WithPrefix(element))
+		}
+	}
+	return actual
+}
+
+// anItem returns one of the list items that have owners; there are none if a list is owned as a whole.
+func anItem(owned *fieldpath.Set) (fieldpath.PathElement, bool) {
+	for element := range owned.Members.All() {
+		if element.Key != nil || element.Value != nil {
+			return element, true
+		}
+	}
+	for element := range owned.Children.All() {
+		if element.Key != nil {
+			return element, true
+		}
+	}
+	return fieldpath.PathElement{}, false
+}
+
+// identify returns the path element of a list item, of the same form as that of another one.
+func identify(item any, sample fieldpath.PathElement) fieldpath.PathElement {
+	if sample.Key == nil {
+		whole := value.NewValueInterface(item)
+		return fieldpath.PathElement{Value: &whole}
+	}
+	fields, _ := item.(map[string]any)
+	key := slices.Clone(*sample.Key)
+	for i := range key {
+		if declared, ok := fields[key[i].Name]; ok {
+			key[i].Value = value.NewValueInterface(declared)
+		}
+	}
+	return fieldpath.PathElement{Key: &key}
+}

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// redundant returns what would become of an object that is no longer wanted.
+func (p *planner) redundant(ctx context.Context, item *InventoryItem) (Change, error) {
+	change := Change{Object: ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: item.DeleteOrder}
+	return change, p.foreseeEnd(ctx, &change, item, deletion{orphan: item.DeletePolicy.orphanedOnApply(), verb: VerbDeleted}, "is no longer wanted")
+}
+
+// foretellEnd is about an object that stays as it is, unless it has served its purpose or failed.
+func (p *planner) foretellEnd(change *Change, t *target, v view) {
+	switch {
+	case !v.exists:
+	case t.purgeOnFailure && v.seen.Status == status.FailedStatus && p.item(t).written():
+		change.Verb, change.Reason = VerbDeleted, "has failed"
+	case t.purgeOrder != nil:
+		change.Verb, change.Reason = VerbCompleted, "has served its purpose"
+	}
+}
+
+// foreseeEnd decides as deleteOne does.
+func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *InventoryItem, d deletion, why string) error {
+	v, err := p.regard(ctx, item)
+	if err == nil && v.live == nil && !v.proven && (p.depth == depthCompared || p.depth == depthAsked && !v.exists) {
+		v, err = p.demand(ctx, item)
+	}
+	if err != nil {
+		return fmt.Errorf("looking at %s: %w", keyOf(item), err)
+	}
+	change.saw(v)
+	ending, message := decideDelete(item, v.situation, d.orphan)
+	change.Reason = why
+	switch ending {
+	case endingGone:
+		if item.Phase == PhaseDeleting || item.Phase == PhaseCompleting {
+			change.Verb = d.verb
+		}
+		change.Reason += "; there is no such object of ours any more"
+	case endingAwait:
+		change.Verb = d.verb
+		change.Reason += "; " + message
+	case endingDelete:
+		change.Verb = d.verb
+		err = p.mindInstances(ctx, change, item)
+	case endingOrphan:
+		change.Verb = VerbOrphaned
+	case endingRefuse:
+		change.Reason, change.Refusal = "", message
+	}
+	if change.Verb != "" && p.depth == depthCompared && v.live != nil {
+		change.Before = p.presentable(v.live)
+		if change.Verb == VerbOrphaned {
+			change.After = p.released(v.live)
+		}
+	}
+	return err
+}
+
+// mindInstances says what keeps an object from being deleted that defines types.
+func (p *planner) mindInstances(ctx context.Context, change *Change, item *InventoryItem) error {
+	if p.depth != depthCompared || !definesTypes(item.GroupVersionKind().GroupKind()) {
+		return nil
+	}
+	// Those of the owner go before.
+	blockers, _, err := p.instances(ctx, item.ManagedTypes, p.label)
+	if err == nil && len(blockers) > 0 {
+		change.Reason += "; kept as long as there are instances of its types: " + blockerTexts(blockers)
+	}
+	return err
+}
+
+// saw notes the state on which a change is decided.
+func (c *Change) saw(v view) {
+	c.UID, c.Fingerprint, c.Baseline = "", "", ""
+	if v.exists {
+		c.UID, c.Fingerprint, c.Baseline = v.seen.UID, v.seen.Fingerprint, v.seen.Baseline()
+	}
+}
+
+// showEnd shows what goes although it is wanted.
+func (p *planner) showEnd(ctx context.Context, change *Change, item *InventoryItem, v view) (err error) {
+	if change.Verb != VerbCompleted && change.Verb != VerbDeleted || !v.exists {
+		return nil
+	}
+	if v.live == nil {
+		if v, err = p.demand(ctx, item); err != nil {
+			return fmt.Errorf("looking at %s: %w", keyOf(item), err)
+		}
+	}
+	change.Before = p.presentable(v.live)
+	return nil
+}
