@@ -83,6 +83,13 @@ type ApplyRequest struct {
 	Digest string
 	// Policies of this owner.
 	Policies Policies
+	// Expected is what Plan said about the same request. Apply does that, or ends with a *StaleError. Each object that the plan
+	// creates costs a read, since only the server knows what does not carry our label.
+	//
+	// It is for the beginning of an operation: a call that failed may be repeated with it (what was done is not compared any
+	// more), but once a call has returned without an error the caller drops it. While objects become ready, others may
+	// change them, and that is reacted to as the policies say. Defaults to none.
+	Expected *Plan
 }
 
 // DeleteRequest is the input of Reconciler.Delete and Reconciler.CheckDeletion.

@@ -19,6 +19,8 @@ import (
 // one before is ready; within a stage objects that others refer to are written first. A dependent that was written
 // before and has drifted is corrected even if an earlier wave is not ready.
 //
+// With ApplyRequest.Expected, nothing is done that was not planned; see StaleError.
+//
 // The error is a *RefusedError if the objects contradict each other, carry bad annotations, belong to somebody else, or are
 // rejected by the server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
@@ -30,6 +32,9 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	p, targets := c.pass, c.prepared.targets
 	ctx = flow.WithLimiter(ctx, p.flow)
 	if err := p.watch(ctx, targets, stageLate); err != nil {
+		return unchanged, err
+	}
+	if err := p.expect(ctx, c, request); err != nil {
 		return unchanged, err
 	}
 	if err := p.checkOwnership(targets); err != nil {

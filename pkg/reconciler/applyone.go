@@ -43,14 +43,16 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 
 // paced adds how long corrections and verifications of the object have to wait.
 func (p *pass) paced(t *target, s situation) situation {
-	recalled := p.memory.peek(p.owner.ID, t.key)
-	if recalled == nil {
-		return s
+	if recalled := p.memory.peek(p.owner.ID, t.key); recalled != nil {
+		now := p.options.Clock.Now()
+		s.correction = recalled.corrections.wait(now, correctionPacing(t.reapplyInterval))
+		s.verification = recalled.verifications.wait(now, verificationPacing(t.reapplyInterval))
+		s.fight = recalled.fight
 	}
-	now := p.options.Clock.Now()
-	s.correction = recalled.corrections.wait(now, correctionPacing(t.reapplyInterval))
-	s.verification = recalled.verifications.wait(now, verificationPacing(t.reapplyInterval))
-	s.fight = recalled.fight
+	if then := p.expected[t.key]; then != nil && then.Verb == "" && s.verification == 0 {
+		// What the plan leaves alone is looked into when the plan does not count any more.
+		s.verification = verificationPacing(t.reapplyInterval).step
+	}
 	return s
 }
 
@@ -63,6 +65,11 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 	}
 	s, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
+		if !p.works[t.index].written {
+			if s, err = p.asExpected(ctx, item, s); err != nil {
+				break
+			}
+		}
 		s = p.paced(t, s)
 		d := decideApply(t, item, s)
 		p.requeueAfter(d.again)

@@ -168,6 +168,11 @@ func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (
 		s, err = p.askServed(ctx, item)
 	}
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
+		if item.unwanted() && s.exists {
+			if s, err = p.asExpected(ctx, item, s); err != nil {
+				break
+			}
+		}
 		action, message := decideDelete(item, s, d.orphan)
 		var o outcome
 		if o, err = p.end(ctx, item, s, d, action, message); err == nil {

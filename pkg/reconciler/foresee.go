@@ -126,7 +126,7 @@ func (p *planner) foreseeApply(ctx context.Context, change *Change, t *target) e
 			v, err = p.demand(ctx, item)
 			continue
 		}
-		change.saw(v)
+		p.saw(change, v)
 		p.foretell(change, t, d, v)
 		if p.depth != depthCompared {
 			return nil
@@ -176,8 +176,6 @@ func (p *planner) foretell(change *Change, t *target, d decision, v view) {
 	case actionRefuse:
 		change.Reason, change.Refusal = "", d.message
 	case actionAwait:
-		// The object that is being deleted is none of those on which the change depends.
-		change.UID, change.Fingerprint, change.Baseline = "", "", ""
 		next := decideApply(t, item, situation{owner: p.label, proven: true, typed: true})
 		change.Verb = next.verb
 	case actionCreate, actionApply, actionRecreate, actionComplete:

@@ -36,38 +36,44 @@ func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *Inventor
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", keyOf(item), err)
 	}
-	change.saw(v)
-	ending, message := decideDelete(item, v.situation, d.orphan)
+	p.saw(change, v)
 	change.Reason = why
+	ending, message := decideDelete(item, v.situation, d.orphan)
+	change.ends(item, d, ending, message)
+	if p.depth != depthCompared || change.Verb == "" || v.live == nil {
+		return nil
+	}
+	change.Before = p.presentable(v.live)
+	if ending == endingOrphan {
+		change.After = p.released(v.live)
+		return nil
+	}
+	return p.mindInstances(ctx, change, item)
+}
+
+// ends turns what is to be done about an unwanted object into a change that has a reason already.
+func (c *Change) ends(item *InventoryItem, d deletion, ending ending, message string) {
 	switch ending {
 	case endingGone:
 		if item.Phase == PhaseDeleting || item.Phase == PhaseCompleting {
-			change.Verb = d.verb
+			c.Verb = d.verb
 		}
-		change.Reason += "; there is no such object of ours any more"
+		c.Reason += "; there is no such object of ours any more"
 	case endingAwait:
-		change.Verb = d.verb
-		change.Reason += "; " + message
+		c.Verb = d.verb
+		c.Reason += "; " + message
 	case endingDelete:
-		change.Verb = d.verb
-		err = p.mindInstances(ctx, change, item)
+		c.Verb = d.verb
 	case endingOrphan:
-		change.Verb = VerbOrphaned
+		c.Verb = VerbOrphaned
 	case endingRefuse:
-		change.Reason, change.Refusal = "", message
+		c.Reason, c.Refusal = "", message
 	}
-	if change.Verb != "" && p.depth == depthCompared && v.live != nil {
-		change.Before = p.presentable(v.live)
-		if change.Verb == VerbOrphaned {
-			change.After = p.released(v.live)
-		}
-	}
-	return err
 }
 
 // mindInstances says what keeps an object from being deleted that defines types.
 func (p *planner) mindInstances(ctx context.Context, change *Change, item *InventoryItem) error {
-	if p.depth != depthCompared || !definesTypes(item.GroupVersionKind().GroupKind()) {
+	if !definesTypes(item.GroupVersionKind().GroupKind()) {
 		return nil
 	}
 	// Those of the owner go before.
@@ -76,14 +82,6 @@ func (p *planner) mindInstances(ctx context.Context, change *Change, item *Inven
 		change.Reason += "; kept as long as there are instances of its types: " + blockerTexts(blockers)
 	}
 	return err
-}
-
-// saw notes the state on which a change is decided.
-func (c *Change) saw(v view) {
-	c.UID, c.Fingerprint, c.Baseline = "", "", ""
-	if v.exists {
-		c.UID, c.Fingerprint, c.Baseline = v.seen.UID, v.seen.Fingerprint, v.seen.Baseline()
-	}
 }
 
 // showEnd shows what goes although it is wanted.

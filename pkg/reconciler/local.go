@@ -89,7 +89,7 @@ func (p *planner) removeLocally(object *unstructured.Unstructured, t *target, re
 }
 
 // presentable returns a copy of an object without what the server and the reconciler keep for themselves; nil of nil.
-func (p *planner) presentable(object *unstructured.Unstructured) *unstructured.Unstructured {
+func (p *pass) presentable(object *unstructured.Unstructured) *unstructured.Unstructured {
 	if object == nil {
 		return nil
 	}

@@ -38,6 +38,7 @@ type pass struct {
 	misplaced        bool                    // there are objects whose namespace could not be known yet
 	createNamespaces bool
 	saved            time.Time
+	expected         map[objectKey]*Change                       // nil if anything may be done
 	watched          map[schema.GroupVersionKind]map[string]bool // kinds and namespaces that the observer was told of
 	flow             *flow.Limiter
 
@@ -83,6 +84,7 @@ type work struct {
 	visited bool                       // it was worked upon
 	// confirmed means that the object had vanished when the owner confirmed what is wanted; guarded by asking.
 	confirmed bool
+	written   bool // in this pass
 }
 
 // assign gives targets their records and, if they were looked at already, their objects.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -18,6 +19,27 @@ import (
 type view struct {
 	situation
 	live *unstructured.Unstructured
+}
+
+// saw notes the state on which a change is decided. An object that is being deleted is as good as gone.
+func (p *pass) saw(change *Change, v view) {
+	change.UID, change.Fingerprint, change.Baseline = "", "", ""
+	if !v.exists || v.seen.Deleting {
+		return
+	}
+	change.UID, change.Fingerprint, change.Baseline = v.seen.UID, v.seen.Fingerprint, v.seen.Baseline()
+	if v.live != nil && change.Fingerprint == "" {
+		change.Fingerprint = p.contentFingerprint(v.live)
+	}
+}
+
+// contentFingerprint identifies all that a plan shows of an object; empty if that cannot be encoded.
+func (p *pass) contentFingerprint(object *unstructured.Unstructured) string {
+	sum, err := digest.Of(p.presentable(object).Object)
+	if err != nil {
+		return ""
+	}
+	return sum[:len(sum)/2]
 }
 
 // watchServed tells the observer of all kinds that the server knows.

@@ -90,12 +90,12 @@ func (p *planner) compared(change *Change, t *target, d decision, c comparison) 
 		}
 		return
 	case d.action == actionCompare:
-		change.Reason = p.blame(t, c)
+		change.Reason = p.blame(c)
 		return
 	case d.action == actionVerify:
-		change.Verb, change.Reason = VerbCorrected, p.blame(t, c)
+		change.Verb, change.Reason = VerbCorrected, p.blame(c)
 	case d.message == changedByOthers:
-		change.Reason = p.blame(t, c)
+		change.Reason = p.blame(c)
 	}
 	change.Before, change.After = p.presentable(c.before), p.presentable(c.after)
 	if c.before == nil {
@@ -120,7 +120,7 @@ func (p *planner) recreated(change *Change, t *target, v view, object *unstructu
 }
 
 // blame says who changed which fields. Nobody is named if fields were removed, which leaves no trace.
-func (p *planner) blame(t *target, c comparison) string {
+func (p *planner) blame(c comparison) string {
 	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.options.FieldOwner)
 	if err != nil {
 		return changedByOthers

@@ -31,7 +31,7 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 		for _, members := range group(wave, (*target).stage) {
 			ready, err := p.applyStage(ctx, members, len(wave))
 			if err != nil || !ready {
-				return false, errors.Join(err, p.heal(ctx, targets[done:]))
+				return false, p.stopped(ctx, err, targets[done:])
 			}
 			done += len(members)
 		}
@@ -40,7 +40,7 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 			over = waves[i+1][0].applyOrder - 1
 		}
 		if ready, err := p.purge(ctx, purgeable, wave[0].applyOrder, over); err != nil || !ready {
-			return false, errors.Join(err, p.heal(ctx, targets[done:]))
+			return false, p.stopped(ctx, err, targets[done:])
 		}
 		if err := p.checkpoint(ctx); err != nil {
 			return false, err
@@ -99,6 +99,15 @@ func (p *pass) unplaced(members []*target) []*target {
 	return unplaced
 }
 
+// stopped ends the waves before the rest of the targets.
+func (p *pass) stopped(ctx context.Context, err error, rest []*target) error {
+	var stale *StaleError
+	if errors.As(err, &stale) {
+		return err
+	}
+	return errors.Join(err, p.heal(ctx, rest))
+}
+
 // heal corrects drift of those dependents that the waves did not come to before they stopped.
 func (p *pass) heal(ctx context.Context, rest []*target) error {
 	if p.mayGoOn() != nil {
@@ -147,6 +156,7 @@ type tally struct {
 	problems []string
 	failures []error
 	fenced   *FencedError // one stands for all
+	stale    []string
 }
 
 func (t *tally) add(o outcome, err error) {
@@ -154,9 +164,12 @@ func (t *tally) add(o outcome, err error) {
 	defer t.mu.Unlock()
 	var refused *RefusedError
 	var fenced *FencedError
+	var stale *StaleError
 	switch {
 	case errors.As(err, &fenced):
 		t.fenced = fenced
+	case errors.As(err, &stale):
+		t.stale = append(t.stale, stale.Changes...)
 	case errors.As(err, &refused):
 		t.problems = append(t.problems, refused.Problems...)
 	case err != nil:
@@ -174,6 +187,9 @@ func (t *tally) err() error {
 	switch {
 	case t.fenced != nil:
 		return t.fenced
+	case len(t.stale) > 0:
+		slices.Sort(t.stale)
+		return &StaleError{Changes: t.stale}
 	case len(t.problems) == 0 && len(t.failures) == 0:
 		return nil
 	}

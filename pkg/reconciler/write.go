@@ -35,6 +35,7 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 	if err != nil {
 		return outcome{}, err
 	}
+	p.works[t.index].written = true
 	for _, warning := range collector.Warnings() {
 		p.note(&p.result.Notes, item, warning)
 	}
