@@ -31,43 +31,106 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs clm with the given arguments and returns its exit code: 0, 1 after an error, 130 if it was interrupted, or the exit code of a command
-// that clm ran.
+// Main runs clm with the given arguments and returns its exit code: 0 if all is done, 1 after an error, 2 if there are changes and that was
+// asked for, 3 if something is not ready (in time), 4 if the command was refused because somebody has to decide, 130 if it was interrupted, or the
+// exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	root := newRootCommand(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	return run(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, args)
+}
+
+// run is Main for streams and a context of the caller's choice.
+func run(ctx context.Context, s streams, args []string) int {
+	root := newRootCommand(s)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var exit *exitError
 	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.code
+	case err == nil, errors.As(err, &exit):
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		_, _ = fmt.Fprintln(os.Stderr, "interrupted")
+		fmt.Fprintln(s.err, "interrupted")
 		return exitInterrupted
 	default:
-		_, _ = fmt.Fprintln(os.Stderr, "Error:", err)
-		return 1
+		fmt.Fprintln(s.err, "Error:", err)
 	}
+	return exitCode(err)
 }
 
 func newRootCommand(s streams) *cobra.Command {
+	e := &environment{streams: s}
 	command := &cobra.Command{
-		Use:           "clm",
-		Short:         "Work with components, the things that component operators manage",
+		Use:   "clm",
+		Short: "Manage releases of charts, kustomizations and manifests",
+		Long: `clm manages releases: objects in a cluster that are made from Helm charts, kustomizations or manifests, and that are changed and deleted
+together. It applies them in waves, waits until they are ready and says what it waits for, keeps their history, finds what others have changed, and needs
+nothing that is installed in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
+		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.SetIn(s.in)
 	command.SetOut(s.out)
 	command.SetErr(s.err)
-	command.AddCommand(newTemplateCommand(s), newSandboxCommand(s))
+	command.SetUsageTemplate(usageTemplate)
+	e.kube = newKube(command.PersistentFlags())
+	command.PersistentFlags().Var(&e.color, "color", "when output is coloured: auto, always or never")
+	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Look at releases:"})
+	add := func(group string, commands ...*cobra.Command) {
+		for _, added := range commands {
+			added.GroupID = group
+			command.AddCommand(added)
+		}
+	}
+	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newDeleteCommand(e))
+	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(s), newLsCommand(e), newHistoryCommand(e), newGetCommand(e))
+	command.AddCommand(newSandboxCommand(s), newOptionsCommand(), newVersionCommand(e))
 	return command
+}
+
+// Groups of commands in the help.
+const (
+	groupChange = "change"
+	groupLook   = "look"
+)
+
+// usageTemplate is cobra's without the flags that all commands have: these would hide the few that matter.
+const usageTemplate = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} [command]{{end}}{{if gt (len .Aliases) 0}}
+
+Aliases:
+  {{.NameAndAliases}}{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}{{$cmds := .Commands}}{{range $group := .Groups}}
+
+{{.Title}}{{range $cmds}}{{if (and (eq .GroupID $group.ID) .IsAvailableCommand)}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+
+{{if .Groups}}Other commands:{{else}}Commands:{{end}}{{range $cmds}}{{if (and (eq .GroupID "") (or .IsAvailableCommand (eq .Name "help")))}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if (and .HasAvailableLocalFlags .HasParent)}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+
+Flags for the connection to the cluster, which all commands have: "{{.Root.Name}} options".{{if .HasAvailableSubCommands}}
+More about a command: "{{.CommandPath}} [command] --help".{{end}}
+`
+
+// newOptionsCommand lists the flags that the help of the other commands leaves out.
+func newOptionsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "options",
+		Short: "List the flags that all commands have",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(command.OutOrStdout(), command.Root().PersistentFlags().FlagUsages())
+			return err
+		},
+	}
 }

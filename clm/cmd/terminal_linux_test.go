@@ -17,15 +17,15 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// terminal is the side of a pseudo terminal on which people sit.
-type terminal struct {
+// typist is the side of a pseudo terminal on which people sit.
+type typist struct {
 	keyboard *os.File
 	mu       sync.Mutex
 	screen   bytes.Buffer
 }
 
 // newTerminal returns a terminal and the file that programs take for it.
-func newTerminal(t *testing.T) (*terminal, *os.File) {
+func newTerminal(t *testing.T) (*typist, *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -44,13 +44,13 @@ func newTerminal(t *testing.T) (*terminal, *os.File) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = device.Close() })
-	result := &terminal{keyboard: master}
+	result := &typist{keyboard: master}
 	go result.watch()
 	return result, device
 }
 
 // watch reads until the terminal is closed.
-func (s *terminal) watch() {
+func (s *typist) watch() {
 	buffer := make([]byte, 4096)
 	for {
 		n, err := s.keyboard.Read(buffer)
@@ -63,7 +63,7 @@ func (s *terminal) watch() {
 	}
 }
 
-func (s *terminal) expect(t *testing.T, text string) {
+func (s *typist) expect(t *testing.T, text string) {
 	t.Helper()
 	testenv.Eventually(t, func() (bool, string) {
 		s.mu.Lock()
@@ -72,7 +72,7 @@ func (s *terminal) expect(t *testing.T, text string) {
 	})
 }
 
-func (s *terminal) enter(t *testing.T, text string) {
+func (s *typist) enter(t *testing.T, text string) {
 	t.Helper()
 	if _, err := s.keyboard.WriteString(text); err != nil {
 		t.Fatal(err)

@@ -31,11 +31,21 @@ type Options struct {
 	HTTPClient *http.Client
 	// Mapper finds the resources of kinds. Required.
 	Mapper meta.RESTMapper
+	// Owner restricts what is observed to dependents with this value of the owner label. Defaults to those of all owners.
+	Owner string
 	// Notify is called with the value of the owner label whenever an observation of a dependent of that owner
 	// changed. It must not block, and may be called from several goroutines. Required.
 	Notify func(owner string)
 	// Log receives the mode of observing whenever it changes. Defaults to no log.
 	Log logr.Logger
+}
+
+// selector selects what is observed.
+func (o Options) selector() string {
+	if o.Owner == "" {
+		return o.Reader.OwnerLabel
+	}
+	return o.Reader.OwnerLabel + "=" + o.Owner
 }
 
 // Cache observes the dependents of many owners in one cluster. It is safe for concurrent use.

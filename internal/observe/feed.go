@@ -88,7 +88,7 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 		return fmt.Errorf("finding the resource: %w", err)
 	}
 	resource := f.kind.cache.dynamic.Resource(mapping.Resource)
-	selector := f.kind.cache.options.Reader.OwnerLabel
+	selector := f.kind.cache.options.selector()
 	listerWatcher := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = selector

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+// applyOptions are what clm apply was given.
+type applyOptions struct {
+	changeOptions
+
+	name            string
+	references      []string
+	sources         sourceFlags
+	policies        policyFlags
+	revertOnFailure bool
+}
+
+func newApplyCommand(e *environment) *cobra.Command {
+	o := applyOptions{}
+	command := &cobra.Command{
+		Use:     "apply NAME SOURCE...",
+		Aliases: []string{"install", "upgrade"},
+		Short:   "Make or change a release",
+		Long: `Make or change the release NAME so that it consists of what the sources yield: objects that are missing are created, others are updated,
+and those that no source yields any more are deleted, wave by wave, as their annotations say. Then wait until all of them are ready.
+
+` + sourcesHelp + `
+
+On a terminal the changes are shown and have to be confirmed. If nothing has changed, nothing is written.
+If it is interrupted or killed, nothing is lost: applying the same again goes on.`,
+		Example: `  clm apply web ./chart -f values.yaml
+  clm apply web oci://registry.example.com/charts/web --version 1.2.3 --set replicas=3
+  kustomize build . | clm apply web -`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name, o.references = args[0], args[1:]
+			return runApply(command.Context(), e, o)
+		},
+	}
+	flags := command.Flags()
+	addSourceFlags(flags, &o.sources)
+	addPolicyFlags(flags, &o.policies)
+	addChangeFlags(flags, &o.changeOptions)
+	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
+	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false, "if it fails, return to the last revision that was ready, or delete the release if there is none")
+	return command
+}
+
+func runApply(ctx context.Context, e *environment, o applyOptions) error {
+	if o.revertOnFailure {
+		o.failed = func(ctx context.Context, p *session.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
+	}
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	request := session.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
+	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
+		return err
+	}
+	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) { return s.Plan(ctx, request, compare) })
+}

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const defaultTimeout = 5 * time.Minute
+
+func addLimitFlags(flags *pflag.FlagSet, limits *session.Limits) {
+	flags.DurationVar(&limits.Timeout, "timeout", defaultTimeout, "how long to wait until everything is ready, or gone; 0 waits for ever")
+	flags.DurationVar(&limits.LockTimeout, "lock-timeout", 0, "how long to wait while somebody else changes the release; 0 waits for ever")
+}
+
+// policyFlags are the policies of objects whose annotations say nothing.
+type policyFlags struct {
+	adopt, update choice
+}
+
+func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
+	p.adopt = choice{value: types.AdoptionPolicyIfUnowned, allowed: []string{types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways}}
+	p.update = choice{value: types.UpdatePolicySsaOverride, allowed: []string{
+		types.UpdatePolicySsaOverride, types.UpdatePolicySsaMerge, types.UpdatePolicyReplace, types.UpdatePolicyRecreate,
+	}}
+	flags.Var(&p.adopt, "adopt", "whether objects that exist already are taken over")
+	flags.Var(&p.update, "update-policy", "how objects are updated")
+}
+
+func (p policyFlags) policies() reconciler.Policies {
+	return reconciler.Policies{Adoption: reconciler.AdoptionPolicy(p.adopt.value), Update: reconciler.UpdatePolicy(p.update.value)}
+}
+
+// choice is the value of a flag that allows few texts.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
+
+func (c *choice) Set(value string) error {
+	for _, allowed := range c.allowed {
+		if value == allowed {
+			c.value = value
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
+}
+
+// maxDeletions bounds how many objects an operation may delete. The zero value allows to delete all but one.
+type maxDeletions struct {
+	given   bool
+	count   int
+	percent bool
+}
+
+func (m *maxDeletions) String() string {
+	switch {
+	case !m.given:
+		return ""
+	case m.percent:
+		return strconv.Itoa(m.count) + "%"
+	default:
+		return strconv.Itoa(m.count)
+	}
+}
+
+func (m *maxDeletions) Type() string { return "N|N%" }
+
+func (m *maxDeletions) Set(value string) error {
+	number, percent := strings.CutSuffix(value, "%")
+	count, err := strconv.Atoi(number)
+	if err != nil || count < 0 || percent && count > 100 {
+		return fmt.Errorf("%q is neither a number that is not negative nor a percentage from 0%% to 100%%", value)
+	}
+	m.given, m.count, m.percent = true, count, percent
+	return nil
+}
+
+// check refuses a plan that deletes more than is allowed.
+func (m *maxDeletions) check(p *session.Plan) error {
+	deletions, dependents := 0, len(p.Release.Inventory)
+	for _, change := range p.Changes {
+		if change.Verb == reconciler.VerbDeleted {
+			deletions++
+		}
+	}
+	allowed := m.count
+	switch {
+	case !m.given:
+		allowed = max(dependents-1, 0)
+	case m.percent:
+		allowed = dependents * m.count / 100
+	}
+	if deletions <= allowed {
+		return nil
+	}
+	if !m.given {
+		return &session.RefusedError{Reason: fmt.Sprintf(
+			"all %d dependents of release %s would be deleted; if that is what you want: --max-deletions 100%%", dependents, p.Release)}
+	}
+	return &session.RefusedError{Reason: fmt.Sprintf(
+		"%d of %d dependents of release %s would be deleted; allowed are %d by --max-deletions %s", deletions, dependents, p.Release, allowed, m)}
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+const (
+	dryRunClient = "client"
+	dryRunServer = "server"
+
+	outputJSON = "json"
+)
+
+// changeOptions say how commands that change a release go about it.
+type changeOptions struct {
+	session.ApplyOptions
+
+	dryRun       choice
+	diff         diffFlags
+	yes          bool
+	maxDeletions maxDeletions
+	output       choice
+	// failed is called, if set, when a plan was carried out without success. The command has failed in any case.
+	failed func(ctx context.Context, p *session.Plan, failure error) error
+}
+
+func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
+	o.dryRun = choice{allowed: []string{dryRunClient, dryRunServer}}
+	o.output = choice{allowed: []string{outputJSON}}
+	addLimitFlags(flags, &o.Limits)
+	addDiffFlags(flags, &o.diff)
+	flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
+	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until everything is ready; what is no longer wanted then stays until the next apply")
+	flags.Var(&o.dryRun, "dry-run", "show the plan and do nothing; with 'server', the server is asked what would become of each object")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
+	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
+	flags.IntVar(&o.HistoryMax, "history-max", defaultHistory, "number of revisions to keep")
+	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")
+}
+
+// defaultHistory is how many revisions are kept.
+const defaultHistory = 10
+
+// attempts bounds how often a plan is made again because others change the release at the same time.
+const attempts = 5
+
+// planner makes a plan, with the server being asked about each object if compare is set.
+type planner func(s *session.Session, compare bool) (*session.Plan, error)
+
+// run makes a plan, has it confirmed, and carries it out. If somebody else changes the release meanwhile, it begins again.
+func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
+	s, err := e.open(o.events())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for attempt := 1; ; attempt++ {
+		err := o.attempt(ctx, e, s, plan)
+		if !session.IsChanged(err) || attempt == attempts {
+			return err
+		}
+	}
+}
+
+// events tells whether what is done is shown to a program.
+func (o *changeOptions) events() bool { return o.output.value == outputJSON && o.dryRun.value == "" }
+
+func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.Session, plan planner) error {
+	asks := !o.yes && o.dryRun.value == "" && e.interactive()
+	p, err := plan(s, asks || o.diff.show || o.dryRun.value == dryRunServer)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if o.dryRun.value != "" {
+		return showPlan(e, e.out, p, o.diff)
+	}
+	if p.Idle() {
+		// Objects of which it is not certain that nobody has changed them are applied after all.
+		if err := s.Await(ctx, p, o.Limits); !session.IsChanged(err) {
+			return shown(err)
+		}
+	}
+	if err := o.settle(ctx, e, p, asks); err != nil {
+		return err
+	}
+	err = s.Apply(ctx, p, o.ApplyOptions)
+	if err != nil && o.failed != nil && session.IsFailure(err) {
+		return o.failed(ctx, p, err)
+	}
+	return shown(err)
+}
+
+// settle finds out whether the plan may be carried out.
+func (o *changeOptions) settle(ctx context.Context, e *environment, p *session.Plan, asks bool) error {
+	if err := o.maxDeletions.check(p); err != nil {
+		return err
+	}
+	if asks || o.diff.show {
+		if err := showPlan(e, e.err, p, o.diff); err != nil {
+			return err
+		}
+	}
+	if asks && len(p.Pending()) > 0 {
+		return e.confirm(ctx, fmt.Sprintf("%s release %s?", question(p), p.Release))
+	}
+	return nil
+}
+
+func question(p *session.Plan) string {
+	switch {
+	case p.Operation == session.Rollback:
+		return "Roll back"
+	case p.Release.Recorded():
+		return "Change"
+	default:
+		return "Make"
+	}
+}

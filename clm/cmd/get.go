@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+type getOptions struct {
+	name     string
+	revision int64
+	output   choice
+}
+
+func newGetCommand(e *environment) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "get",
+		Short: "Show what a revision of a release was made of",
+		Args:  cobra.NoArgs,
+	}
+	command.AddCommand(
+		newGetPartCommand(e, "manifest", "Print the objects of a revision, as they were generated", func(content releases.Content) any {
+			objects := make([]any, len(content.Manifest))
+			for i, object := range content.Manifest {
+				objects[i] = object.Object
+			}
+			return objects
+		}),
+		newGetPartCommand(e, "values", "Print the values of a revision, as they were given", func(content releases.Content) any {
+			if content.Values == nil {
+				return map[string]any{}
+			}
+			return content.Values
+		}),
+	)
+	return command
+}
+
+func newGetPartCommand(e *environment, part, short string, of func(releases.Content) any) *cobra.Command {
+	o := getOptions{output: choice{value: "yaml", allowed: []string{"yaml", "json"}}}
+	command := &cobra.Command{
+		Use:     part + " NAME",
+		Short:   short,
+		Long:    short + ". Secrets are printed in plain.",
+		Example: "  clm get " + part + " web --revision 3",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runGet(command.Context(), e, o, of)
+		},
+	}
+	command.Flags().Int64Var(&o.revision, "revision", 0, "number of the revision (default the current one)")
+	command.Flags().VarP(&o.output, "output", "o", "format")
+	return command
+}
+
+func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.Content) any) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	content, err := contentOf(ctx, s, namespace, o)
+	if err != nil {
+		return err
+	}
+	return printDocuments(e, of(content), o.output.value)
+}
+
+func contentOf(ctx context.Context, s *session.Session, namespace string, o getOptions) (releases.Content, error) {
+	release, err := s.Records().Get(ctx, namespace, o.name)
+	if err != nil {
+		return releases.Content{}, err
+	}
+	if o.revision == 0 {
+		current := release.Current()
+		if current == nil {
+			return releases.Content{}, fmt.Errorf("release %s has no revisions", release)
+		}
+		o.revision = current.Number
+	}
+	return s.Records().Content(ctx, release, o.revision)
+}
+
+// printDocuments writes a value; in YAML each element of a list is a document of its own.
+func printDocuments(e *environment, value any, format string) error {
+	if format == "json" {
+		encoder := json.NewEncoder(e.out)
+		encoder.SetIndent("", "    ")
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(value)
+	}
+	documents, many := value.([]any)
+	if !many {
+		documents = []any{value}
+	}
+	for _, document := range documents {
+		text, err := yaml.Marshal(document)
+		if err != nil {
+			return fmt.Errorf("encoding YAML: %w", err)
+		}
+		if many {
+			fmt.Fprintln(e.out, "---")
+		}
+		if _, err := e.out.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+)
+
+func newHistoryCommand(e *environment) *cobra.Command {
+	var printed output
+	command := &cobra.Command{
+		Use:     "history NAME",
+		Short:   "List the revisions of a release",
+		Example: "  clm history web",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return runHistory(command.Context(), e, args[0], printed)
+		},
+	}
+	printed = newOutput(command)
+	return command
+}
+
+func runHistory(ctx context.Context, e *environment, name string, printed output) error {
+	release, err := e.release(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !printed.forPeople() {
+		objects := make([]*unstructured.Unstructured, len(release.Revisions))
+		for i, revision := range release.Revisions {
+			objects[i] = resource("Revision", release.Namespace, fmt.Sprintf("%s.%d", release.Name, revision.Number), map[string]any{"status": revisionContent(revision)})
+		}
+		return printed.printList(e.out, objects)
+	}
+	lines := make([]string, len(release.Revisions))
+	for i, revision := range release.Revisions {
+		lines[i] = strings.Join([]string{
+			fmt.Sprint(revision.Number), string(revision.State), fmt.Sprint(revision.Objects), age(revision.Created, time.Now()),
+			sourceTexts(revision.Sources), revision.Description,
+		}, "\t")
+	}
+	return table(e.out, "REVISION\tSTATE\tOBJECTS\tAGE\tSOURCE\tDESCRIPTION", lines)
+}
+
+// release reads the record of a release in the namespace of the command line.
+func (e *environment) release(ctx context.Context, name string) (*releases.Release, error) {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Records().Get(ctx, namespace, name)
+}

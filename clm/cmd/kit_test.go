@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// place is a namespace in which a test works on releases with clm, in this process.
+type place struct {
+	*testing.T
+
+	namespace  string
+	kubeconfig string
+	client     client.Client
+	stdin      string
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	p := &place{T: t, namespace: testenv.Namespace(t), kubeconfig: testenv.Kubeconfig(t), client: testenv.Client(t)}
+	t.Cleanup(p.forget)
+	return p
+}
+
+// forget takes the finalizers off the records of releases that a test has left, so that the namespace can go.
+func (p *place) forget() {
+	ctx := context.WithoutCancel(p.Context())
+	secrets := &corev1.SecretList{}
+	if err := p.client.List(ctx, secrets, client.InNamespace(p.namespace)); err != nil {
+		p.Error(err)
+	}
+	for _, secret := range secrets.Items {
+		if len(secret.Finalizers) > 0 {
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+			if err := p.client.Patch(ctx, &secret, patch); client.IgnoreNotFound(err) != nil {
+				p.Error(err)
+			}
+		}
+	}
+}
+
+// clm runs clm in the namespace.
+func (p *place) clm(args ...string) result {
+	p.Helper()
+	return p.clmContext(p.Context(), args...)
+}
+
+func (p *place) clmContext(ctx context.Context, args ...string) result {
+	p.Helper()
+	var stdout, stderr bytes.Buffer
+	s := streams{in: strings.NewReader(p.stdin), out: &stdout, err: &stderr}
+	code := run(ctx, s, append(args, "--kubeconfig", p.kubeconfig, "--namespace", p.namespace))
+	return result{code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// must runs clm, which has to be successful.
+func (p *place) must(args ...string) result {
+	p.Helper()
+	got := p.clm(args...)
+	if got.code != 0 {
+		p.Fatalf("clm %s: exit code %d\n%s%s", strings.Join(args, " "), got.code, got.stdout, got.stderr)
+	}
+	return got
+}
+
+// file writes a file and returns its path. PLACE stands for the namespace.
+func (p *place) file(name, content string) string {
+	p.Helper()
+	path := filepath.Join(p.TempDir(), name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(content, "PLACE", p.namespace)), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	return path
+}
+
+// names returns the names of the objects of a kind that the release has made, sorted by the server.
+func (p *place) names(apiVersion, kind string) []string {
+	p.Helper()
+	list := &metav1.PartialObjectMetadataList{}
+	list.APIVersion, list.Kind = apiVersion, kind+"List"
+	if err := p.client.List(p.Context(), list, client.InNamespace(p.namespace), client.HasLabels{"clm.cs.sap.com/owner-id"}); err != nil {
+		p.Fatal(err)
+	}
+	var names []string
+	for _, item := range list.Items {
+		names = append(names, item.Name)
+	}
+	return names
+}
+
+// configMap returns the data of a ConfigMap; nil if it does not exist.
+func (p *place) configMap(name string) map[string]string {
+	p.Helper()
+	object := &corev1.ConfigMap{}
+	err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object)
+	if client.IgnoreNotFound(err) != nil {
+		p.Fatal(err)
+	}
+	return object.Data
+}
+
+// items reads a list that clm has printed for programs.
+func (p *place) items(text string) []unstructured.Unstructured {
+	p.Helper()
+	list := &unstructured.UnstructuredList{}
+	if err := json.Unmarshal([]byte(text), list); err != nil {
+		p.Fatalf("%v in %s", err, text)
+	}
+	return list.Items
+}
+
+// text returns a field of an object; empty if there is none.
+func (p *place) text(object unstructured.Unstructured, path ...string) string {
+	p.Helper()
+	text, _, err := unstructured.NestedString(object.Object, path...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+// kube is the cluster that the flags of the command line lead to.
+type kube struct {
+	flags *genericclioptions.ConfigFlags
+}
+
+func newKube(flags *pflag.FlagSet) kube {
+	k := kube{flags: genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1)}
+	// Types are discovered as they are needed; nothing is kept in files.
+	k.flags.CacheDir = nil
+	k.flags.AddFlags(flags)
+	return k
+}
+
+// namespace is that of the flag, of the context, or "default".
+func (k kube) namespace() (string, error) {
+	namespace, _, err := k.flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	return namespace, nil
+}
+
+// session connects to the cluster, and shows operations by the printer.
+func (k kube) session(printer progress.Printer) (*session.Session, error) {
+	config, err := k.flags.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	// The server says when it has enough.
+	config.QPS = -1
+	config.UserAgent = "clm"
+	return session.Open(session.Options{Config: config, Holder: holder(), Printer: printer})
+}
+
+// holder names this process to others who want to change the same release.
+func holder() string {
+	name, host := "unknown", "unknown"
+	if current, err := user.Current(); err == nil {
+		name = current.Username
+	}
+	if found, err := os.Hostname(); err == nil {
+		host = found
+	}
+	return fmt.Sprintf("%s@%s/%d", name, host, os.Getpid())
+}

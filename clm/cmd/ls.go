@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+)
+
+type lsOptions struct {
+	output output
+	all    bool
+	states []string
+}
+
+func newLsCommand(e *environment) *cobra.Command {
+	o := lsOptions{}
+	command := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List releases",
+		Example: "  clm ls -A --state Failed",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return runLs(command.Context(), e, o)
+		},
+	}
+	o.output = newOutput(command)
+	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the releases of all namespaces")
+	command.Flags().StringSliceVar(&o.states, "state", nil, "list releases in this state only: "+strings.Join(stateNames(), ", ")+" (repeatable)")
+	return command
+}
+
+func stateNames() []string {
+	var names []string
+	for _, state := range []releases.State{releases.StateApplying, releases.StateReady, releases.StateFailed, releases.StateDeleting} {
+		names = append(names, string(state))
+	}
+	return names
+}
+
+func runLs(ctx context.Context, e *environment, o lsOptions) error {
+	for _, state := range o.states {
+		if !slices.ContainsFunc(stateNames(), func(name string) bool { return strings.EqualFold(name, state) }) {
+			return fmt.Errorf("flag --state: %q is not one of %s", state, strings.Join(stateNames(), ", "))
+		}
+	}
+	namespace := ""
+	if !o.all {
+		var err error
+		if namespace, err = e.kube.namespace(); err != nil {
+			return err
+		}
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	found, err := s.Records().List(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	if len(o.states) > 0 {
+		found = slices.DeleteFunc(found, func(release *releases.Release) bool {
+			return !slices.ContainsFunc(o.states, func(state string) bool { return strings.EqualFold(state, string(release.State)) })
+		})
+	}
+	slices.SortFunc(found, func(a, b *releases.Release) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	if !o.output.forPeople() {
+		objects := make([]*unstructured.Unstructured, len(found))
+		for i, release := range found {
+			objects[i] = resource("Release", release.Namespace, release.Name, releaseContent(release))
+		}
+		return o.output.printList(e.out, objects)
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(e.err, nothingFound(namespace, o.states))
+		return nil
+	}
+	return printReleases(e, found, o.all)
+}
+
+func nothingFound(namespace string, states []string) string {
+	text := "no releases"
+	if len(states) > 0 {
+		text += " in state " + strings.Join(states, " or ")
+	}
+	if namespace == "" {
+		return text + " found"
+	}
+	return text + " found in namespace " + namespace
+}
+
+func printReleases(e *environment, found []*releases.Release, namespaces bool) error {
+	header := "NAME\tREVISION\tSTATE\tDEPENDENTS\tUPDATED\tSOURCE\tMESSAGE"
+	if namespaces {
+		header = "NAMESPACE\t" + header
+	}
+	lines := make([]string, len(found))
+	for i, release := range found {
+		revision, sources := "", ""
+		if current := release.Current(); current != nil {
+			revision, sources = fmt.Sprint(current.Number), sourceTexts(current.Sources)
+		}
+		message := release.Message
+		if release.Problem != "" {
+			message = release.Problem
+		}
+		lines[i] = strings.Join([]string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources, oneLine(message)}, "\t")
+		if namespaces {
+			lines[i] = release.Namespace + "\t" + lines[i]
+		}
+	}
+	return table(e.out, header, lines)
+}
+
+// sourceTexts names the sources of a revision: charts by name and version, others by where they were found.
+func sourceTexts(list []releases.Source) string {
+	texts := make([]string, len(list))
+	for i, source := range list {
+		texts[i] = source.Reference
+		if source.Name != "" {
+			texts[i] = strings.TrimSuffix(source.Name+"-"+source.Version, "-")
+		}
+	}
+	return strings.Join(texts, ",")
+}
+
+// longestMessage bounds what a column shows, in characters.
+const longestMessage = 80
+
+func oneLine(text string) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > longestMessage {
+		return string(runes[:longestMessage-1]) + "…"
+	}
+	return string(runes)
+}
+
+// releaseContent is what programs are told of a release.
+func releaseContent(release *releases.Release) map[string]any {
+	status := map[string]any{"state": string(release.State), "dependents": int64(release.Items())}
+	for name, text := range map[string]string{"message": release.Message, "problem": release.Problem, "deletionStage": release.DeletionStage} {
+		if text != "" {
+			status[name] = text
+		}
+	}
+	if !release.Updated.IsZero() {
+		status["updated"] = timestamp(release.Updated)
+	}
+	if current := release.Current(); current != nil {
+		status["revision"] = revisionContent(*current)
+	}
+	metadata := map[string]any{}
+	if !release.Created.IsZero() {
+		metadata["creationTimestamp"] = timestamp(release.Created)
+	}
+	return map[string]any{"metadata": metadata, "status": status}
+}
+
+// revisionContent is what programs are told of a revision.
+func revisionContent(revision releases.Revision) map[string]any {
+	content := map[string]any{
+		"number": revision.Number, "state": string(revision.State), "created": timestamp(revision.Created),
+		"description": revision.Description, "objects": int64(revision.Objects),
+	}
+	var list []any
+	for _, source := range revision.Sources {
+		entry := map[string]any{"reference": source.Reference, "kind": source.Kind}
+		for name, text := range map[string]string{"name": source.Name, "version": source.Version, "appVersion": source.AppVersion} {
+			if text != "" {
+				entry[name] = text
+			}
+		}
+		list = append(list, entry)
+	}
+	if list != nil {
+		content["sources"] = list
+	}
+	return content
+}

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+)
+
+// outputVersion is the apiVersion of what commands print for programs. Fields may be added to it; none changes its meaning.
+const outputVersion = releases.ReconcilerName + "/v1alpha1"
+
+// output prints what a command has found: a table to people, and objects to programs.
+type output struct {
+	flags *genericclioptions.PrintFlags
+}
+
+func newOutput(command *cobra.Command) output {
+	o := output{flags: genericclioptions.NewPrintFlags("")}
+	o.flags.AddFlags(command)
+	return o
+}
+
+// forPeople tells whether a table is wanted.
+func (o output) forPeople() bool { return *o.flags.OutputFormat == "" }
+
+// print writes one object.
+func (o output) print(out io.Writer, kind string, namespace, name string, content map[string]any) error {
+	return o.write(out, resource(kind, namespace, name, content))
+}
+
+// printList writes objects made by resource as a list.
+func (o output) printList(out io.Writer, objects []*unstructured.Unstructured) error {
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+	for _, object := range objects {
+		list.Items = append(list.Items, *object)
+	}
+	return o.write(out, list)
+}
+
+func (o output) write(out io.Writer, object runtime.Object) error {
+	printer, err := o.flags.ToPrinter()
+	if err != nil {
+		return err
+	}
+	return printer.PrintObj(object, out)
+}
+
+// resource gives a content the form of a Kubernetes object, so that programs treat it like any other.
+func resource(kind string, namespace, name string, content map[string]any) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: content}
+	object.SetAPIVersion(outputVersion)
+	object.SetKind(kind)
+	if namespace != "" {
+		object.SetNamespace(namespace)
+	}
+	object.SetName(name)
+	return object
+}
+
+// table aligns lines whose columns are separated by tabs.
+func table(out io.Writer, header string, lines []string) error {
+	w := printers.GetNewTabWriter(out)
+	fmt.Fprintln(w, header)
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+	return w.Flush()
+}
+
+// age is how long ago something was, as kubectl writes it.
+func age(since time.Time, now time.Time) string {
+	if since.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(max(now.Sub(since), 0))
+}
+
+// timestamp is how programs are told of a time.
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+// planOptions are what clm plan and clm diff were given.
+type planOptions struct {
+	name       string
+	references []string
+	sources    sourceFlags
+	policies   policyFlags
+	diff       diffFlags
+	exitCode   bool
+}
+
+func newPlanCommand(e *environment) *cobra.Command {
+	o := planOptions{}
+	command := &cobra.Command{
+		Use:   "plan NAME SOURCE...",
+		Short: "Show what clm apply would do",
+		Long: `Show what clm apply would do with the same arguments, and do nothing. The server is asked what would become of each object, so that defaults
+and the effects of webhooks are counted in. Objects that the server cannot judge yet, because their type or their namespace is a part of the
+same release, are computed from the definition of the type, and marked as local.
+`,
+		Example: "  clm plan web ./chart -f values.yaml",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name, o.references = args[0], args[1:]
+			return runPlan(command.Context(), e, o)
+		},
+	}
+	addPlanFlags(command, &o)
+	o.diff.show = true
+	return command
+}
+
+func newDiffCommand(e *environment) *cobra.Command {
+	o := planOptions{}
+	command := &cobra.Command{
+		Use:   "diff NAME SOURCE...",
+		Short: "Show how the objects of a release would change",
+		Long: `Show how the objects of a release would be changed by clm apply with the same arguments, as a diff of what is stored in the cluster. Values of
+Secrets are not shown, but it can be seen which are equal.`,
+		Example: "  clm diff web ./chart -f values.yaml --context 10",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name, o.references = args[0], args[1:]
+			return runPlan(command.Context(), e, o)
+		},
+	}
+	addPlanFlags(command, &o)
+	o.diff.show, o.diff.only = true, true
+	return command
+}
+
+func addPlanFlags(command *cobra.Command, o *planOptions) {
+	flags := command.Flags()
+	addSourceFlags(flags, &o.sources)
+	addPolicyFlags(flags, &o.policies)
+	addDiffFlags(flags, &o.diff)
+	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if there are changes")
+}
+
+func runPlan(ctx context.Context, e *environment, o planOptions) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	request := session.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
+	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
+		return err
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	p, err := s.Plan(ctx, request, true)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if err := showPlan(e, e.out, p, o.diff); err != nil {
+		return err
+	}
+	if o.exitCode && (p.New || len(p.Pending()) > 0) {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"errors"
+
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// environment is what commands that work on releases share.
+type environment struct {
+	streams
+
+	kube  kube
+	color terminal.Color
+}
+
+// Exit codes beside 0 and 1.
+const (
+	exitChanges  = 2
+	exitNotReady = 3
+	exitRefused  = 4
+)
+
+// exitCode is that of a command that has ended with an error.
+func exitCode(err error) int {
+	var exit *exitError
+	var notReady *session.NotReadyError
+	var refused *session.RefusedError
+	var locked *releases.LockedError
+	var interrupted *session.InterruptedError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.code
+	case errors.As(err, &interrupted):
+		return exitInterrupted
+	case errors.As(err, &notReady):
+		return exitNotReady
+	case errors.As(err, &refused), errors.As(err, &locked), session.IsChanged(err):
+		return exitRefused
+	default:
+		return 1
+	}
+}
+
+// printer shows an operation: on standard error to people, and on standard output to programs if events is set.
+func (e environment) printer(events bool) progress.Printer {
+	options := progress.Options{Out: e.err, Color: e.color}
+	if events {
+		options.Out, options.Mode = e.out, progress.ModeJSON
+	}
+	return progress.New(options)
+}
+
+// shown turns an error that was shown as the outcome of an operation into the exit code of the command.
+func shown(err error) error {
+	if err == nil || session.IsChanged(err) {
+		return err
+	}
+	return &exitError{code: exitCode(err)}
+}
+
+// open connects to the cluster. With events, operations are shown to programs, otherwise to people.
+func (e *environment) open(events bool) (*session.Session, error) {
+	return e.kube.session(e.printer(events))
+}

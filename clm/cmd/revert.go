@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+// revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none. The command
+// has failed in any case.
+func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Plan, failure error) error {
+	p.Close()
+	if ctx.Err() != nil {
+		return shown(failure)
+	}
+	s, err := e.open(o.events())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if p.Release.LastReady() == nil {
+		d, err := s.PlanDeletion(ctx, p.Release.Namespace, p.Release.Name)
+		if err != nil {
+			return errors.Join(failure, fmt.Errorf("deleting what has failed: %w", err))
+		}
+		defer d.Close()
+		return errors.Join(shown(failure), s.Delete(ctx, d, o.Limits))
+	}
+	back, err := s.PlanRollback(ctx, p.Release.Namespace, p.Release.Name, 0, false)
+	if err != nil {
+		return errors.Join(failure, fmt.Errorf("returning to the last revision that was ready: %w", err))
+	}
+	defer back.Close()
+	options := o.ApplyOptions
+	options.NoWait = false
+	return errors.Join(shown(failure), s.Apply(ctx, back, options))
+}

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+func newRollbackCommand(e *environment) *cobra.Command {
+	o := changeOptions{}
+	command := &cobra.Command{
+		Use:   "rollback NAME [REVISION]",
+		Short: "Return to an earlier revision of a release",
+		Long: `Make release NAME what it was in an earlier revision. REVISION defaults to the newest one before the current one that was ready. The result
+is a new revision. What was generated then is applied again; sources and values are not needed.`,
+		Example: "  clm rollback web\n  clm rollback web 3",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(command *cobra.Command, args []string) error {
+			var revision int64
+			if len(args) > 1 {
+				var err error
+				if revision, err = strconv.ParseInt(args[1], 10, 64); err != nil || revision < 1 {
+					return fmt.Errorf("revision: %q is not a positive number", args[1])
+				}
+			}
+			return runRollback(command.Context(), e, o, args[0], revision)
+		},
+	}
+	addChangeFlags(command.Flags(), &o)
+	return command
+}
+
+func runRollback(ctx context.Context, e *environment, o changeOptions, name string, revision int64) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
+		return s.PlanRollback(ctx, namespace, name, revision, compare)
+	})
+}

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// diffFlags say how changes are shown.
+type diffFlags struct {
+	// show adds what changes in objects, only leaves out everything else.
+	show, only bool
+	context    int
+	secrets    bool
+}
+
+const defaultContext = 3
+
+func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
+	flags.IntVar(&d.context, "context", defaultContext, "number of unchanged lines around each change in a diff; -1 shows whole objects")
+	flags.BoolVar(&d.secrets, "show-secrets", false, "show the values of Secrets in a diff")
+}
+
+// showPlan writes what a plan is going to change.
+func showPlan(e *environment, out io.Writer, p *session.Plan, flags diffFlags) error {
+	if !flags.only {
+		fmt.Fprintln(out, headline(p))
+	}
+	changes := make([]diff.Change, 0, len(p.Changes))
+	for _, change := range p.Changes {
+		shown := diff.Change{
+			Object: change.Object.String(), Action: diffAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local,
+		}
+		if flags.show {
+			shown.Before, shown.After = content(change.Before), content(change.After)
+		}
+		changes = append(changes, shown)
+	}
+	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: flags.context, ShowSecrets: flags.secrets})
+}
+
+func headline(p *session.Plan) string {
+	revision := fmt.Sprintf("revision %d", p.Revision.Number)
+	if p.New {
+		revision = "new " + revision
+	}
+	return fmt.Sprintf("release %s, %s, from %s", p.Release, revision, sourceTexts(p.Revision.Sources))
+}
+
+func content(object *unstructured.Unstructured) map[string]any {
+	if object == nil {
+		return nil
+	}
+	return object.Object
+}
+
+// diffAction is what people are told of a change; empty if there is none.
+func diffAction(change reconciler.Change) diff.Action {
+	if change.Recreate {
+		return diff.ActionRecreate
+	}
+	switch change.Verb {
+	case reconciler.VerbCreated:
+		return diff.ActionCreate
+	case reconciler.VerbAdopted:
+		return diff.ActionAdopt
+	case reconciler.VerbUpdated:
+		return diff.ActionUpdate
+	case reconciler.VerbCorrected:
+		return diff.ActionCorrect
+	case reconciler.VerbDeleted:
+		return diff.ActionDelete
+	case reconciler.VerbCompleted:
+		return diff.ActionComplete
+	case reconciler.VerbOrphaned:
+		return diff.ActionOrphan
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// A board holds what there is to say about an operation, and shows it whenever something has changed.
+type board struct {
+	printer progress.Printer
+	clock   clock.PassiveClock
+
+	mu      sync.Mutex
+	state   progress.State
+	index   map[string]int // of objects, by the text that names them, which does not depend on the version
+	shown   time.Time
+	pending *time.Timer // that shows what was not shown yet; nil if there is nothing
+}
+
+// showInterval is how often objects that change one after the other are shown. Each time costs by the number of all objects.
+const showInterval = 100 * time.Millisecond
+
+func newBoard(s *Session, operation, release string) *board {
+	return &board{
+		printer: s.options.Printer, clock: s.options.Clock,
+		state: progress.State{Operation: operation, Release: release}, index: map[string]int{},
+	}
+}
+
+// say shows what the operation as a whole is about.
+func (b *board) say(phase string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state.Phase = phase
+	b.show()
+}
+
+// expect adds the dependents of an inventory, in the order in which they are worked upon.
+func (b *board) expect(inventory []*reconciler.InventoryItem, order func(item *reconciler.InventoryItem) int) {
+	sorted := slices.Clone(inventory)
+	slices.SortStableFunc(sorted, func(a, b *reconciler.InventoryItem) int { return cmp.Compare(order(a), order(b)) })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, item := range sorted {
+		text := objectText(item)
+		if _, known := b.index[text]; known {
+			continue
+		}
+		b.index[text] = len(b.state.Objects)
+		b.state.Objects = append(b.state.Objects, progress.Object{
+			Key: progress.KeyOf(item), Wave: order(item), Phase: item.Phase, Status: item.Status, Since: b.clock.Now(),
+		})
+	}
+}
+
+// change shows an object as the function changes it, and notes since when it is so.
+func (b *board) change(text string, change func(object *progress.Object)) {
+	at, known := b.index[text]
+	if !known {
+		return
+	}
+	object := &b.state.Objects[at]
+	before := *object
+	change(object)
+	if object.Phase != before.Phase || object.Status != before.Status || object.Verb != before.Verb {
+		object.Since = b.clock.Now()
+	}
+}
+
+// seen takes the response of a write into account.
+func (b *board) seen(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.change(types.ObjectText(gvk.GroupKind(), namespace, name), func(object *progress.Object) {
+		object.Status, object.Wait = observation.Status, observation.Message
+		switch {
+		case observation.Status == status.CurrentStatus:
+			object.Phase, object.Wait = reconciler.PhaseReady, ""
+		case object.Phase == reconciler.PhaseScheduledForApplication || object.Phase == "":
+			object.Phase = reconciler.PhaseUpdating
+		}
+	})
+	if b.pending != nil {
+		return
+	}
+	if b.clock.Since(b.shown) >= showInterval {
+		b.show()
+		return
+	}
+	b.pending = time.AfterFunc(showInterval, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.pending != nil {
+			b.show()
+		}
+	})
+}
+
+// took takes the result of a call of the engine into account. The error is one that is going to be retried.
+func (b *board) took(result reconciler.Result, err error, phase string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state.Phase, b.state.Message = phase, ""
+	if err != nil {
+		b.state.Message = err.Error()
+	}
+	left := map[string]*reconciler.InventoryItem{}
+	for _, item := range result.Inventory {
+		left[objectText(item)] = item
+	}
+	waits, failed := notices(result.Waits), notices(result.Failures)
+	for text := range b.index {
+		b.change(text, func(object *progress.Object) {
+			object.Wait, object.Failed = waits[text], failed[text] != ""
+			if item := left[text]; item != nil {
+				object.Phase, object.Status = item.Phase, item.Status
+			} else {
+				object.Phase, object.Status = "", ""
+			}
+		})
+	}
+	for _, action := range result.Actions {
+		for _, key := range action.Objects {
+			b.change(objectText(key), func(object *progress.Object) { object.Verb = action.Verb })
+		}
+	}
+	b.show()
+}
+
+// finish shows how the operation ended. Nothing is shown afterwards.
+func (b *board) finish(outcome progress.Outcome) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pending != nil {
+		b.show()
+	}
+	b.printer.Finish(outcome)
+}
+
+func notices(list []reconciler.Notice) map[string]string {
+	texts := make(map[string]string, len(list))
+	for _, notice := range list {
+		texts[objectText(notice.Object)] = notice.Message
+	}
+	return texts
+}
+
+// show hands a copy to the printer, which may keep it.
+func (b *board) show() {
+	if b.pending != nil {
+		b.pending.Stop()
+		b.pending = nil
+	}
+	b.shown = b.clock.Now()
+	state := b.state
+	state.Objects = slices.Clone(state.Objects)
+	b.printer.Update(state)
+}

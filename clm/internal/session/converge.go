@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 30 * time.Second
+	// grace is how long requests that are under way may take when an operation is to end.
+	grace = 5 * time.Second
+)
+
+// A convergence is a series of calls of the engine, until there is nothing left to do.
+type convergence struct {
+	*target
+
+	// call makes one call of the engine.
+	call func(ctx context.Context) (reconciler.Result, error)
+	// took is given the result of each call, and the error, if there was one that is going to be retried.
+	took func(result reconciler.Result, err error)
+	// enough tells whether the result is good enough although it is not done. Defaults to no.
+	enough func(result reconciler.Result) bool
+	// timeout is what to report if the context ends for lack of time.
+	timeout time.Duration
+}
+
+// run calls the engine until it is done. It returns the last result in any case.
+func (c *convergence) run(ctx context.Context) (result reconciler.Result, err error) {
+	working, stop := lingering(ctx, grace)
+	defer stop()
+	delay := firstRetry
+	for {
+		result, err = c.call(working)
+		switch {
+		case err == nil && (result.Done || c.enough != nil && c.enough(result)):
+			return result, nil
+		case ctx.Err() != nil:
+			return result, c.ended(ctx, result)
+		case err != nil && isFinal(err):
+			return result, err
+		case err == nil && hopeless(result):
+			return result, &NotReadyError{Failed: result.Failures, Waits: result.Waits}
+		}
+		c.took(result, err)
+		pause := result.RequeueAfter
+		if err != nil {
+			pause, delay = delay, min(2*delay, lastRetry)
+		} else {
+			delay = firstRetry
+		}
+		if !c.sleep(ctx, pause) {
+			return result, c.ended(ctx, result)
+		}
+	}
+}
+
+// sleep waits until something has happened; at most for the pause, if it is positive. It tells whether there is still time.
+func (c *convergence) sleep(ctx context.Context, pause time.Duration) bool {
+	var over <-chan time.Time
+	if pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-c.woken:
+	case <-over:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// ended says why there is no more time.
+func (c *convergence) ended(ctx context.Context, result reconciler.Result) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errTimeout):
+		return &NotReadyError{Timeout: c.timeout, Failed: result.Failures, Waits: result.Waits}
+	case errors.Is(cause, context.Canceled):
+		return &InterruptedError{Waits: result.Waits}
+	default:
+		return cause
+	}
+}
+
+// hopeless tells whether all that is awaited has failed.
+func hopeless(result reconciler.Result) bool {
+	failed := map[string]bool{}
+	for _, notice := range result.Failures {
+		failed[objectText(notice.Object)] = true
+	}
+	for _, notice := range result.Waits {
+		if !failed[objectText(notice.Object)] && !notice.Doomed {
+			return false
+		}
+	}
+	return len(result.Waits) > 0
+}
+
+// lingering returns a context that outlives the given one by a grace period.
+func lingering(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	result, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-result.Done():
+		}
+	})
+	return result, func() {
+		stop()
+		cancel()
+	}
+}
+
+// limited returns a context that ends after the timeout, unless that is zero.
+func limited(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, errTimeout)
+}

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Deletion is what is going to happen when a release is deleted.
+type Deletion struct {
+	// Release as it was found.
+	Release *releases.Release
+	// Goes and Stays are the dependents that are deleted and released.
+	Goes, Stays []*reconciler.InventoryItem
+	// Blockers are foreign objects whose existence forbids the deletion.
+	Blockers []reconciler.Blocker
+
+	target *target
+}
+
+// Close ends what was begun to find out how things stand.
+func (d *Deletion) Close() { d.target.close() }
+
+// PlanDeletion finds out what would happen if a release were deleted. The plan is to be closed.
+func (s *Session) PlanDeletion(ctx context.Context, namespace, name string) (*Deletion, error) {
+	release, err := s.records.Get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	d := &Deletion{Release: release}
+	for _, item := range release.Inventory {
+		switch {
+		case item.Phase == reconciler.PhaseCompleted:
+		case item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
+			d.Stays = append(d.Stays, item)
+		default:
+			d.Goes = append(d.Goes, item)
+		}
+	}
+	if d.target, err = s.target(releases.OwnerID(namespace, name)); err != nil {
+		return nil, err
+	}
+	d.Blockers, err = d.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{ID: d.target.owner, Inventory: release.Inventory}})
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Blocked returns an error if the deletion is forbidden.
+func (d *Deletion) Blocked() error {
+	if len(d.Blockers) == 0 {
+		return nil
+	}
+	texts := make([]string, len(d.Blockers))
+	for i, blocker := range d.Blockers {
+		texts[i] = blocker.String()
+	}
+	return refused("release %s is not deleted, because there are instances of types that exist only because of it, and they would go with it: %s; delete them first",
+		d.Release, strings.Join(texts, ", "))
+}
+
+// Delete deletes a release and its dependents. Errors are those of Apply.
+func (s *Session) Delete(ctx context.Context, d *Deletion, limits Limits) error {
+	b := newBoard(s, "delete", d.Release.String())
+	err := s.delete(ctx, d, limits, b)
+	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s is deleted", d.Release)}
+	if err != nil {
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s is not deleted: %s", d.Release, summaryOf(err)), nextAfter(err)
+	}
+	b.finish(outcome)
+	return err
+}
+
+func (s *Session) delete(ctx context.Context, d *Deletion, limits Limits, b *board) error {
+	if err := d.Blocked(); err != nil {
+		return err
+	}
+	o, done, err := s.begin(ctx, d.Release, b, limits)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := o.confirmUnchanged(ctx); err != nil {
+		return err
+	}
+	ctx, stop := o.watchLock(ctx)
+	defer stop()
+	o.release.State, o.release.Message = releases.StateDeleting, ""
+	if err := o.records.Save(ctx, o.release); err != nil {
+		return err
+	}
+	ctx, stopTimer := limited(ctx, limits.Timeout)
+	defer stopTimer()
+	if err := o.deleteDependents(ctx, d, limits); err != nil {
+		return errors.Join(err, o.record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
+	}
+	return o.records.Remove(ctx, o.release)
+}
+
+// deleteDependents calls the engine until nothing is left.
+func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Limits) error {
+	d.target.seen = o.board.seen
+	fence := o.fence(ctx)
+	c := &convergence{
+		target:  d.target,
+		timeout: limits.Timeout,
+		call: func(ctx context.Context) (reconciler.Result, error) {
+			result, err := d.target.engine.Delete(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{
+				ID: d.target.owner, Namespace: o.release.Namespace, Inventory: o.release.Inventory, Store: o, Fence: fence,
+			}})
+			o.release.Inventory = result.Inventory
+			return result, err
+		},
+		took: func(result reconciler.Result, err error) {
+			o.board.took(result, err, fmt.Sprintf("deleting wave %d", result.Wave))
+		},
+	}
+	o.board.expect(o.release.Inventory, func(item *reconciler.InventoryItem) int { return item.DeleteOrder })
+	result, err := c.run(ctx)
+	o.board.took(result, nil, "")
+	return err
+}

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// NotReadyError says that an operation has done what it could, and ended before everything was ready (or gone).
+type NotReadyError struct {
+	// Timeout is what was given; zero if the operation ended for another reason.
+	Timeout time.Duration
+	// Failed are the objects that will not become ready unless somebody intervenes.
+	Failed []reconciler.Notice
+	// Waits are the objects that are not ready.
+	Waits []reconciler.Notice
+}
+
+// Error names all objects that are not ready.
+func (e *NotReadyError) Error() string {
+	notices := e.Waits
+	if e.Timeout == 0 {
+		notices = e.Failed
+	}
+	if len(notices) == 0 {
+		return e.reason()
+	}
+	return e.reason() + ": " + noticeTexts(notices)
+}
+
+func (e *NotReadyError) reason() string {
+	if e.Timeout > 0 {
+		return fmt.Sprintf("not done within %s", e.Timeout)
+	}
+	return "failed"
+}
+
+// RefusedError says that an operation was not begun (or ended before it was done) because it must not go on: somebody has to decide.
+type RefusedError struct {
+	// Reason says why, and what to do.
+	Reason string
+}
+
+// Error returns the reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+func refused(format string, args ...any) error {
+	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
+}
+
+var errTimeout = errors.New("the time is over")
+
+// InterruptedError says that an operation was ended by its caller.
+type InterruptedError struct {
+	// Waits are the objects that are not ready.
+	Waits []reconciler.Notice
+}
+
+// Error says what is left.
+func (e *InterruptedError) Error() string {
+	if len(e.Waits) == 0 {
+		return "interrupted"
+	}
+	return "interrupted; not ready: " + noticeTexts(e.Waits)
+}
+
+// shownNotices bounds how many objects an error names.
+const shownNotices = 10
+
+func noticeTexts(notices []reconciler.Notice) string {
+	var texts []string
+	for i, notice := range notices {
+		if i == shownNotices {
+			texts = append(texts, fmt.Sprintf("and %d more", len(notices)-i))
+			break
+		}
+		texts = append(texts, objectText(notice.Object)+" ("+notice.Message+")")
+	}
+	return strings.Join(texts, ", ")
+}
+
+func objectText(key types.ObjectKey) string {
+	return types.ObjectText(key.GetObjectKind().GroupVersionKind().GroupKind(), key.GetNamespace(), key.GetName())
+}
+
+// isFinal tells whether an error of the engine will not go away by itself while somebody looks on.
+func isFinal(err error) bool {
+	var refused *reconciler.RefusedError
+	var fenced *reconciler.FencedError
+	return errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+}
+
+// IsFailure tells whether an operation has ended because what was applied is not good: it was rejected, has failed, or did not become
+// ready in time.
+func IsFailure(err error) bool {
+	var notReady *NotReadyError
+	var rejected *reconciler.RefusedError
+	return errors.As(err, &notReady) || errors.As(err, &rejected)
+}
+
+// summaryOf is what to say of an error beside a list of what is not ready.
+func summaryOf(err error) string {
+	var notReady *NotReadyError
+	var interrupted *InterruptedError
+	switch {
+	case errors.As(err, &notReady):
+		return notReady.reason()
+	case errors.As(err, &interrupted):
+		return "interrupted"
+	default:
+		return err.Error()
+	}
+}
+
+// nextAfter says what can be done after an operation that has ended with an error.
+func nextAfter(err error) string {
+	var notReady *NotReadyError
+	var interrupted *InterruptedError
+	switch {
+	case errors.As(err, &notReady) && notReady.Timeout > 0:
+		return "To go on waiting, apply the same again, with a longer --timeout."
+	case errors.As(err, &notReady):
+		return "What has failed does not become ready by itself; clm status shows why."
+	case errors.As(err, &interrupted):
+		return "Nothing is lost: to go on, do the same again."
+	default:
+		return ""
+	}
+}

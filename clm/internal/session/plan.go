@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Request is what a release is to become.
+type Request struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Sources are what it is made of.
+	Sources *sources.Set
+	// Policies apply where the annotations of objects say nothing.
+	Policies reconciler.Policies
+}
+
+// Operation is what a plan is for.
+type Operation string
+
+const (
+	// Apply makes a release what sources yield.
+	Apply Operation = "apply"
+	// Rollback makes a release what it was in an earlier revision.
+	Rollback Operation = "rollback"
+)
+
+// Plan is what is going to be done, decided on the state in which the release was found.
+type Plan struct {
+	// Release as it was found. It has no revision if there is none yet.
+	Release *releases.Release
+	// Revision is the one to be applied.
+	Revision releases.Revision
+	// New means that the revision is not recorded yet.
+	New bool
+	// Content of the revision.
+	Content releases.Content
+	// Operation is Apply or Rollback.
+	Operation Operation
+	// Changes are what is going to happen to objects.
+	Changes []reconciler.Change
+
+	objects []client.Object
+	target  *target
+}
+
+// Close ends what was begun to find out how things stand. It may be called more than once.
+func (p *Plan) Close() {
+	if p.target != nil {
+		p.target.close()
+	}
+}
+
+// Idle tells whether nothing is to be done, nor to be waited for.
+func (p *Plan) Idle() bool {
+	return !p.New && p.Release.State == releases.StateReady && len(p.Pending()) == 0
+}
+
+// Pending are the changes that are not merely the confirmation that nothing is to be changed.
+func (p *Plan) Pending() []reconciler.Change {
+	var pending []reconciler.Change
+	for _, change := range p.Changes {
+		if change.Verb != "" || change.Refusal != "" {
+			pending = append(pending, change)
+		}
+	}
+	return pending
+}
+
+// Plan finds out what has to be done to make the release what is requested. With compare the server is asked what is going to become of each
+// object; that takes a request or two per object. The plan is to be closed.
+func (s *Session) Plan(ctx context.Context, request Request, compare bool) (*Plan, error) {
+	release, err := s.find(ctx, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{Release: release, Operation: Apply}
+	if err := s.render(ctx, request, plan); err != nil {
+		return nil, err
+	}
+	plan.objects = regular(plan.Content.Manifest)
+	return plan, s.compare(ctx, plan, compare)
+}
+
+// find reads a release, or returns a new one.
+func (s *Session) find(ctx context.Context, namespace, name string) (*releases.Release, error) {
+	release, err := s.records.Get(ctx, namespace, name)
+	switch {
+	case errors.Is(err, releases.ErrNotFound):
+		return &releases.Release{Namespace: namespace, Name: name, State: releases.StateApplying}, nil
+	case err != nil:
+		return nil, err
+	case release.State == releases.StateDeleting:
+		return nil, refused("release %s is being deleted; to go on with that: clm delete %s -n %s", release, name, namespace)
+	default:
+		return release, nil
+	}
+}
+
+// render generates the current revision once more and, if that is not what it was, the next one.
+func (s *Session) render(ctx context.Context, request Request, plan *Plan) error {
+	if current := plan.Release.Current(); current != nil {
+		again := describe(request, *current)
+		if err := s.generate(ctx, request, &again, plan); err != nil {
+			return err
+		}
+		if again.Inputs == current.Inputs {
+			return nil
+		}
+	}
+	next := releases.Revision{Number: 1, Description: "applied"}
+	if current := plan.Release.Current(); current != nil {
+		next.Number = current.Number + 1
+		next.Installed = current.Installed || plan.Release.LastReady() != nil
+	}
+	next = describe(request, next)
+	plan.New = true
+	return s.generate(ctx, request, &next, plan)
+}
+
+// describe returns the revision with what the request says.
+func describe(request Request, revision releases.Revision) releases.Revision {
+	revision.Policies, revision.Sources = request.Policies, nil
+	for _, source := range request.Sources.Sources() {
+		revision.Sources = append(revision.Sources, releases.Source{
+			Reference: source.Reference, Kind: string(source.Kind), Name: source.Name, Version: source.Version, AppVersion: source.AppVersion,
+		})
+	}
+	return revision
+}
+
+func (s *Session) generate(ctx context.Context, request Request, revision *releases.Revision, plan *Plan) error {
+	objects, err := request.Sources.Generate(ctx, sources.Request{
+		ReconcilerName: releases.ReconcilerName,
+		Namespace:      request.Namespace,
+		Name:           request.Name,
+		Revision:       revision.Number,
+		Installed:      revision.Installed,
+		Digest:         digestOf(*revision),
+		Client:         s.client,
+		ReleaseHooks:   true,
+	})
+	if err != nil {
+		return fmt.Errorf("generating the objects of release %s/%s: %w", request.Namespace, request.Name, err)
+	}
+	content := releases.Content{Values: request.Sources.Values()}
+	if content.Manifest, err = s.toManifest(objects); err != nil {
+		return err
+	}
+	if revision.Inputs, err = inputs(content, *revision); err != nil {
+		return err
+	}
+	revision.Objects = len(content.Manifest)
+	plan.Revision, plan.Content = *revision, content
+	return nil
+}
+
+// digestOf identifies the state of a release: objects that are applied with each change are applied with each revision.
+func digestOf(revision releases.Revision) string { return strconv.FormatInt(revision.Number, 10) }
+
+// compare has the engine say what it would do.
+func (s *Session) compare(ctx context.Context, plan *Plan, compare bool) error {
+	var err error
+	if plan.target, err = s.target(releases.OwnerID(plan.Release.Namespace, plan.Release.Name)); err != nil {
+		return err
+	}
+	found, err := plan.target.engine.Plan(ctx, s.applyRequest(plan, nil), reconciler.PlanOptions{Compare: compare})
+	if err != nil {
+		plan.Close()
+		return err
+	}
+	plan.Changes = found.Changes
+	return nil
+}
+
+// applyRequest is what the engine is asked for.
+func (s *Session) applyRequest(plan *Plan, save reconciler.Store) reconciler.ApplyRequest {
+	return reconciler.ApplyRequest{
+		Owner: reconciler.Owner{
+			ID:        plan.target.owner,
+			Namespace: plan.Release.Namespace,
+			Inventory: plan.Release.Inventory,
+			Store:     save,
+		},
+		Objects:  plan.objects,
+		Version:  plan.Revision.Inputs,
+		Digest:   digestOf(plan.Revision),
+		Policies: plan.Revision.Policies,
+	}
+}

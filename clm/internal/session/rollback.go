@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const helmHookKey = "helm.sh/hook"
+
+// PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
+// those of installations and upgrades. The revision number defaults to the newest one before the current one that was ready. The
+// plan is to be closed.
+func (s *Session) PlanRollback(ctx context.Context, namespace, name string, number int64, compare bool) (*Plan, error) {
+	release, err := s.records.Get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if release.State == releases.StateDeleting {
+		return nil, refused("release %s is being deleted", release)
+	}
+	to, err := rollbackTarget(release, number)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{Release: release, Operation: Rollback, New: true}
+	if plan.Content, err = s.records.Content(ctx, release, to.Number); err != nil {
+		return nil, err
+	}
+	plan.Revision = to
+	plan.Revision.Number = release.Current().Number + 1
+	plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
+	plan.Revision.Installed = true
+	plan.objects = rollbackObjects(plan)
+	return plan, s.compare(ctx, plan, compare)
+}
+
+// rollbackTarget returns the revision with the number or, if that is 0, the one to which people want to return.
+func rollbackTarget(release *releases.Release, number int64) (releases.Revision, error) {
+	current := release.Current()
+	if current == nil {
+		return releases.Revision{}, refused("release %s has no revisions", release)
+	}
+	for _, revision := range slices.Backward(release.Revisions) {
+		wanted := revision.Number == number
+		if number == 0 {
+			wanted = revision.Number != current.Number && revision.State == releases.RevisionSuperseded
+		}
+		if wanted {
+			return revision, nil
+		}
+	}
+	if number == 0 {
+		return releases.Revision{}, refused("release %s has no earlier revision that was ready; all revisions: clm history %s -n %s", release, release.Name, release.Namespace)
+	}
+	return releases.Revision{}, refused("release %s has no revision %d; all revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
+}
+
+// rollbackObjects leaves out what Helm applies at other events than a rollback.
+func rollbackObjects(plan *Plan) []client.Object {
+	objects := slices.DeleteFunc(regular(plan.Content.Manifest), func(object client.Object) bool {
+		return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
+	})
+	objects = append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPreRollback)...)
+	return append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPostRollback)...)
+}

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// Options configure a Session.
+type Options struct {
+	// Config leads to the cluster. Required.
+	Config *rest.Config
+	// Holder names this process to others that want to work on the same release, such as "alice@laptop/4711". Required.
+	Holder string
+	// Printer shows how operations go. Defaults to none.
+	Printer progress.Printer
+	// Clock defaults to the real time.
+	Clock clock.WithTicker
+}
+
+// Session works on releases in one cluster as one user. It is safe for concurrent use by different releases.
+type Session struct {
+	options Options
+	factory *clients.Factory
+	client  *clients.Connection
+	records *releases.Store
+}
+
+// Open returns a session. It makes no request.
+func Open(options Options) (*Session, error) {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	if options.Printer == nil {
+		options.Printer = silent{}
+	}
+	factory, err := clients.New(clients.Options{
+		Name:   "clm",
+		Config: options.Config,
+		// What servers warn about is part of what the engine reports.
+		WarningHandler: rest.NoWarnings{},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	return &Session{
+		options: options,
+		factory: factory,
+		client:  factory.Local(),
+		records: releases.NewStore(releases.Options{Client: factory.Local(), Clock: options.Clock}),
+	}, nil
+}
+
+// Records are the records of all releases.
+func (s *Session) Records() *releases.Store { return s.records }
+
+// Client is the connection to the cluster.
+func (s *Session) Client() cluster.Client { return s.client }
+
+// Close ends the session.
+func (s *Session) Close() { s.factory.Close() }
+
+// silent prints nothing.
+type silent struct{}
+
+func (silent) Update(progress.State)   {}
+func (silent) Finish(progress.Outcome) {}
+
+// saveTimeout bounds how long an operation that was interrupted, or has run out of time, records how far it came.
+const saveTimeout = 10 * time.Second
