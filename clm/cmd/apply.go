@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,7 @@ type applyOptions struct {
 	sources         sourceFlags
 	policies        policyFlags
 	revertOnFailure bool
+	plan            string
 }
 
 func newApplyCommand(e *environment) *cobra.Command {
@@ -38,7 +40,7 @@ If it is interrupted or killed, nothing is lost: applying the same again goes on
 		Example: `  clm apply web ./chart -f values.yaml
   clm apply web oci://registry.example.com/charts/web --version 1.2.3 --set replicas=3
   kustomize build . | clm apply web -`,
-		Args: cobra.MinimumNArgs(2),
+		Args: o.checkArgs,
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.references = args[0], args[1:]
 			return runApply(command.Context(), e, o)
@@ -50,7 +52,21 @@ If it is interrupted or killed, nothing is lost: applying the same again goes on
 	addChangeFlags(flags, &o.changeOptions)
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false, "if it fails, return to the last revision that was ready, or delete the release if there is none")
+	flags.StringVar(&o.plan, "plan", "", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
 	return command
+}
+
+func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return errors.New("the name of the release is missing: clm apply NAME SOURCE")
+	case o.plan == "" && len(args) < 2:
+		return errors.New("a source is missing: clm apply NAME SOURCE; or give a saved plan: clm apply NAME --plan FILE")
+	case o.plan != "" && len(args) > 1:
+		return errors.New("a saved plan has its sources in it: clm apply NAME --plan FILE")
+	default:
+		return nil
+	}
 }
 
 func runApply(ctx context.Context, e *environment, o applyOptions) error {
@@ -60,6 +76,12 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return err
+	}
+	if o.plan != "" {
+		o.Exact = true
+		return o.run(ctx, e, func(s *session.Session, _ bool) (*session.Plan, error) {
+			return s.LoadPlan(ctx, o.plan, namespace, o.name)
+		})
 	}
 	request := session.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
 	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {

@@ -64,7 +64,7 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	defer s.Close()
 	for attempt := 1; ; attempt++ {
 		err := o.attempt(ctx, e, s, plan)
-		if !session.IsChanged(err) || attempt == attempts {
+		if !session.IsChanged(err) || o.Exact || attempt == attempts {
 			return err
 		}
 	}

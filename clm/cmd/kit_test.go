@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,4 +137,19 @@ func (p *place) text(object unstructured.Unstructured, path ...string) string {
 		p.Fatal(err)
 	}
 	return text
+}
+
+// configMap is the manifest of a ConfigMap.
+func configMap(name, value string) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {value: %q}\n", name, value)
+}
+
+// change changes a ConfigMap as somebody else does.
+func (p *place) change(name, value string) {
+	p.Helper()
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"data":{"value":%q}}`, value))
+	if err := p.client.Patch(p.Context(), object, patch, client.FieldOwner("somebody")); err != nil {
+		p.Fatal(err)
+	}
 }

@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,4 +65,36 @@ func TestLifeOfARelease(t *testing.T) {
 	if got := p.must("ls"); got.stdout != "" {
 		t.Errorf("expected no releases, got %s", got.stdout)
 	}
+}
+
+func TestASavedPlan(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
+	changed := p.file("app.yaml", configMap("a", "2")+configMap("b", "1"))
+	plan := filepath.Join(t.TempDir(), "web.plan")
+	p.must("plan", "web", changed, "--out", plan)
+	if diff := cmp.Diff(map[string]string{"value": "1"}, p.configMap("a")); diff != "" {
+		t.Errorf("a plan must change nothing: %s", diff)
+	}
+	p.must("apply", "web", "--plan", plan)
+	if diff := cmp.Diff(map[string]string{"value": "2"}, p.configMap("a")); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.clm("apply", "web", "--plan", plan); got.code != exitRefused || !strings.Contains(got.stderr, "stale") {
+		t.Errorf("expected that the plan is not carried out again, got exit code %d and %s", got.code, got.stderr)
+	}
+	p.must("plan", "web", p.file("app.yaml", configMap("a", "3")+configMap("b", "3")), "--out", plan)
+	p.change("b", "by others")
+	got := p.clm("apply", "web", "--plan", plan)
+	if got.code != exitRefused || !strings.Contains(got.stderr, "ConfigMap "+p.namespace+"/b") {
+		t.Errorf("expected that the plan is stale because of b, got exit code %d and %s", got.code, got.stderr)
+	}
+	if diff := cmp.Diff(map[string]string{"value": "2"}, p.configMap("a")); diff != "" {
+		t.Errorf("nothing must be done by halves: %s", diff)
+	}
+	if n := len(p.items(p.must("history", "web", "-o", "json").stdout)); n != 2 {
+		t.Errorf("a plan that is refused makes no revision, got %d revisions", n)
+	}
+	p.must("delete", "web")
 }

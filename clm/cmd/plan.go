@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ type planOptions struct {
 	sources    sourceFlags
 	policies   policyFlags
 	diff       diffFlags
+	out        string
 	exitCode   bool
 }
 
@@ -29,8 +31,10 @@ func newPlanCommand(e *environment) *cobra.Command {
 		Long: `Show what clm apply would do with the same arguments, and do nothing. The server is asked what would become of each object, so that defaults
 and the effects of webhooks are counted in. Objects that the server cannot judge yet, because their type or their namespace is a part of the
 same release, are computed from the definition of the type, and marked as local.
+
+A plan that is saved with --out can be applied with clm apply --plan: then exactly that is done, or nothing if an object has changed since.
 `,
-		Example: "  clm plan web ./chart -f values.yaml",
+		Example: "  clm plan web ./chart -f values.yaml --out web.plan\n  clm apply web --plan web.plan",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.references = args[0], args[1:]
@@ -39,6 +43,7 @@ same release, are computed from the definition of the type, and marked as local.
 	}
 	addPlanFlags(command, &o)
 	o.diff.show = true
+	command.Flags().StringVar(&o.out, "out", "", "save the plan in this `file`; it holds the objects and values of the release, secrets included")
 	return command
 }
 
@@ -90,6 +95,12 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	defer p.Close()
 	if err := showPlan(e, e.out, p, o.diff); err != nil {
 		return err
+	}
+	if o.out != "" {
+		if err := p.Save(o.out); err != nil {
+			return fmt.Errorf("saving the plan: %w", err)
+		}
+		fmt.Fprintf(e.err, "the plan is saved; to carry it out: clm apply %s --plan %s\n", o.name, o.out)
 	}
 	if o.exitCode && (p.New || len(p.Pending()) > 0) {
 		return &exitError{code: exitChanges}

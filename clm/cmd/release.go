@@ -10,6 +10,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/session"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // environment is what commands that work on releases share.
@@ -33,6 +34,7 @@ func exitCode(err error) int {
 	var notReady *session.NotReadyError
 	var refused *session.RefusedError
 	var locked *releases.LockedError
+	var stale *reconciler.StaleError
 	var interrupted *session.InterruptedError
 	switch {
 	case err == nil:
@@ -43,7 +45,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &notReady):
 		return exitNotReady
-	case errors.As(err, &refused), errors.As(err, &locked), session.IsChanged(err):
+	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), session.IsChanged(err):
 		return exitRefused
 	default:
 		return 1

@@ -37,6 +37,6 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 	}
 	defer back.Close()
 	options := o.ApplyOptions
-	options.NoWait = false
+	options.Exact, options.NoWait = false, false
 	return errors.Join(shown(failure), s.Apply(ctx, back, options))
 }

@@ -24,6 +24,8 @@ type ApplyOptions struct {
 	NoWait bool
 	// HistoryMax is how many revisions are kept; at least the current one, and the last one that was ready.
 	HistoryMax int
+	// Exact refuses to do anything else than what the plan says.
+	Exact bool
 }
 
 // Apply carries out a plan. The error is a RefusedError if somebody has to decide, a NotReadyError if not everything became ready,
@@ -110,6 +112,11 @@ func (s *Session) apply(ctx context.Context, plan *Plan, options ApplyOptions, b
 	if err := o.confirmUnchanged(ctx); err != nil {
 		return err
 	}
+	if options.Exact {
+		if err := o.checkExact(ctx, plan); err != nil {
+			return err
+		}
+	}
 	ctx, stop := o.watchLock(ctx)
 	defer stop()
 	if err := o.enter(ctx, plan); err != nil {
@@ -119,6 +126,20 @@ func (s *Session) apply(ctx context.Context, plan *Plan, options ApplyOptions, b
 	defer stopTimer()
 	result, err := o.converge(ctx, plan, options)
 	return errors.Join(err, o.leave(ctx, plan, result, err, options))
+}
+
+// errRehearsed ends a call of the engine that must not change anything.
+var errRehearsed = errors.New("nothing must be changed yet")
+
+// checkExact returns an error if the plan does not fit any more, before anything is recorded.
+func (o *operation) checkExact(ctx context.Context, plan *Plan) error {
+	request := o.applyRequest(plan, unsaved{})
+	request.Expected = plan.exact
+	request.Fence = func() error { return errRehearsed }
+	if _, err := plan.target.engine.Apply(ctx, request); err != nil && !errors.Is(err, errRehearsed) {
+		return err
+	}
+	return nil
 }
 
 // enter records that the revision is being applied.
@@ -143,6 +164,9 @@ func (o *operation) enter(ctx context.Context, plan *Plan) error {
 func (o *operation) converge(ctx context.Context, plan *Plan, options ApplyOptions) (reconciler.Result, error) {
 	request := o.applyRequest(plan, o)
 	request.Fence = o.fence(ctx)
+	if options.Exact {
+		request.Expected = plan.exact
+	}
 	plan.target.seen = o.board.seen
 	c := &convergence{
 		target:  plan.target,
@@ -152,6 +176,9 @@ func (o *operation) converge(ctx context.Context, plan *Plan, options ApplyOptio
 			result, err := plan.target.engine.Apply(ctx, request)
 			o.release.Inventory = result.Inventory
 			o.board.expect(result.Inventory, applyOrder)
+			if err == nil {
+				request.Expected = nil
+			}
 			return result, err
 		},
 		took: func(result reconciler.Result, err error) {

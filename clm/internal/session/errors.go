@@ -96,7 +96,8 @@ func objectText(key types.ObjectKey) string {
 func isFinal(err error) bool {
 	var refused *reconciler.RefusedError
 	var fenced *reconciler.FencedError
-	return errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+	var stale *reconciler.StaleError
+	return errors.As(err, &stale) || errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
 
 // IsFailure tells whether an operation has ended because what was applied is not good: it was rejected, has failed, or did not become

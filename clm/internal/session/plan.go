@@ -51,6 +51,7 @@ type Plan struct {
 	// Changes are what is going to happen to objects.
 	Changes []reconciler.Change
 
+	exact   *reconciler.Plan
 	objects []client.Object
 	target  *target
 }
@@ -180,7 +181,7 @@ func (s *Session) compare(ctx context.Context, plan *Plan, compare bool) error {
 		plan.Close()
 		return err
 	}
-	plan.Changes = found.Changes
+	plan.exact, plan.Changes = &found, found.Changes
 	return nil
 }
 

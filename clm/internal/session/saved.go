@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// savedPlan is a plan in a file. It holds all that is needed to carry it out.
+type savedPlan struct {
+	Version   int               `json:"version"`
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Operation Operation         `json:"operation"`
+	Base      int64             `json:"base"` // the current revision when the plan was made; 0 if there was none
+	New       bool              `json:"new"`
+	Revision  releases.Revision `json:"revision"`
+	Values    map[string]any    `json:"values"`
+	Manifest  []map[string]any  `json:"manifest"`
+	Plan      *reconciler.Plan  `json:"plan"`
+}
+
+// savedVersion is the version of what is written.
+const savedVersion = 1
+
+// Save writes the plan into a file that only its owner can read, because it holds Secrets.
+func (p *Plan) Save(path string) error {
+	saved := savedPlan{
+		Version: savedVersion, Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
+		New: p.New, Revision: p.Revision, Values: p.Content.Values, Plan: p.exact,
+	}
+	if current := p.Release.Current(); current != nil {
+		saved.Base = current.Number
+	}
+	for _, object := range p.Content.Manifest {
+		saved.Manifest = append(saved.Manifest, object.Object)
+	}
+	raw, err := json.Marshal(saved)
+	if err != nil {
+		return fmt.Errorf("encoding the plan: %w", err)
+	}
+	return os.WriteFile(path, raw, 0o600)
+}
+
+// LoadPlan reads a plan that was saved for a release. It fails with a RefusedError if the release is not the one for which it was made, or was changed
+// since. Whether objects have changed is found out when it is applied.
+func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*Plan, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan: %w", err)
+	}
+	var saved savedPlan
+	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Plan == nil {
+		return nil, fmt.Errorf("reading the plan: %s is no saved plan", path)
+	}
+	if saved.Version != savedVersion {
+		return nil, fmt.Errorf("reading the plan: %s has version %d; allowed is: %d", path, saved.Version, savedVersion)
+	}
+	if saved.Namespace != namespace || saved.Name != name {
+		return nil, refused("the plan in %s was made for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
+	}
+	release, err := s.find(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	var base int64
+	if current := release.Current(); current != nil {
+		base = current.Number
+	}
+	if base != saved.Base {
+		return nil, refused("the plan in %s is stale: it was made when release %s had revision %d, and now it has %d; make a new one", path, release, saved.Base, base)
+	}
+	p := &Plan{
+		Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision, Content: releases.Content{Values: saved.Values},
+		Changes: saved.Plan.Changes, exact: saved.Plan,
+	}
+	for _, object := range saved.Manifest {
+		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
+	}
+	p.objects = regular(p.Content.Manifest)
+	p.target, err = s.target(releases.OwnerID(namespace, name))
+	return p, err
+}
