@@ -93,6 +93,9 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 		return err
 	}
 	err = s.Apply(ctx, p, o.ApplyOptions)
+	if !o.events() {
+		e.explain(ctx, s, p.Release, err)
+	}
 	if err != nil && o.failed != nil && session.IsFailure(err) {
 		return o.failed(ctx, p, err)
 	}

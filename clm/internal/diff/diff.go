@@ -118,8 +118,8 @@ func (w *writer) change(change Change) error {
 	if change.Before != nil || change.After != nil {
 		before, after := w.prepare(change.Before), w.prepare(change.After)
 		w.hunks(render(before), render(after))
+		w.out.WriteString("\n")
 	}
-	w.out.WriteString("\n")
 	return nil
 }
 

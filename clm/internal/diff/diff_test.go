@@ -170,10 +170,8 @@ func TestActions(t *testing.T) {
    name: settings
 
 ± ConfigMap default/d  (recreate)
-
 ! ConfigMap default/g  (update: manifest changed)
   refused: is owned by somebody else
-
 - ConfigMap default/h  (delete: is no longer wanted)
 -apiVersion: v1
 -data:
@@ -184,9 +182,7 @@ func TestActions(t *testing.T) {
 -  namespace: default
 
 = ConfigMap default/i  (orphan)
-
 - Job default/j  (complete)
-
 1 to create, 1 to adopt, 1 to recreate, 1 to correct, 1 to delete, 1 to complete, 1 to orphan, 1 refused, 2 unchanged
 `)
 	expect(t, "nothing", show(t, diff.Options{}, diff.Change{Object: "ConfigMap default/e"}), "nothing to do, 1 unchanged\n")

@@ -189,6 +189,7 @@ func (o *operation) converge(ctx context.Context, plan *Plan, options ApplyOptio
 		c.enough = written
 	}
 	o.board.expect(o.release.Inventory, applyOrder)
+	o.board.say("applying")
 	result, err := c.run(ctx)
 	o.board.took(result, nil, applyPhase(result))
 	return result, err
@@ -200,7 +201,7 @@ func applyPhase(result reconciler.Result) string {
 	if result.Done {
 		return ""
 	}
-	return fmt.Sprintf("applying wave %d", result.Wave)
+	return fmt.Sprintf("waiting until wave %d is ready", result.Wave)
 }
 
 // written tells whether there is nothing left to be applied.

@@ -122,10 +122,11 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 			return result, err
 		},
 		took: func(result reconciler.Result, err error) {
-			o.board.took(result, err, fmt.Sprintf("deleting wave %d", result.Wave))
+			o.board.took(result, err, fmt.Sprintf("waiting until wave %d is gone", result.Wave))
 		},
 	}
 	o.board.expect(o.release.Inventory, func(item *reconciler.InventoryItem) int { return item.DeleteOrder })
+	o.board.say("deleting")
 	result, err := c.run(ctx)
 	o.board.took(result, nil, "")
 	return err

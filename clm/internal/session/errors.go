@@ -137,3 +137,12 @@ func nextAfter(err error) string {
 		return ""
 	}
 }
+
+// unready returns the objects that were not ready when an operation ended.
+func unready(err error) []reconciler.Notice {
+	var notReady *NotReadyError
+	if !errors.As(err, &notReady) {
+		return nil
+	}
+	return notReady.Waits
+}

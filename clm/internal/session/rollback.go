@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +37,7 @@ func (s *Session) PlanRollback(ctx context.Context, namespace, name string, numb
 		return nil, err
 	}
 	plan.Revision = to
+	plan.Revision.Created = time.Time{}
 	plan.Revision.Number = release.Current().Number + 1
 	plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
 	plan.Revision.Installed = true

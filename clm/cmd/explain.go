@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// explain shows people why dependents are not ready that an operation has waited for in vain.
+func (e *environment) explain(ctx context.Context, s *session.Session, release *releases.Release, failure error) {
+	report, err := s.Unready(ctx, release, failure)
+	if err != nil {
+		fmt.Fprintln(e.err, "the reasons cannot be found out:", err)
+		return
+	}
+	if report == nil {
+		return
+	}
+	columns, _ := terminal.Size(e.err)
+	if !terminal.IsTerminal(e.err) {
+		columns = 0
+	}
+	_ = inspect.Write(e.err, report.Nodes, inspect.WriteOptions{Color: bool(e.color.Style(e.err)), Width: columns, Why: true, Flat: true})
+	for _, note := range report.Notes {
+		fmt.Fprintln(e.err, note)
+	}
+}
