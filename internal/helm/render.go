@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -88,23 +89,40 @@ func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
 	return objects, nil
 }
 
-func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
+// Notes returns what the main chart has to tell users after it was installed; empty if that is nothing. It renders all of the chart.
+func (c *Chart) Notes(ctx context.Context, release Release) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	parsed, files, err := c.execute(ctx, release)
+	if err != nil {
+		return "", fmt.Errorf("rendering chart %s: %w", c.Name(), err)
+	}
+	return files[path.Join(parsed.Name(), "templates", notesSuffix)], nil
+}
+
+// execute returns the chart as it was rendered, without disabled dependencies, and what its templates yield.
+func (c *Chart) execute(ctx context.Context, release Release) (*chart.Chart, map[string]string, error) {
 	parsed := instance(c.parsed)
 	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.Version) {
-		return nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
+		return nil, nil, fmt.Errorf("it requires Kubernetes %s, which version %s does not satisfy", required, release.Capabilities.Version)
 	}
 	values, err := renderValues(parsed, release)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files, err := engine.RenderWithClientProvider(parsed, values, newLookupProvider(ctx, release.Client))
 	if err != nil {
-		return nil, located(err)
+		return nil, nil, located(err)
 	}
-	if err := checkOutput(files); err != nil {
+	return parsed, files, checkOutput(files)
+}
+
+func (c *Chart) render(ctx context.Context, release Release) ([]Object, error) {
+	parsed, files, err := c.execute(ctx, release)
+	if err != nil {
 		return nil, err
 	}
-
 	objects, err := definitions(parsed)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,8 @@ package sources
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -53,6 +56,29 @@ func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]clien
 	var origins []string
 	objects, err := s.Generate(context.WithValue(ctx, originsKey{}, &origins), request)
 	return objects, origins, err
+}
+
+// Notes returns what the charts have to tell users, one after the other; empty if that is nothing. It renders them once more.
+func (s *Set) Notes(ctx context.Context, request Request) (string, error) {
+	ctx, err := s.contextFor(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, m := range s.members {
+		chart, ok := m.generator.(*helm.HelmGenerator)
+		if !ok {
+			continue
+		}
+		notes, err := chart.Notes(ctx, request.Namespace, request.Name, types.UnstructurableMap(s.values))
+		if err != nil {
+			return "", fmt.Errorf("rendering the notes of %s: %w", displayed(m.Reference), err)
+		}
+		if notes = strings.TrimSpace(notes); notes != "" {
+			all = append(all, notes)
+		}
+	}
+	return strings.Join(all, "\n\n"), nil
 }
 
 // contextFor prepares what generators find in their context, as an operator does.

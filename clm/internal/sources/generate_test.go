@@ -110,6 +110,22 @@ func TestReleaseHooks(t *testing.T) {
 	}
 }
 
+// TestNotes: what the main charts say, and nobody else.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	root := merged(
+		chart("a", files{"NOTES.txt": "{{ .Release.Name }} has {{ .Values.x }}\n"}), chart("a/charts/sub", files{"NOTES.txt": "sub"}),
+		chart("b", files{"NOTES.txt": "\n"}), chart("c", files{"NOTES.txt": "c"}), chart("broken", files{"NOTES.txt": `{{ fail "no" }}`}),
+		files{"m.yaml": configMap("m", "p: q")},
+	).write(t)
+	got, err := mustLoad(t, root, sources.Options{Set: []string{"x=1"}}, "a", "m.yaml", "b", "c").Notes(t.Context(), request())
+	if err != nil || got != "rel has 1\n\nc" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	_, err = mustLoad(t, root, sources.Options{}, "broken").Notes(t.Context(), request())
+	expectError(t, err, root, "rendering the notes of ROOT/broken: rendering chart web: ")
+}
+
 func TestOfflineErrors(t *testing.T) {
 	t.Parallel()
 	_, err := sources.Offline("new", nil)

@@ -102,40 +102,17 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 	if err != nil {
 		return nil, err
 	}
-	revision, err := manifests.ComponentRevisionFromContext(ctx)
+	release, err := g.release(ctx, namespace, name, parameters)
 	if err != nil {
 		return nil, err
 	}
-	installed, err := manifests.InstalledFromContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// What is installed in revision 1 was not installed before. Calling it an upgrade as soon as it is installed
-	// would run upgrade hooks without any change of the component.
-	installed = installed && revision > 1
-	discovery, err := manifests.DiscoveryFromContext(ctx)
-	if err != nil {
-		return nil, err
-	}
-
-	rendered, err := g.chart.Render(ctx, helm.Release{
-		Name:         name,
-		Namespace:    namespace,
-		Revision:     revision,
-		Upgrade:      installed,
-		Values:       valuesOf(parameters),
-		Capabilities: capabilitiesOf(discovery),
-		Service:      g.options.ReleaseService,
-		PostRender:   g.options.postRender(),
-		// Going through the context marks the result as dependent on the cluster.
-		Client: func() (client.Client, error) { return manifests.ClientFromContext(ctx) },
-	})
+	rendered, err := g.chart.Render(ctx, release)
 	if err != nil {
 		return nil, err
 	}
 
 	mapper := mapper{
-		prefix: reconcilerName + "/", revision: revision, installed: installed, releaseHooks: manifests.ReleaseHooksFromContext(ctx),
+		prefix: reconcilerName + "/", revision: release.Revision, installed: release.Upgrade, releaseHooks: manifests.ReleaseHooksFromContext(ctx),
 	}
 	objects := make([]client.Object, 0, len(rendered))
 	for _, object := range rendered {
@@ -149,6 +126,46 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 		objects = append(objects, mapped...)
 	}
 	return objects, nil
+}
+
+// Notes renders the chart as Generate does, and returns what it has to tell users after it was installed (NOTES.txt), without that of
+// its dependencies; empty if that is nothing.
+func (g *HelmGenerator) Notes(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (string, error) {
+	release, err := g.release(ctx, namespace, name, parameters)
+	if err != nil {
+		return "", err
+	}
+	return g.chart.Notes(ctx, release)
+}
+
+// release returns what the chart is rendered for.
+func (g *HelmGenerator) release(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (helm.Release, error) {
+	revision, err := manifests.ComponentRevisionFromContext(ctx)
+	if err != nil {
+		return helm.Release{}, err
+	}
+	installed, err := manifests.InstalledFromContext(ctx)
+	if err != nil {
+		return helm.Release{}, err
+	}
+	discovery, err := manifests.DiscoveryFromContext(ctx)
+	if err != nil {
+		return helm.Release{}, err
+	}
+	return helm.Release{
+		Name:      name,
+		Namespace: namespace,
+		Revision:  revision,
+		// What is installed in revision 1 was not installed before. Calling it an upgrade as soon as it is installed
+		// would run upgrade hooks without any change of the component.
+		Upgrade:      installed && revision > 1,
+		Values:       valuesOf(parameters),
+		Capabilities: capabilitiesOf(discovery),
+		Service:      g.options.ReleaseService,
+		PostRender:   g.options.postRender(),
+		// Going through the context marks the result as dependent on the cluster.
+		Client: func() (client.Client, error) { return manifests.ClientFromContext(ctx) },
+	}, nil
 }
 
 func valuesOf(parameters types.Unstructurable) map[string]any {
