@@ -81,7 +81,7 @@ func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.
 }
 
 func contentOf(ctx context.Context, s *session.Session, namespace string, o getOptions) (releases.Content, error) {
-	release, err := s.Records().Get(ctx, namespace, o.name)
+	release, err := s.Release(ctx, namespace, o.name)
 	if err != nil {
 		return releases.Content{}, err
 	}

@@ -63,5 +63,5 @@ func (e *environment) release(ctx context.Context, name string) (*releases.Relea
 		return nil, err
 	}
 	defer s.Close()
-	return s.Records().Get(ctx, namespace, name)
+	return s.Release(ctx, namespace, name)
 }

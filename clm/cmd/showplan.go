@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/session"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // diffFlags say how changes are shown.
@@ -56,9 +58,23 @@ func headline(p *session.Plan) string {
 	return fmt.Sprintf("release %s, %s, from %s", p.Release, revision, sourceTexts(p.Revision.Sources))
 }
 
+// content returns what people want to see of an object: without the marks by which clm knows that it is part of the release.
 func content(object *unstructured.Unstructured) map[string]any {
 	if object == nil {
 		return nil
+	}
+	object = object.DeepCopy()
+	for _, field := range []string{"labels", "annotations"} {
+		marks, _, err := unstructured.NestedStringMap(object.Object, "metadata", field)
+		if err != nil || marks == nil {
+			continue
+		}
+		delete(marks, releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId)
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+		if len(marks) > 0 {
+			// It cannot fail, since it was there before.
+			_ = unstructured.SetNestedStringMap(object.Object, marks, "metadata", field)
+		}
 	}
 	return object.Object
 }

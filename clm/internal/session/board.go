@@ -110,11 +110,15 @@ func (b *board) seen(gvk schema.GroupVersionKind, namespace, name string, observ
 	})
 }
 
-// took takes the result of a call of the engine into account. The error is one that is going to be retried.
+// took takes the result of a call of the engine into account. The error is one that is going to be retried. A phase that is empty is the one
+// before.
 func (b *board) took(result reconciler.Result, err error, phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.state.Phase, b.state.Message = phase, ""
+	b.state.Message = ""
+	if phase != "" {
+		b.state.Phase = phase
+	}
 	if err != nil {
 		b.state.Message = err.Error()
 	}
@@ -145,9 +149,7 @@ func (b *board) took(result reconciler.Result, err error, phase string) {
 func (b *board) finish(outcome progress.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.pending != nil {
-		b.show()
-	}
+	b.show()
 	b.printer.Finish(outcome)
 }
 

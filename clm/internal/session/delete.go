@@ -31,7 +31,7 @@ func (d *Deletion) Close() { d.target.close() }
 
 // PlanDeletion finds out what would happen if a release were deleted. The plan is to be closed.
 func (s *Session) PlanDeletion(ctx context.Context, namespace, name string) (*Deletion, error) {
-	release, err := s.records.Get(ctx, namespace, name)
+	release, err := s.Release(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ const helmHookKey = "helm.sh/hook"
 // those of installations and upgrades. The revision number defaults to the newest one before the current one that was ready. The
 // plan is to be closed.
 func (s *Session) PlanRollback(ctx context.Context, namespace, name string, number int64, compare bool) (*Plan, error) {
-	release, err := s.records.Get(ctx, namespace, name)
+	release, err := s.Release(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,10 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -63,6 +66,23 @@ func Open(options Options) (*Session, error) {
 
 // Records are the records of all releases.
 func (s *Session) Records() *releases.Store { return s.records }
+
+// Release reads a release. If there is none, the error says which ones there are.
+func (s *Session) Release(ctx context.Context, namespace, name string) (*releases.Release, error) {
+	release, err := s.records.Get(ctx, namespace, name)
+	if !errors.Is(err, releases.ErrNotFound) {
+		return release, err
+	}
+	nearby, listErr := s.records.Nearby(ctx, namespace, name)
+	switch {
+	case listErr != nil:
+		return nil, err
+	case len(nearby) == 0:
+		return nil, fmt.Errorf("%w; there are no releases in namespace %s", err, namespace)
+	default:
+		return nil, fmt.Errorf("%w; there are: %s", err, strings.Join(nearby, ", "))
+	}
+}
 
 // Client is the connection to the cluster.
 func (s *Session) Client() cluster.Client { return s.client }
