@@ -84,13 +84,18 @@ func (p *place) must(args ...string) result {
 func (p *place) file(name, content string) string {
 	p.Helper()
 	path := filepath.Join(p.TempDir(), name)
+	p.write(path, content)
+	return path
+}
+
+func (p *place) write(path, content string) {
+	p.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		p.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(content, "PLACE", p.namespace)), 0o600); err != nil {
 		p.Fatal(err)
 	}
-	return path
 }
 
 // names returns the names of the objects of a kind that the release has made, sorted by the server.

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,10 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
-
-const helmHookKey = "helm.sh/hook"
 
 // PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
 // those of installations and upgrades. The revision number defaults to the newest one before the current one that was ready. The
@@ -66,11 +66,47 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	return releases.Revision{}, refused("release %s has no revision %d; all revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }
 
-// rollbackObjects leaves out what Helm applies at other events than a rollback.
+// rollbackObjects are what is applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that exist
+// stay as they are, and others are not created.
 func rollbackObjects(plan *Plan) []client.Object {
-	objects := slices.DeleteFunc(regular(plan.Content.Manifest), func(object client.Object) bool {
-		return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
-	})
+	var objects []client.Object
+	for _, object := range regular(plan.Content.Manifest) {
+		if !isHelmHook(object) {
+			objects = append(objects, object)
+			continue
+		}
+		if !recorded(plan.Release.Inventory, plan.Release.Namespace, object) {
+			continue
+		}
+		hook, ok := object.DeepCopyObject().(client.Object)
+		if !ok {
+			continue
+		}
+		annotations := hook.GetAnnotations()
+		annotations[reconcilePolicyKey] = types.ReconcilePolicyOnce
+		hook.SetAnnotations(annotations)
+		objects = append(objects, hook)
+	}
 	objects = append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPreRollback)...)
 	return append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPostRollback)...)
+}
+
+const (
+	helmHookKey        = "helm.sh/hook"
+	reconcilePolicyKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcilePolicy
+)
+
+// isHelmHook tells whether Helm applies an object at its own time only. Definitions in the folder of a chart that is for them are applied in any
+// case, whatever their annotations say.
+func isHelmHook(object client.Object) bool {
+	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
+}
+
+// recorded tells whether an object of a manifest is in the inventory. It may lack the namespace.
+func recorded(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
+	gvk := object.GetObjectKind().GroupVersionKind()
+	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
+		return item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
+			(item.Namespace == "" || item.Namespace == cmp.Or(object.GetNamespace(), namespace))
+	})
 }
