@@ -75,7 +75,8 @@ func TestTranscripts(t *testing.T) {
 		s.run("delete", "web")
 		s.run("ls")
 		s.run("ls", "--state", "lost")
-		s.run("delete", "web")
+		// Those of that name in other namespaces would be named.
+		s.run("delete", "known-to-nobody")
 		s.run("apply", "Web", first)
 		s.run("apply", "web", "missing.yaml")
 		s.run("apply", "web")
