@@ -87,7 +87,7 @@ nothing that is installed in the cluster.`,
 		}
 	}
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newDeleteCommand(e))
-	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(s), newLsCommand(e), newHistoryCommand(e), newGetCommand(e))
+	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e))
 	command.AddCommand(newSandboxCommand(s), newOptionsCommand(), newVersionCommand(e))
 	return command
 }

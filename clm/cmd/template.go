@@ -20,7 +20,6 @@ import (
 
 // templateOptions are what clm template was given.
 type templateOptions struct {
-	namespace    string
 	name         string
 	references   []string
 	sources      sourceFlags
@@ -29,41 +28,55 @@ type templateOptions struct {
 	revision     int64
 	isUpgrade    bool
 	includeHooks bool
+	server       bool
 }
 
-func newTemplateCommand(s streams) *cobra.Command {
+func newTemplateCommand(e *environment) *cobra.Command {
 	o := templateOptions{}
 	command := &cobra.Command{
 		Use:   "template NAME SOURCE...",
 		Short: "Show what the sources of a release yield",
 		Long: `Show the objects that clm apply would apply if it were given the same arguments. No cluster is needed: what templates can know of one is given by
-flags, and they find no objects when they look some up.
+flags, and they find no objects when they look some up. With --server, they see the cluster.
 
 ` + sourcesHelp,
 		Example: "  clm template web ./chart -f values.yaml --kube-version 1.36",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name, o.references = args[0], args[1:]
-			return runTemplate(command.Context(), s, o)
+			return runTemplate(command.Context(), e, o)
 		},
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
-	flags.StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the release")
+	flags.BoolVar(&o.server, "server", false, "ask the cluster: templates see its versions and types, and find its objects")
 	flags.StringVar(&o.kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
 	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "`versions` that templates see beside those of Kubernetes: group/version or group/version/Kind (may be repeated)")
 	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, of an upgrade 2)")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render as if an earlier revision were installed")
 	flags.BoolVar(&o.includeHooks, "include-hooks", false, "also show hooks that are not applied with the release, but when it is deleted, rolled back or tested")
+	command.MarkFlagsMutuallyExclusive("server", "kube-version")
+	command.MarkFlagsMutuallyExclusive("server", "api-versions")
 	return command
 }
 
-func runTemplate(ctx context.Context, s streams, o templateOptions) error {
+func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 	request, err := o.request()
 	if err != nil {
 		return err
 	}
-	set, err := o.sources.load(ctx, s, o.references)
+	if request.Namespace, err = e.kube.namespace(); err != nil {
+		return err
+	}
+	if o.server {
+		s, err := e.open(false)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		request.Client, request.Discovery = s.Client(), nil
+	}
+	set, err := o.sources.load(ctx, e.streams, o.references)
 	if err != nil {
 		return err
 	}
@@ -80,7 +93,7 @@ func runTemplate(ctx context.Context, s streams, o templateOptions) error {
 			return err
 		}
 	}
-	_, err = output.WriteTo(s.out)
+	_, err = output.WriteTo(e.out)
 	return err
 }
 
@@ -100,7 +113,6 @@ func (o templateOptions) request() (sources.Request, error) {
 	discovery, err := sources.Offline(o.kubeVersion, o.apiVersions)
 	return sources.Request{
 		ReconcilerName: releases.ReconcilerName,
-		Namespace:      o.namespace,
 		Name:           o.name,
 		Revision:       o.revision,
 		Installed:      o.isUpgrade,

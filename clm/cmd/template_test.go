@@ -39,7 +39,7 @@ func runTemplateCommand(t *testing.T, stdin string, args ...string) (string, err
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	root := newRootCommand(streams{in: strings.NewReader(stdin), out: &stdout, err: &stderr})
-	root.SetArgs(append([]string{"template"}, args...))
+	root.SetArgs(append([]string{"template", "--kubeconfig", os.DevNull}, args...))
 	err := root.ExecuteContext(t.Context())
 	if stderr.Len() > 0 {
 		t.Errorf("standard error: %s", stderr.String())
@@ -106,5 +106,27 @@ func TestTemplateErrors(t *testing.T) {
 		if got != "" {
 			t.Errorf("%s: nothing should be printed, got %s", test.reason, got)
 		}
+	}
+}
+
+// TestTemplateWithAServer: templates see what there is in the cluster.
+func TestTemplateWithAServer(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	dir := t.TempDir()
+	p.write(filepath.Join(dir, "Chart.yaml"), "{apiVersion: v2, name: looking, version: 1.0.0}")
+	p.write(filepath.Join(dir, "templates", "all.yaml"), `apiVersion: v1
+kind: ConfigMap
+metadata: {name: found}
+data: {value: {{ dig "metadata" "name" "nothing" (lookup "v1" "Namespace" "" .Release.Namespace) }}}
+`)
+	if got := p.must("template", "web", dir, "--server").stdout; !strings.Contains(got, "value: "+p.namespace) {
+		t.Errorf("expected that the namespace is found, got %s", got)
+	}
+	if got := p.must("template", "web", dir).stdout; !strings.Contains(got, "value: nothing") {
+		t.Errorf("expected that nothing is found, got %s", got)
+	}
+	if got := p.clm("template", "web", dir, "--server", "--kube-version", "1.30"); got.code != 1 || !strings.Contains(got.stderr, "kube-version") {
+		t.Errorf("expected that the flags exclude each other, got %s", got.stderr)
 	}
 }
