@@ -28,7 +28,8 @@ type diffFlags struct {
 const defaultContext = 3
 
 func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
-	flags.IntVar(&d.context, "context", defaultContext, "number of unchanged lines around each change in a diff; -1 shows whole objects")
+	// The name that diff has for it: --context is the context of the kubeconfig.
+	flags.IntVarP(&d.context, "unified", "U", defaultContext, "`number` of unchanged lines around each change in a diff; -1 shows whole objects")
 	flags.BoolVar(&d.secrets, "show-secrets", false, "show the values of Secrets in a diff")
 }
 
