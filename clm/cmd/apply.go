@@ -37,6 +37,7 @@ and those that no source yields any more are deleted, wave by wave, as their ann
 
 On a terminal the changes are shown and have to be confirmed. If nothing has changed, nothing is written.
 If it is interrupted or killed, nothing is lost: applying the same again goes on.`,
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm apply web ./chart -f values.yaml
   clm apply web oci://registry.example.com/charts/web --version 1.2.3 --set replicas=3
   kustomize build . | clm apply web -`,

@@ -35,8 +35,9 @@ to nobody then.
 
 As long as there are foreign instances of types that exist only because of the release, nothing is deleted: they would go with it.
 On a terminal it is shown what goes and what stays, and has to be confirmed. If it is interrupted, the same command goes on.`,
-		Example: "  clm delete web",
-		Args:    cobra.ExactArgs(1),
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
+		Example:     "  clm delete web",
+		Args:        cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
 			return runDelete(command.Context(), e, o)

@@ -21,13 +21,6 @@ type environment struct {
 	color terminal.Color
 }
 
-// Exit codes beside 0 and 1.
-const (
-	exitChanges  = 2
-	exitNotReady = 3
-	exitRefused  = 4
-)
-
 // exitCode is that of a command that has ended with an error.
 func exitCode(err error) int {
 	var exit *exitError

@@ -20,8 +20,9 @@ func newRollbackCommand(e *environment) *cobra.Command {
 		Short: "Return to an earlier revision of a release",
 		Long: `Make release NAME what it was in an earlier revision. REVISION defaults to the newest one before the current one that was ready. The result
 is a new revision. What was generated then is applied again; sources and values are not needed.`,
-		Example: "  clm rollback web\n  clm rollback web 3",
-		Args:    cobra.RangeArgs(1, 2),
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
+		Example:     "  clm rollback web\n  clm rollback web 3",
+		Args:        cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, args []string) error {
 			var revision int64
 			if len(args) > 1 {

@@ -21,9 +21,6 @@ type streams struct {
 	out, err io.Writer
 }
 
-// exitInterrupted is what shells say of a command that SIGINT has ended.
-const exitInterrupted = 130
-
 // exitError ends clm with that code and without a message: the command that it ran has said what there is to say.
 type exitError struct {
 	code int
@@ -31,9 +28,7 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs clm with the given arguments and returns its exit code: 0 if all is done, 1 after an error, 2 if there are changes and that was
-// asked for, 3 if something is not ready (in time), 4 if the command was refused because somebody has to decide, 130 if it was interrupted, or the
-// exit code of a command that clm ran.
+// Main runs clm with the given arguments and returns its exit code: one of AllExitCodes, or the exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -58,6 +53,11 @@ func run(ctx context.Context, s streams, args []string) int {
 		fmt.Fprintln(s.err, "Error:", err)
 	}
 	return exitCode(err)
+}
+
+// Command returns clm with all its commands, for those who describe it.
+func Command() *cobra.Command {
+	return newRootCommand(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 }
 
 func newRootCommand(s streams) *cobra.Command {
