@@ -109,7 +109,7 @@ func TestALeaderWithAnOutdatedPicture(t *testing.T) {
 				return asked+written() > 0, "the loss of the dependent is not noticed"
 			})
 			open()
-			outdated.quiet()
+			outdated.settleCounting()
 			if count := written(); count > 0 {
 				t.Errorf("want no dependent to be written, got %d writes:\n%s", count, outdated.requests)
 			}
@@ -136,7 +136,7 @@ func TestRequestsOfHealing(t *testing.T) {
 	r.settle(widget)
 	r.delete(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "settings"}})
 	testenv.Eventually(t, func() (bool, string) { return r.configMap("settings") != nil, "the dependent is not created again" })
-	r.quiet()
+	r.settleCounting()
 	questions, writes := r.requests.Count(isQuestion), r.requests.Count(func(request testenv.Request) bool {
 		return request.IsWrite() && request.Resource == "configmaps"
 	})

@@ -215,22 +215,16 @@ func TestLostTargetOfAnotherKind(t *testing.T) {
 	}
 }
 
-// quiet waits until the operator does nothing any more.
-func (r *rig) quiet() {
-	r.tb.Helper()
-	for quiet, seen := 0, r.requests.Len(); quiet < 10; quiet++ {
-		time.Sleep(100 * time.Millisecond)
-		if now := r.requests.Len(); now > seen {
-			quiet, seen = 0, now
-		}
-	}
-}
-
-// settle waits until the operator does nothing any more, and reads the component. Requests count from then on.
+// settle waits until the operator does nothing any more.
 func (r *rig) settle(component Component) {
 	r.tb.Helper()
-	r.quiet()
-	r.requests.Reset()
+	for quiet := 0; quiet < 10; quiet++ {
+		r.requests.Reset()
+		time.Sleep(100 * time.Millisecond)
+		if len(r.requests.All()) > 0 {
+			quiet = 0
+		}
+	}
 	if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(component), component); err != nil {
 		r.tb.Fatal(err)
 	}
