@@ -55,6 +55,15 @@ func (w *world) lose(seen sight, names ...string) {
 	}
 }
 
+// spoil makes somebody else change a ConfigMap, of which the observer knows.
+func (w *world) spoil(seen sight, name string) {
+	w.Helper()
+	w.patch(w.configMap(name), `{"data":{"value":"drifted"}}`)
+	drifted := seen[name]
+	drifted.Fingerprint, drifted.ResourceVersion = "other", w.configMap(name).GetResourceVersion()
+	seen[name] = drifted
+}
+
 func (a *asked) expect(t *testing.T, reason string, times int) {
 	t.Helper()
 	if a.times != times {
@@ -82,10 +91,7 @@ func TestOwnerIsAskedOnlyAboutWhatHasVanished(t *testing.T) {
 	changed := strings.Replace(manifests, `data: {value: "3"}`, `data: {value: "changed"}`, 1)
 	w.expectActions(w.mustApply(changed), "Updated ConfigMap c3")
 	owner.expect(t, "another manifest", 0)
-	w.patch(w.configMap("c3"), `{"data":{"value":"drifted"}}`)
-	drifted := seen["c3"]
-	drifted.Fingerprint, drifted.ResourceVersion = "other", w.configMap("c3").GetResourceVersion()
-	seen["c3"] = drifted
+	w.spoil(seen, "c3")
 	w.expectActions(w.mustApply(changed), "Corrected ConfigMap c3")
 	owner.expect(t, "drift of the content", 0)
 
@@ -106,9 +112,7 @@ func TestNothingIsWrittenWithoutConfirmation(t *testing.T) {
 	manifests := configMaps(4, 2)
 	w.mustApply(manifests)
 	w.lose(seen, "c0", "c1")
-	drifted := seen["c3"]
-	drifted.Fingerprint = "other"
-	seen["c3"] = drifted
+	w.spoil(seen, "c3")
 	owner.answer = func(int) error { return errUnwanted }
 	w.requests.Reset()
 	result, err := w.apply(manifests)
@@ -161,7 +165,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 		switch {
 		case action == "create" && creations == 2:
 			w.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: c1}}")
-		case action == "read":
+		case action == "read" && creations == 2:
 			w.remove(w.configMap("c1"))
 		}
 	}
