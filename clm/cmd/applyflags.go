@@ -111,7 +111,7 @@ func (m *maxDeletions) check(p *session.Plan) error {
 	}
 	if !m.given {
 		return &session.RefusedError{Reason: fmt.Sprintf(
-			"all %d dependents of release %s would be deleted; if that is what you want: --max-deletions 100%%", dependents, p.Release)}
+			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
 	}
 	return &session.RefusedError{Reason: fmt.Sprintf(
 		"%d of %d dependents of release %s would be deleted; allowed are %d by --max-deletions %s", deletions, dependents, p.Release, allowed, m)}

@@ -15,7 +15,9 @@ import (
 // has failed in any case.
 func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Plan, failure error) error {
 	p.Close()
-	if ctx.Err() != nil {
+	ready := p.Release.LastReady()
+	if ctx.Err() != nil || ready != nil && ready.Number == p.Release.Current().Number {
+		// The revision had been ready; another one would not be what is wanted.
 		return shown(failure)
 	}
 	s, err := e.open(o.events())
@@ -23,7 +25,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 		return err
 	}
 	defer s.Close()
-	if p.Release.LastReady() == nil {
+	if ready == nil {
 		d, err := s.PlanDeletion(ctx, p.Release.Namespace, p.Release.Name)
 		if err != nil {
 			return errors.Join(failure, fmt.Errorf("deleting what has failed: %w", err))

@@ -14,7 +14,7 @@
 //   - object: a dependent was seen for the first time, or has changed in more than the reason why it is not ready.
 //     Fields object, wave, state, phase, status, verb, reason.
 //   - wait: the reason why a dependent is not ready has changed, and nothing else. Same fields.
-//   - done, failed: the operation has ended; nothing follows. Fields operation, release, revision, message, summary, next.
+//   - done, failed: the operation has ended; nothing follows. Fields operation, release, revision, message, summary, next, notes.
 //
 // The field object has the fields apiVersion, kind, namespace and name. The state of a dependent is one of pending (its
 // turn has not come), moving, done and failed; phase and status are those of the inventory; verb is what was done to it,

@@ -25,6 +25,8 @@ type operationEvent struct {
 	Message   string `json:"message,omitempty"`
 	Summary   string `json:"summary,omitempty"`
 	Next      string `json:"next,omitempty"`
+	// Notes come with the last event.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // objectEvent says something about a dependent.
@@ -99,7 +101,7 @@ func (e *events) Finish(outcome Outcome) {
 	}
 	e.emit(operationEvent{
 		Time: e.now(), Type: kind, Operation: e.last.Operation, Release: e.last.Release, Revision: e.last.Revision,
-		Message: e.last.Message, Summary: outcome.Summary, Next: outcome.Next,
+		Message: e.last.Message, Summary: outcome.Summary, Next: outcome.Next, Notes: outcome.Notes,
 	})
 }
 

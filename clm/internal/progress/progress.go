@@ -29,6 +29,8 @@ type Outcome struct {
 	Summary string
 	// Next says what can be done now; may be empty, and have several lines.
 	Next string
+	// Notes are what else should be known: what the API server warned about or changed, and what others changed. One line each.
+	Notes []string
 }
 
 // Mode is how an operation is shown.

@@ -41,6 +41,9 @@ func writeOutcome(out io.Writer, s summary) {
 		b.WriteString(s.style.Faint(" (" + details + ")"))
 	}
 	b.WriteString("\n")
+	for _, note := range s.outcome.Notes {
+		b.WriteString(s.style.Yellow("note:") + " " + terminal.Clean(note) + "\n")
+	}
 	if s.outcome.Next != "" {
 		b.WriteString(strings.TrimSuffix(s.outcome.Next, "\n") + "\n")
 	}

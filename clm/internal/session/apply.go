@@ -188,6 +188,7 @@ func (o *operation) converge(ctx context.Context, plan *Plan, options ApplyOptio
 	if options.NoWait {
 		c.enough = written
 	}
+	o.board.expectChanges(plan.Changes)
 	o.board.expect(o.release.Inventory, applyOrder)
 	o.board.say("applying")
 	result, err := c.run(ctx)

@@ -5,6 +5,7 @@ package session
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ type board struct {
 	mu      sync.Mutex
 	state   progress.State
 	index   map[string]int // of objects, by the text that names them, which does not depend on the version
+	notes   map[string]bool
 	shown   time.Time
 	pending *time.Timer // that shows what was not shown yet; nil if there is nothing
 }
@@ -37,7 +39,7 @@ const showInterval = 100 * time.Millisecond
 func newBoard(s *Session, operation, release string) *board {
 	return &board{
 		printer: s.options.Printer, clock: s.options.Clock,
-		state: progress.State{Operation: operation, Release: release}, index: map[string]int{},
+		state: progress.State{Operation: operation, Release: release}, index: map[string]int{}, notes: map[string]bool{},
 	}
 }
 
@@ -49,21 +51,46 @@ func (b *board) say(phase string) {
 	b.show()
 }
 
-// expect adds the dependents of an inventory, in the order in which they are worked upon.
-func (b *board) expect(inventory []*reconciler.InventoryItem, order func(item *reconciler.InventoryItem) int) {
-	sorted := slices.Clone(inventory)
-	slices.SortStableFunc(sorted, func(a, b *reconciler.InventoryItem) int { return cmp.Compare(order(a), order(b)) })
+// expect adds the dependents of an inventory, whose wave is what the function says.
+func (b *board) expect(inventory []*reconciler.InventoryItem, wave func(item *reconciler.InventoryItem) int) {
+	objects := make([]progress.Object, len(inventory))
+	for i, item := range inventory {
+		objects[i] = progress.Object{Key: progress.KeyOf(item), Wave: wave(item), Phase: item.Phase, Status: item.Status}
+	}
+	b.add(objects)
+}
+
+// expectChanges adds the objects of a plan that are wanted.
+func (b *board) expectChanges(changes []reconciler.Change) {
+	var objects []progress.Object
+	for _, change := range changes {
+		if change.Digest != "" {
+			objects = append(objects, progress.Object{Key: progress.KeyOf(change.Object), Wave: change.Wave})
+		}
+	}
+	b.add(objects)
+}
+
+// add adds the objects that are not there yet, in the order of their waves.
+func (b *board) add(objects []progress.Object) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, item := range sorted {
-		text := objectText(item)
-		if _, known := b.index[text]; known {
+	more := false
+	for _, object := range objects {
+		if _, known := b.index[object.Key.String()]; known {
 			continue
 		}
-		b.index[text] = len(b.state.Objects)
-		b.state.Objects = append(b.state.Objects, progress.Object{
-			Key: progress.KeyOf(item), Wave: order(item), Phase: item.Phase, Status: item.Status, Since: b.clock.Now(),
-		})
+		object.Since = b.clock.Now()
+		b.index[object.Key.String()] = -1
+		b.state.Objects = append(b.state.Objects, object)
+		more = true
+	}
+	if !more {
+		return
+	}
+	slices.SortStableFunc(b.state.Objects, func(a, b progress.Object) int { return cmp.Compare(a.Wave, b.Wave) })
+	for i, object := range b.state.Objects {
+		b.index[object.Key.String()] = i
 	}
 }
 
@@ -126,6 +153,9 @@ func (b *board) took(result reconciler.Result, err error, phase string) {
 	for _, item := range result.Inventory {
 		left[objectText(item)] = item
 	}
+	for _, notice := range slices.Concat(result.Notes, result.Drift) {
+		b.notes[objectText(notice.Object)+": "+notice.Message] = true
+	}
 	waits, failed := notices(result.Waits), notices(result.Failures)
 	for text := range b.index {
 		b.change(text, func(object *progress.Object) {
@@ -150,6 +180,7 @@ func (b *board) finish(outcome progress.Outcome) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.show()
+	outcome.Notes = slices.Sorted(maps.Keys(b.notes))
 	b.printer.Finish(outcome)
 }
 

@@ -129,5 +129,8 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 	o.board.say("deleting")
 	result, err := c.run(ctx)
 	o.board.took(result, nil, "")
+	if err == nil {
+		o.release.Inventory = nil
+	}
 	return err
 }

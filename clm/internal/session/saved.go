@@ -6,8 +6,10 @@ package session
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -49,7 +51,23 @@ func (p *Plan) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("encoding the plan: %w", err)
 	}
-	return os.WriteFile(path, raw, 0o600)
+	return replaceFile(path, raw)
+}
+
+// replaceFile puts a file in place at once that only its owner can read, whatever was there before.
+func replaceFile(path string, content []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".clm-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
 }
 
 // LoadPlan reads a plan that was saved for a release. It fails with a RefusedError if the release is not the one for which it was made, or was changed
