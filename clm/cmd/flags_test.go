@@ -15,8 +15,8 @@ func TestNoFlagHidesAGlobalOne(t *testing.T) {
 	t.Parallel()
 	root := Command()
 	harmless := map[string]bool{
-		// Without a cluster, a namespace is still that of the release.
-		"clm template --namespace": true,
+		// No cluster is asked unless this is given; which one it is can be said by --context and --kubeconfig.
+		"clm template --server": true,
 		// These do not connect to a cluster, but make one.
 		"clm sandbox up --kubeconfig": true, "clm sandbox down --kubeconfig": true, "clm sandbox supervise --kubeconfig": true,
 	}

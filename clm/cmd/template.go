@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -50,14 +51,19 @@ flags, and they find no objects when they look some up. With --server, they see 
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
 	flags.BoolVar(&o.server, "server", false, "ask the cluster: templates see its versions and types, and find its objects")
-	flags.StringVar(&o.kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
-	flags.StringSliceVar(&o.apiVersions, "api-versions", nil, "`versions` that templates see beside those of Kubernetes: group/version or group/version/Kind (may be repeated)")
+	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
 	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, of an upgrade 2)")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render as if an earlier revision were installed")
 	flags.BoolVar(&o.includeHooks, "include-hooks", false, "also show hooks that are not applied with the release, but when it is deleted, rolled back or tested")
 	command.MarkFlagsMutuallyExclusive("server", "kube-version")
 	command.MarkFlagsMutuallyExclusive("server", "api-versions")
 	return command
+}
+
+// addOfflineFlags are for commands that render without a cluster.
+func addOfflineFlags(flags *pflag.FlagSet, kubeVersion *string, apiVersions *[]string) {
+	flags.StringVar(kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
+	flags.StringSliceVar(apiVersions, "api-versions", nil, "`versions` that templates see beside those of Kubernetes: group/version or group/version/Kind (may be repeated)")
 }
 
 func runTemplate(ctx context.Context, e *environment, o templateOptions) error {

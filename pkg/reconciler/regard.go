@@ -46,13 +46,9 @@ func (p *pass) contentFingerprint(object *unstructured.Unstructured) string {
 func (p *planner) watchServed(ctx context.Context) error {
 	var known []*target
 	for _, t := range p.targets {
-		served, found := p.known[t.gvk()]
-		if !found {
-			var err error
-			if served, err = p.knows(t.gvk()); err != nil {
-				return err
-			}
-			p.known[t.gvk()] = served
+		served, err := p.knows(t.gvk())
+		if err != nil {
+			return err
 		}
 		if served {
 			known = append(known, t)
@@ -80,9 +76,6 @@ func (p *planner) absent(item *InventoryItem) (bool, error) {
 	}
 	if len(p.types.definitions(item.GroupVersionKind())) == 0 {
 		return false, nil
-	}
-	if served, found := p.known[item.GroupVersionKind()]; found {
-		return !served, nil
 	}
 	served, err := p.knows(item.GroupVersionKind())
 	return !served, err

@@ -25,8 +25,8 @@ const (
 func pages(root *cobra.Command) map[string]string {
 	commands := available(root)
 	result := map[string]string{indexPage: overview(root, commands)}
-	for i, command := range commands {
-		result[pageOf(command)] = page(command, commands, 10*(i+1))
+	for _, command := range commands {
+		result[pageOf(command)] = page(command, commands)
 	}
 	return result
 }
@@ -67,13 +67,13 @@ func pageOf(command *cobra.Command) string {
 }
 
 // head is how a page begins.
-func head(title string, weight int) string {
-	return fmt.Sprintf("---\ntitle: %s\nweight: %d\n---\n\n<!-- Written by \"make generate\" from what the commands say of themselves. -->\n\n", title, weight)
+func head(title string) string {
+	return fmt.Sprintf("---\ntitle: %s\n---\n\n<!-- Written by \"make generate\" from what the commands say of themselves. -->\n\n", title)
 }
 
 func overview(root *cobra.Command, commands []*cobra.Command) string {
 	var b strings.Builder
-	b.WriteString(head("Commands of clm", 30))
+	b.WriteString(head("Commands of clm"))
 	b.WriteString(prose(root.Long))
 	for _, group := range groupsOf(root) {
 		fmt.Fprintf(&b, "\n## %s\n\n| Command | Does |\n|---|---|\n", strings.TrimSuffix(group.Title, ":"))
@@ -88,9 +88,9 @@ func overview(root *cobra.Command, commands []*cobra.Command) string {
 	return b.String()
 }
 
-func page(command *cobra.Command, commands []*cobra.Command, weight int) string {
+func page(command *cobra.Command, commands []*cobra.Command) string {
 	var b strings.Builder
-	b.WriteString(head(command.CommandPath(), weight))
+	b.WriteString(head(command.CommandPath()))
 	text := command.Long
 	if text == "" {
 		text = command.Short + "."

@@ -16,7 +16,6 @@ import (
 
 const cookPage = `---
 title: kitchen cook
-weight: 10
 ---
 
 <!-- Written by "make generate" from what the commands say of themselves. -->

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	validname "k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/rights"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/internal/clients"
+)
+
+// rbacOptions are what clm rbac was given.
+type rbacOptions struct {
+	name            string
+	references      []string
+	sources         sourceFlags
+	policies        policyFlags
+	kubeVersion     string
+	apiVersions     []string
+	createNamespace bool
+	roleName        string
+	serviceAccount  string
+	output          choice
+}
+
+func newRbacCommand(e *environment) *cobra.Command {
+	o := rbacOptions{output: choice{value: "yaml", allowed: []string{"yaml", outputJSON}}}
+	command := &cobra.Command{
+		Use:   "rbac NAME SOURCE...",
+		Short: "Show the rights that it takes to work on a release",
+		Long: `Show Roles, and a ClusterRole if one is needed, with the least rights that it takes to apply what the sources yield, to roll it back and to
+delete it, as release NAME. They are for the kinds of its objects, and for the record and the lock of the release.
+
+There is a Role in each namespace in which there are objects. The ClusterRole is for types without namespaces, and for namespaces that come
+with the release, because a Role cannot be there before. To hand out roles of its own, a release needs the right to
+escalate and to bind these roles. What templates look up is not known.
+
+The cluster is asked only for types that neither Kubernetes nor the release defines.
+
+` + sourcesHelp,
+		Example: "  clm rbac web ./chart -n shop --service-account deployer | kubectl apply -f -",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name, o.references = args[0], args[1:]
+			return runRbac(command.Context(), e, o)
+		},
+	}
+	flags := command.Flags()
+	addSourceFlags(flags, &o.sources)
+	addPolicyFlags(flags, &o.policies)
+	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
+	flags.BoolVar(&o.createNamespace, "create-namespace", false, "include what it takes to create the namespace of the release if it does not exist")
+	flags.StringVar(&o.roleName, "role-name", "", "`name` of the roles and bindings (default clm.NAMESPACE.NAME)")
+	flags.StringVar(&o.serviceAccount, "service-account", "", "also show bindings for this service account: `[namespace:]name` (default namespace that of the release)")
+	flags.VarP(&o.output, "output", "o", "format")
+	return command
+}
+
+func runRbac(ctx context.Context, e *environment, o rbacOptions) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	if err := releases.ValidateName(o.name); err != nil {
+		return err
+	}
+	name := cmp.Or(o.roleName, strings.Join([]string{"clm", namespace, o.name}, "."))
+	if problems := validname.IsPathSegmentName(name); len(problems) > 0 {
+		return fmt.Errorf("flag --role-name: %q is no name of a role: it %s", name, strings.Join(problems, ", and "))
+	}
+	account, err := parseServiceAccount(o.serviceAccount, namespace)
+	if err != nil {
+		return err
+	}
+	request := rights.Request{Namespace: namespace, Name: o.name, CreateNamespace: o.createNamespace, UpdatePolicy: o.policies.update.value}
+	if request.Objects, err = o.generate(ctx, e, namespace); err != nil {
+		return err
+	}
+	request.Resolve = func(kind schema.GroupKind) (rights.Resource, error) { return resolve(e, kind) }
+	needed, err := rights.Of(request)
+	if err != nil {
+		return err
+	}
+	return printRoles(e, rights.Roles(needed, name, account), o.output.value)
+}
+
+// parseServiceAccount reads what kubectl also takes for one.
+func parseServiceAccount(text, namespace string) (apitypes.NamespacedName, error) {
+	if text == "" {
+		return apitypes.NamespacedName{}, nil
+	}
+	account := apitypes.NamespacedName{Namespace: namespace, Name: text}
+	if before, after, found := strings.Cut(text, ":"); found {
+		account = apitypes.NamespacedName{Namespace: before, Name: after}
+	}
+	if len(utilvalidation.IsDNS1123Label(account.Namespace))+len(utilvalidation.IsDNS1123Subdomain(account.Name)) > 0 {
+		return account, fmt.Errorf("flag --service-account: %q is neither the name of a service account nor namespace:name", text)
+	}
+	return account, nil
+}
+
+// generate returns what is applied with the first revision and with later ones, and all hooks.
+func (o rbacOptions) generate(ctx context.Context, e *environment, namespace string) ([]*unstructured.Unstructured, error) {
+	set, err := o.sources.load(ctx, e.streams, o.references)
+	if err != nil {
+		return nil, err
+	}
+	request := sources.Request{ReconcilerName: releases.ReconcilerName, Namespace: namespace, Name: o.name, ReleaseHooks: true}
+	if request.Discovery, err = sources.Offline(o.kubeVersion, o.apiVersions); err != nil {
+		return nil, err
+	}
+	var result []*unstructured.Unstructured
+	for _, installed := range []bool{false, true} {
+		request.Revision++
+		request.Installed = installed
+		objects, err := set.Generate(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range objects {
+			converted, err := clients.ToUnstructured(object, clientgoscheme.Scheme)
+			if err != nil {
+				return nil, err
+			}
+			result = append(result, converted)
+		}
+	}
+	return result, nil
+}
+
+// resolve asks the cluster for a type.
+func resolve(e *environment, kind schema.GroupKind) (rights.Resource, error) {
+	s, err := e.open(false)
+	if err != nil {
+		return rights.Resource{}, err
+	}
+	defer s.Close()
+	mapping, err := s.Client().RESTMapper().RESTMapping(kind)
+	if meta.IsNoMatchError(err) {
+		return rights.Resource{}, fmt.Errorf("type %s is not known: neither Kubernetes nor the release defines it, nor does the cluster", kind)
+	}
+	if err != nil {
+		return rights.Resource{}, fmt.Errorf("type %s is none of Kubernetes, and the release does not define it; asking the cluster for it: %w", kind, err)
+	}
+	return rights.ResourceOf(mapping), nil
+}
+
+// printRoles writes what kubectl can apply.
+func printRoles(e *environment, roles []client.Object, format string) error {
+	documents := make([]any, len(roles))
+	for i, role := range roles {
+		documents[i] = role
+	}
+	if format == outputJSON {
+		return printDocuments(e, map[string]any{"apiVersion": "v1", "kind": "List", "items": documents}, format)
+	}
+	return printDocuments(e, documents, format)
+}

@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// limited is a place in which a service account works that has only the rights that clm rbac names.
+type limited struct {
+	*place
+
+	objects []client.Object // that other than the service account have to make
+	release []string        // the objects that are applied, revision by revision
+}
+
+// simple is a release of one kind, of which an object exists before.
+func simple(t *testing.T) *limited {
+	t.Helper()
+	p := newPlace(t)
+	l := &limited{place: p, release: []string{configMap("a", "1") + configMap("b", "1"), configMap("a", "2") + configMap("c", "1")}}
+	l.objects = []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "a"}}}
+	return l
+}
+
+// wide is a release of the kinds that take rights beside those for themselves.
+func wide(t *testing.T) *limited {
+	t.Helper()
+	p := newPlace(t)
+	release := strings.ReplaceAll(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{kind: ServiceAccount, name: default, namespace: PLACE}]
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {storageClassName: PLACE, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.PLACE.example.com}
+spec:
+  group: PLACE.example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+apiVersion: PLACE.example.com/v1
+kind: Thing
+metadata: {name: one}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: PLACE-more}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, namespace: PLACE-more}
+`, "PLACE", p.namespace)
+	l := &limited{place: p, release: []string{release}}
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	l.objects = []client.Object{&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}, Provisioner: "none.example.com", VolumeBindingMode: &mode}}
+	return l
+}
+
+// allow makes the roles and bindings that clm rbac names, but leaves out verbs of one resource.
+func (l *limited) allow(resource string, without ...string) {
+	l.Helper()
+	printed := l.must("rbac", "web", l.file("all.yaml", strings.Join(l.release, "\n---\n")), "--service-account", "deployer", "-o", "json").stdout
+	for _, object := range l.items(printed) {
+		rules, _, _ := unstructured.NestedSlice(object.Object, "rules")
+		if rules != nil {
+			object.Object["rules"] = l.leaveOut(rules, resource, without)
+		}
+		l.objects = append(l.objects, &object)
+	}
+	for _, object := range l.objects {
+		if err := l.client.Create(l.Context(), object); err != nil {
+			l.Fatal(err)
+		}
+		if object.GetNamespace() == "" {
+			l.Cleanup(func() { _ = l.client.Delete(context.WithoutCancel(l.Context()), object) })
+		}
+	}
+}
+
+// leaveOut takes the rules apart, into one for each resource and verb.
+func (l *limited) leaveOut(rules []any, resource string, verbs []string) []any {
+	l.Helper()
+	var result []any
+	for _, raw := range rules {
+		var rule rbacv1.PolicyRule
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.(map[string]any), &rule); err != nil {
+			l.Fatal(err)
+		}
+		for _, name := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				if name == resource && slices.Contains(verbs, verb) {
+					continue
+				}
+				one := rule
+				one.Resources, one.Verbs = []string{name}, []string{verb}
+				content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&one)
+				if err != nil {
+					l.Fatal(err)
+				}
+				result = append(result, content)
+			}
+		}
+	}
+	return result
+}
+
+// live goes through the life of the release as the service account, up to the first error.
+func (l *limited) live() result {
+	l.Helper()
+	as := []string{"--as", "system:serviceaccount:" + l.namespace + ":deployer", "--lock-timeout", "2s", "--timeout", "60s"}
+	steps := [][]string{}
+	for _, content := range l.release {
+		steps = append(steps, []string{"apply", "web", l.file("app.yaml", content)})
+	}
+	if len(l.release) > 1 {
+		steps = append(steps, nil, steps[len(steps)-1], []string{"rollback", "web"})
+	}
+	for _, step := range append(steps, []string{"delete", "web"}) {
+		if step == nil {
+			l.edit("a")
+			continue
+		}
+		if got := l.clm(append(step, as...)...); got.code != 0 {
+			return got
+		}
+		if slices.Equal(step, []string{"rollback", "web"}) {
+			if diff := gocmp.Diff(map[string]string{"value": "1"}, l.configMap("a")); diff != "" {
+				l.Errorf("what others have added should be gone: %s", diff)
+			}
+		}
+	}
+	return result{}
+}
+
+// edit adds something to a ConfigMap, as kubectl edit does.
+func (l *limited) edit(name string) {
+	l.Helper()
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name}}
+	if err := l.client.Patch(l.Context(), object, client.RawPatch(types.MergePatchType, []byte(`{"data":{"more":"1"}}`)), client.FieldOwner("kubectl-edit")); err != nil {
+		l.Fatal(err)
+	}
+}
+
+func TestRightsAreEnough(t *testing.T) {
+	t.Parallel()
+	for name, release := range map[string]func(*testing.T) *limited{"Simple": simple, "Wide": wide} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := release(t)
+			l.allow("")
+			if got := l.live(); got.code != 0 {
+				t.Errorf("exit code %d: %s", got.code, got.stderr)
+			}
+		})
+	}
+	t.Run("NobodyWatches", func(t *testing.T) {
+		t.Parallel()
+		l := simple(t)
+		l.allow("configmaps", "list", "watch")
+		if got := l.live(); got.code != 0 {
+			t.Errorf("objects are asked for one after the other then, got exit code %d: %s", got.code, got.stderr)
+		}
+	})
+}
+
+func TestEachRightIsNeeded(t *testing.T) {
+	t.Parallel()
+	const escalation = "is attempting to grant RBAC permissions not currently held"
+	for _, test := range []struct {
+		release  func(*testing.T) *limited
+		resource string
+		verbs    []string
+		want     string // defaults to what the server says
+	}{
+		{release: simple, resource: "configmaps", verbs: []string{"get", "create", "update", "patch", "delete"}},
+		{release: simple, resource: "secrets", verbs: []string{"get", "list", "create", "patch", "delete"}},
+		{release: simple, resource: "leases", verbs: []string{"get", "create"}},
+		{release: abandoned, resource: "leases", verbs: []string{"update"}},
+		{release: simple, resource: "leases", verbs: []string{"delete"}, want: "is locked by"},
+		{release: wide, resource: "roles", verbs: []string{"escalate"}, want: escalation},
+		{release: wide, resource: "clusterroles", verbs: []string{"bind"}, want: escalation},
+		{release: wide, resource: "storageclasses", verbs: []string{"get"}},
+		{release: wide, resource: "things", verbs: []string{"list"}},
+		{release: wide, resource: "namespaces", verbs: []string{"create"}},
+	} {
+		for _, verb := range test.verbs {
+			t.Run(test.resource+"/"+verb, func(t *testing.T) {
+				t.Parallel()
+				l := test.release(t)
+				l.allow(test.resource, verb)
+				want := cmp.Or(test.want, fmt.Sprintf("cannot %s resource %q", verb, test.resource))
+				if got := l.live(); got.code == 0 || !strings.Contains(got.stderr, want) {
+					t.Errorf("expected an error with %q, got exit code %d and %s", want, got.code, got.stderr)
+				}
+				l.clm("delete", "web", "--timeout", "60s")
+			})
+		}
+	}
+}
+
+// abandoned is a simple release with a lock that nobody holds.
+func abandoned(t *testing.T) *limited {
+	t.Helper()
+	l := simple(t)
+	l.objects = append(l.objects, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "clm.web"}})
+	return l
+}
+
+func TestRightsToCreateTheNamespace(t *testing.T) {
+	t.Parallel()
+	l := simple(t)
+	account := l.namespace + ":deployer"
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.namespace + "-new"}}
+	l.namespace, l.objects = namespace.Name, nil
+	l.Cleanup(func() { _ = l.client.Delete(context.WithoutCancel(l.Context()), namespace) })
+	source := l.file("app.yaml", l.release[0])
+	for _, object := range l.items(l.must("rbac", "web", source, "--create-namespace", "--service-account", account, "-o", "json").stdout) {
+		if err := l.client.Create(l.Context(), &object); err != nil {
+			l.Fatal(err)
+		}
+		l.Cleanup(func() { _ = l.client.Delete(context.WithoutCancel(l.Context()), &object) })
+	}
+	as := "system:serviceaccount:" + account
+	if got := l.clm("apply", "web", source, "--as", as); got.code != exitRefused {
+		t.Errorf("expected that the namespace is missing, got exit code %d: %s", got.code, got.stderr)
+	}
+	l.must("apply", "web", source, "--create-namespace", "--as", as)
+	l.must("delete", "web", "--as", as)
+}
+
+func TestRbacOutput(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"yaml", "json"} {
+		s := &transcript{place: newPlace(t)}
+		s.run("rbac", "web", s.file("app.yaml", twoWaves), "--service-account", "ci:deployer", "-o", format)
+		s.expect("transcripts/rbac." + format + ".txt")
+	}
+}
+
+func TestRbacErrors(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("a", "1"))
+	unknown := p.file("unknown.yaml", "{apiVersion: none.example.com/v1, kind: None, metadata: {name: a}}")
+	for _, test := range []struct {
+		reason string
+		args   []string
+		want   string
+	}{
+		{"a slash ends a name", []string{"web", source, "--role-name", "a/b"}, `flag --role-name: "a/b"`},
+		{"an account has a name", []string{"web", source, "--service-account", "a:"}, `flag --service-account: "a:"`},
+		{"a release has a name", []string{"We/b", source}, `"We/b"`},
+		{"nobody knows what it is", []string{"web", unknown}, "None.none.example.com a: type None.none.example.com is not known"},
+		{"there is no such form", []string{"web", source, "-o", "xml"}, `"xml" is not one of yaml, json`},
+	} {
+		if got := p.clm(append([]string{"rbac"}, test.args...)...); got.code != 1 || !strings.Contains(got.stderr, test.want) || got.stdout != "" {
+			t.Errorf("%s: expected an error with %q, got exit code %d and %s", test.reason, test.want, got.code, got.stderr)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rights
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Request says what rights are needed for.
+type Request struct {
+	// Namespace and Name of the release. Required.
+	Namespace, Name string
+	// Objects are what it is made of, hooks included.
+	Objects []*unstructured.Unstructured
+	// CreateNamespace means that the namespace of the release may have to be created.
+	CreateNamespace bool
+	// UpdatePolicy is that of objects whose annotations say nothing. Defaults to types.UpdatePolicySsaOverride.
+	UpdatePolicy string
+	// Resolve asks the cluster for a type that neither Kubernetes nor the release defines.
+	Resolve func(kind schema.GroupKind) (Resource, error)
+}
+
+// Resource is how the API calls a type.
+type Resource struct {
+	schema.GroupResource
+
+	// Namespaced tells whether objects of the type live in namespaces.
+	Namespaced bool
+}
+
+// wholeCluster is in the place of a namespace.
+const wholeCluster = ""
+
+// rights collects what is needed, by namespace.
+type rights struct {
+	Request
+
+	types     *typesOf
+	missing   map[string]bool // namespaces that come with the release
+	collected map[string]*rules
+}
+
+// Of returns the rules that are needed, by namespace; under the empty one are those for the whole cluster.
+func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
+	request.UpdatePolicy = cmp.Or(request.UpdatePolicy, types.UpdatePolicySsaOverride)
+	r := &rights{Request: request, missing: map[string]bool{}, collected: map[string]*rules{}}
+	var err error
+	if r.types, err = newTypesOf(request); err != nil {
+		return nil, err
+	}
+	if request.CreateNamespace {
+		r.missing[request.Namespace] = true
+		r.add(wholeCluster, corev1.GroupName, "namespaces", []string{request.Namespace}, "get")
+		r.add(wholeCluster, corev1.GroupName, "namespaces", nil, "create")
+	}
+	for _, object := range request.Objects {
+		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
+			r.missing[object.GetName()] = true
+		}
+	}
+	for _, rule := range releases.Rights(request.Name) {
+		r.add(request.Namespace, rule.APIGroups[0], rule.Resources[0], rule.ResourceNames, rule.Verbs...)
+	}
+	for _, object := range request.Objects {
+		if err := r.addObject(object); err != nil {
+			return nil, err
+		}
+	}
+	result := map[string][]rbacv1.PolicyRule{}
+	for place, collected := range r.collected {
+		result[place] = collected.policyRules()
+	}
+	return result, nil
+}
+
+// add allows verbs in a namespace, or in the whole cluster.
+func (r *rights) add(namespace, group, resource string, names []string, verbs ...string) {
+	if r.missing[namespace] {
+		namespace = wholeCluster
+	}
+	if r.collected[namespace] == nil {
+		r.collected[namespace] = &rules{}
+	}
+	r.collected[namespace].add(schema.GroupResource{Group: group, Resource: resource}, names, verbs...)
+}
+
+func (r *rights) addObject(object *unstructured.Unstructured) error {
+	kind := object.GroupVersionKind().GroupKind()
+	resource, err := r.types.find(kind)
+	if err != nil {
+		return fmt.Errorf("%s: %w", types.ObjectText(kind, object.GetNamespace(), object.GetName()), err)
+	}
+	namespace := wholeCluster
+	if resource.Namespaced {
+		namespace = cmp.Or(object.GetNamespace(), r.Namespace)
+	}
+	// An object is created by applying it, which is a patch. Whoever may not list and watch asks for one object after the other.
+	verbs := []string{"get", "list", "watch", "create", "patch", "delete"}
+	if r.removesFields(object) {
+		verbs = append(verbs, "update")
+	}
+	r.add(namespace, resource.Group, resource.Resource, nil, verbs...)
+	return r.addFurther(object, kind, namespace)
+}
+
+// removesFields tells whether what others have added to the object is removed, which takes an update.
+func (r *rights) removesFields(object *unstructured.Unstructured) bool {
+	policy := r.UpdatePolicy
+	if own := object.GetAnnotations()[releases.ReconcilerName+"/"+types.AnnotationKeySuffixUpdatePolicy]; own != "" {
+		policy = own
+	}
+	return policy != types.UpdatePolicySsaMerge && policy != types.UpdatePolicyRecreate
+}
+
+// addFurther adds what is needed beside the objects of a kind themselves.
+func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.GroupKind, namespace string) error {
+	switch kind {
+	case schema.GroupKind{Group: rbacv1.GroupName, Kind: "Role"}:
+		// Nobody may hand out rights that he does not have, unless he may do just that.
+		r.add(namespace, rbacv1.GroupName, "roles", []string{object.GetName()}, "escalate")
+	case schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRole"}:
+		r.add(namespace, rbacv1.GroupName, "clusterroles", []string{object.GetName()}, "escalate")
+	case schema.GroupKind{Group: rbacv1.GroupName, Kind: "RoleBinding"}, schema.GroupKind{Group: rbacv1.GroupName, Kind: "ClusterRoleBinding"}:
+		role, _, _ := unstructured.NestedString(object.Object, "roleRef", "name")
+		resource := "clusterroles"
+		if of, _, _ := unstructured.NestedString(object.Object, "roleRef", "kind"); of == "Role" {
+			resource = "roles"
+		}
+		r.add(namespace, rbacv1.GroupName, resource, []string{role}, "bind")
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		// It is found out whether a claim waits for somebody who uses it.
+		var names []string
+		if class, found, _ := unstructured.NestedString(object.Object, "spec", "storageClassName"); found {
+			names = []string{class}
+		}
+		r.add(wholeCluster, storagev1.GroupName, "storageclasses", names, "get")
+	case schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}:
+		// Before a type is deleted, it is found out that there are no instances of it.
+		defined, err := definedBy(object)
+		if err != nil {
+			return err
+		}
+		r.add(wholeCluster, defined.Group, defined.Resource, nil, "list")
+	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+		r.add(wholeCluster, group, rbacv1.ResourceAll, nil, "list")
+	}
+	return nil
+}

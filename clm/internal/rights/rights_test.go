@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rights_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/clm/internal/rights"
+)
+
+// parse reads objects, which are separated by lines of dashes.
+func parse(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	for document := range strings.SplitSeq(text, "\n---\n") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	return objects
+}
+
+// lines writes one rule per line: namespace, group/resource, names, verbs. Those for the records of the release are left out.
+func lines(needed map[string][]rbacv1.PolicyRule) map[string][]string {
+	result := map[string][]string{}
+	for namespace, rules := range needed {
+		for _, rule := range rules {
+			line := rule.APIGroups[0] + "/" + strings.Join(rule.Resources, ",") + " " + strings.Join(rule.ResourceNames, ",") + ": " + strings.Join(rule.Verbs, " ")
+			if !strings.Contains(line, "/leases ") && !strings.Contains(line, "/secrets ") && !strings.Contains(line, "/configmaps com.sap") {
+				result[namespace] = append(result[namespace], line)
+			}
+		}
+	}
+	return result
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	const all, merging = ": get list watch create update patch delete", ": get list watch create patch delete"
+	for _, test := range []struct {
+		reason  string
+		request rights.Request
+		objects string
+		want    map[string][]string
+	}{
+		{
+			reason:  "kinds of a group for which the same is needed are in one rule, and namespaces have rules of their own",
+			objects: "{apiVersion: apps/v1, kind: Deployment}\n---\n{apiVersion: apps/v1, kind: StatefulSet}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: b}}",
+			want:    map[string][]string{"shop": {"apps/deployments,statefulsets " + all}, "b": {"apps/deployments " + all}},
+		},
+		{
+			reason:  "where nothing is taken away from others, nothing is updated; annotations count more",
+			request: rights.Request{UpdatePolicy: "ssa-merge"},
+			objects: "{apiVersion: v1, kind: Service}\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {annotations: {clm.cs.sap.com/update-policy: replace}}}",
+			want:    map[string][]string{"shop": {"/services " + merging, "apps/deployments " + all}},
+		},
+		{
+			reason:  "a Role needs its namespace; so there is none for namespaces that come with the release",
+			objects: "{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n{apiVersion: v1, kind: Service, metadata: {namespace: b}}",
+			want:    map[string][]string{"": {"/namespaces,services " + all}},
+		},
+		{
+			reason:  "nor for that of the release, if it has to be created",
+			request: rights.Request{CreateNamespace: true},
+			objects: "{apiVersion: v1, kind: Service}",
+			want:    map[string][]string{"": {"/namespaces : create", "/namespaces shop: get", "/services " + all}},
+		},
+		{
+			reason: "roles are handed out",
+			objects: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}}\n---\n" +
+				"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: a}, roleRef: {kind: ClusterRole, name: view}}",
+			want: map[string][]string{"": {
+				"rbac.authorization.k8s.io/clusterrolebindings,clusterroles " + all,
+				"rbac.authorization.k8s.io/clusterroles a: escalate", "rbac.authorization.k8s.io/clusterroles view: bind",
+			}},
+		},
+		{
+			reason: "types are called as their definition says, and looked for in the whole cluster before they go",
+			objects: "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {group: x.io, scope: Namespaced, names: {kind: Leaf, plural: leaves}}}\n---\n" +
+				"{apiVersion: x.io/v1, kind: Leaf}",
+			want: map[string][]string{
+				"":     {"apiextensions.k8s.io/customresourcedefinitions " + all, "x.io/leaves : list"},
+				"shop": {"x.io/leaves " + all},
+			},
+		},
+		{
+			reason:  "an APIService may bring any types of its group",
+			objects: "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, spec: {group: x.io}}",
+			want:    map[string][]string{"": {"apiregistration.k8s.io/apiservices " + all, "x.io/* : list"}},
+		},
+		{
+			reason:  "a claim may belong to the default class, whichever that is",
+			objects: "{apiVersion: v1, kind: PersistentVolumeClaim, spec: {storageClassName: fast}}\n---\n{apiVersion: v1, kind: PersistentVolumeClaim}",
+			want:    map[string][]string{"": {"storage.k8s.io/storageclasses : get"}, "shop": {"/persistentvolumeclaims " + all}},
+		},
+		{
+			reason: "the cluster knows other types",
+			request: rights.Request{Resolve: func(kind schema.GroupKind) (rights.Resource, error) {
+				return rights.Resource{GroupResource: schema.GroupResource{Group: kind.Group, Resource: "geese"}}, nil
+			}},
+			objects: "{apiVersion: y.io/v1, kind: Goose}",
+			want:    map[string][]string{"": {"y.io/geese " + all}},
+		},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			test.request.Namespace, test.request.Name = "shop", "web"
+			test.request.Objects = parse(t, test.objects)
+			needed, err := rights.Of(test.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, lines(needed)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestErrorsNameTheObject(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ reason, object, want string }{
+		{"nobody knows the type", "{apiVersion: y.io/v1, kind: Goose, metadata: {name: a}}", "Goose.y.io a: its type"},
+		{
+			"a definition that defines nothing", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}",
+			"CustomResourceDefinition a: spec.group",
+		},
+	} {
+		_, err := rights.Of(rights.Request{Namespace: "shop", Name: "web", Objects: parse(t, test.object)})
+		if err == nil || !strings.Contains(fmt.Sprint(err), test.want) {
+			t.Errorf("%s: expected an error with %q, got %v", test.reason, test.want, err)
+		}
+	}
+}
