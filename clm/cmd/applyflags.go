@@ -19,8 +19,9 @@ import (
 const defaultTimeout = 5 * time.Minute
 
 func addLimitFlags(flags *pflag.FlagSet, limits *session.Limits) {
-	flags.DurationVar(&limits.Timeout, "timeout", defaultTimeout, "how long to wait until everything is ready, or gone; 0 waits for ever")
-	flags.DurationVar(&limits.LockTimeout, "lock-timeout", 0, "how long to wait while somebody else changes the release; 0 waits for ever")
+	limits.Timeout = defaultTimeout
+	flags.Var(period{&limits.Timeout}, "timeout", "how long to wait until everything is ready, or gone; 0 waits for ever")
+	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait while somebody else changes the release; 0 waits for ever")
 }
 
 // policyFlags are the policies of objects whose annotations say nothing.

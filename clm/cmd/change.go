@@ -42,7 +42,8 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	flags.Var(&o.dryRun, "dry-run", "show the plan and do nothing; with 'server', the server is asked what would become of each object")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
 	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
-	flags.IntVar(&o.HistoryMax, "history-max", defaultHistory, "number of revisions to keep")
+	o.HistoryMax = defaultHistory
+	flags.Var(number[int]{value: &o.HistoryMax}, "history-max", "number of revisions to keep; 0 keeps all")
 	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")
 }
 

@@ -4,6 +4,9 @@
 package cmd
 
 import (
+	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -33,4 +36,55 @@ func TestNoFlagHidesAGlobalOne(t *testing.T) {
 		}
 	}
 	visit(root)
+}
+
+// TestBadInput gives commands what they cannot use. Nobody is asked and nothing is done before that was found out.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("a", "1"))
+	for _, test := range []struct {
+		reason string
+		args   []string
+		want   string
+	}{
+		{"a time may not be before now", []string{"apply", "web", source, "--timeout", "-5s"}, `"-5s" is no length of time; allowed are, for example, 90s`},
+		{"a time has a unit", []string{"apply", "web", source, "--lock-timeout", "5"}, `"--lock-timeout" flag: "5" is no length of time`},
+		{"less than nothing cannot be kept", []string{"apply", "web", source, "--history-max", "-1"}, `"-1" is not one of the whole numbers from 0 on`},
+		{"-1 stands for everything, and nothing is less", []string{"diff", "web", source, "--unified", "-2"}, `"-2" is not one of the whole numbers from -1 on`},
+		{"a word is no number", []string{"diff", "web", source, "-U", "few"}, `"few" is not one of the whole numbers`},
+		{"revisions begin with 1", []string{"get", "values", "web", "--revision", "0"}, `"0" is not one of the whole numbers from 1 on`},
+		{"a variable was not set", []string{"plan", "web", source, "--out", ""}, `"--out" flag: the name of a file is missing`},
+		{"here, too", []string{"plan", "web", ""}, "a source is empty"},
+		{"standard input is read once", []string{"plan", "web", "-", "-"}, "standard input can be read only once"},
+		{"there is no such file", []string{"plan", "web", "none.yaml"}, "none.yaml: no such file"},
+		{"there are no such values", []string{"plan", "web", source, "-f", "none.yaml"}, "none.yaml: no such file"},
+		{"there are no such rules", []string{"plan", "web", source, "--policy-rules", "none.yaml"}, "reading policy rules: open none.yaml"},
+		{"there is no such policy", []string{"apply", "web", source, "--adopt", "maybe"}, `"maybe" is not one of never, if-unowned, always`},
+		{"there is no such rehearsal", []string{"apply", "web", source, "--dry-run", "maybe"}, `"maybe" is not one of client, server`},
+		{"more than all cannot be deleted", []string{"apply", "web", source, "--max-deletions", "101%"}, "a percentage from 0% to 100%"},
+		{"a form that a command does not have", []string{"apply", "web", source, "-o", "yaml"}, `"yaml" is not one of json`},
+		{"a form that no command has", []string{"ls", "-o", "xml"}, `flag --output: unable to match a printer suitable for the output format "xml", allowed formats are`},
+		{"a state that no release has", []string{"ls", "--state", "Sleepy"}, `flag --state: "Sleepy" is not one of Applying`},
+		{"an empty name", []string{"apply", "", source}, `invalid name of a release ""`},
+		{"also without a cluster", []string{"template", "We b", source}, `invalid name of a release "We b"`},
+		{"a name that leads elsewhere", []string{"delete", "../web"}, `invalid name of a release "../web"`},
+		{"a name that is too long for a Secret", []string{"plan", strings.Repeat("x", 250), source}, "characters, it has 250"},
+		{"a namespace that cannot be", []string{"plan", "web", source, "-n", "a.b"}, `flag --namespace: "a.b" is no name of a namespace`},
+		{"which release?", []string{"delete"}, "expected is: clm delete NAME"},
+		{"there is nothing else to get", []string{"get", "secrets", "web"}, `unknown command "secrets" for "clm get"`},
+		{"there is no such command", []string{"destroy"}, `unknown command "destroy"`},
+		{"there is no such flag", []string{"ls", "--everything"}, "unknown flag: --everything"},
+	} {
+		p.stdin = configMap("a", "1")
+		args := test.args
+		if !slices.Contains(args, "-n") {
+			args = append(slices.Clone(args), "--namespace", p.namespace)
+		}
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), streams{in: strings.NewReader(p.stdin), out: &stdout, err: &stderr}, append(args, "--kubeconfig", p.kubeconfig))
+		if code != 1 || stdout.Len() > 0 || !strings.Contains(stderr.String(), test.want) {
+			t.Errorf("%s: clm %s: expected an error with %q, got exit code %d, %s%s", test.reason, strings.Join(test.args, " "), test.want, code, stdout.String(), stderr.String())
+		}
+	}
 }

@@ -58,7 +58,7 @@ func newGetPartCommand(e *environment, part, short string, of func(releases.Cont
 			return runGet(command.Context(), e, o, of)
 		},
 	}
-	command.Flags().Int64Var(&o.revision, "revision", 0, "number of the revision (default the current one)")
+	command.Flags().Var(number[int64]{value: &o.revision, minimum: 1}, "revision", "`number` of the revision (default the current one)")
 	command.Flags().VarP(&o.output, "output", "o", "format")
 	return command
 }

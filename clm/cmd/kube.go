@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/component-operator/runtime/clm/internal/progress"
@@ -33,6 +35,9 @@ func (k kube) namespace() (string, error) {
 	namespace, _, err := k.flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if problems := validation.IsDNS1123Label(namespace); len(problems) > 0 {
+		return "", fmt.Errorf("flag --namespace: %q is no name of a namespace: %s", namespace, strings.Join(problems, ", "))
 	}
 	return namespace, nil
 }

@@ -52,7 +52,7 @@ func (o output) printList(out io.Writer, objects []*unstructured.Unstructured) e
 func (o output) write(out io.Writer, object runtime.Object) error {
 	printer, err := o.flags.ToPrinter()
 	if err != nil {
-		return err
+		return fmt.Errorf("flag --output: %w", err)
 	}
 	return printer.PrintObj(object, out)
 }

@@ -44,7 +44,7 @@ A plan that is saved with --out can be applied with clm apply --plan: then exact
 	}
 	addPlanFlags(command, &o)
 	o.diff.show = true
-	command.Flags().StringVar(&o.out, "out", "", "save the plan in this `file`; it holds the objects and values of the release, secrets included")
+	command.Flags().Var(filePath{&o.out}, "out", "save the plan in this `file`; it holds the objects and values of the release, secrets included")
 	return command
 }
 

@@ -47,9 +47,9 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 		"`version` of the charts whose references have none, or a range such as ^1.2 (default the newest that is no pre-release)")
 	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` by which charts are fetched")
 	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` by which charts are fetched")
-	flags.StringVar(&f.options.Remote.CAFile, "ca-file", "", "`file` with certificates of authorities that are trusted, beside those of the system, when charts are fetched")
+	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities that are trusted, beside those of the system, when charts are fetched")
 	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts without encryption")
-	flags.StringVar(&f.policyRules, "policy-rules", "", "`file` with rules that set annotations, such as waves and policies, on what the sources yield")
+	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on what the sources yield")
 }
 
 // load reads the sources and all that belongs to them.

@@ -67,6 +67,9 @@ func addOfflineFlags(flags *pflag.FlagSet, kubeVersion *string, apiVersions *[]s
 }
 
 func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
+	if err := releases.ValidateName(o.name); err != nil {
+		return err
+	}
 	request, err := o.request()
 	if err != nil {
 		return err

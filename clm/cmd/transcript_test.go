@@ -61,7 +61,7 @@ func TestTranscripts(t *testing.T) {
 		s.run("apply", "web", first)
 		s.run("ls")
 		s.run("plan", "web", second, "--exit-code")
-		s.run("diff", "web", second, "--context", "1")
+		s.run("diff", "web", second, "--unified", "1")
 		s.run("apply", "web", second, "--diff", "--max-deletions", "0")
 		s.run("apply", "web", second)
 		s.run("history", "web")

@@ -89,6 +89,8 @@ func overview(root *cobra.Command, commands []*cobra.Command) string {
 }
 
 func page(command *cobra.Command, commands []*cobra.Command) string {
+	// Others show their help, and nothing else.
+	isLeaf := !command.HasAvailableSubCommands()
 	var b strings.Builder
 	b.WriteString(head(command.CommandPath()))
 	text := command.Long
@@ -96,7 +98,7 @@ func page(command *cobra.Command, commands []*cobra.Command) string {
 		text = command.Short + "."
 	}
 	b.WriteString(prose(text))
-	if command.Runnable() {
+	if isLeaf {
 		fmt.Fprintf(&b, "\n```\n%s\n```\n", command.UseLine())
 	}
 	if len(command.Aliases) > 0 {
@@ -107,13 +109,13 @@ func page(command *cobra.Command, commands []*cobra.Command) string {
 	}
 	if pageOf(command) == flagsPage {
 		b.WriteString("\n## Flags of all commands\n\n" + flags(command.Root().PersistentFlags()))
-	} else if command.Runnable() {
+	} else if isLeaf {
 		if own := flags(command.LocalFlags()); own != "" {
 			b.WriteString("\n## Flags\n\n" + own)
 		}
 		b.WriteString("\nFlags that all commands have: [clm options](" + flagsPage + ").\n")
 	}
-	if command.Runnable() {
+	if isLeaf {
 		b.WriteString(exitCodes(cmd.ExitCodes(command)))
 	}
 	b.WriteString("\n## See also\n\n- [All commands](" + indexPage + ")\n")

@@ -62,7 +62,6 @@ Flags that all commands have: [clm options](options.md).
 ## See also
 
 - [All commands](_index.md)
-- [kitchen cook slowly](cook-slowly.md): Cook for a day
 - [kitchen eat](eat.md): Eat
 `
 
@@ -81,14 +80,15 @@ func TestPage(t *testing.T) {
 	if err := cook.Flags().MarkHidden("secret"); err != nil {
 		t.Fatal(err)
 	}
-	cook.AddCommand(&cobra.Command{Use: "slowly", Short: "Cook for a day", Run: run})
-	root.AddCommand(cook, &cobra.Command{Use: "eat", Short: "Eat", Run: run}, &cobra.Command{Use: "spy", Hidden: true, Run: run})
+	menu := &cobra.Command{Use: "menu", Short: "Show what there is", Run: run}
+	menu.AddCommand(&cobra.Command{Use: "today", Short: "Show what there is today", Run: run})
+	root.AddCommand(cook, menu, &cobra.Command{Use: "eat", Short: "Eat", Run: run}, &cobra.Command{Use: "spy", Hidden: true, Run: run})
 	got := pages(root)
 	if diff := cmp.Diff(cookPage, got["cook.md"]); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if len(got) != 4 {
-		t.Errorf("expected an index and pages for the 3 commands that users see, got %d", len(got))
+	if len(got) != 5 {
+		t.Errorf("expected an index and pages for the 4 commands that users see, got %d", len(got))
 	}
 }
 

@@ -79,6 +79,9 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 		return nil, err
 	}
 	for _, reference := range references {
+		if reference == "" {
+			return nil, errors.New("a source is empty; allowed are files, folders, references to charts, and - for standard input")
+		}
 		loaded, err := load(ctx, reference, input, options)
 		if err != nil {
 			return nil, fmt.Errorf("loading %s: %w", displayed(reference), err)

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// period is the value of a flag for a length of time.
+type period struct{ value *time.Duration }
+
+func (p period) String() string {
+	if p.value == nil {
+		return ""
+	}
+	return p.value.String()
+}
+
+func (p period) Type() string { return "duration" }
+
+func (p period) Set(text string) error {
+	parsed, err := time.ParseDuration(text)
+	if err != nil || parsed < 0 {
+		return fmt.Errorf("%q is no length of time; allowed are, for example, 90s, 5m, 1h30m and 0", text)
+	}
+	*p.value = parsed
+	return nil
+}
+
+// number is the value of a flag for whole numbers from a minimum on.
+type number[T int | int64] struct {
+	value   *T
+	minimum T
+}
+
+func (n number[T]) String() string {
+	if n.value == nil {
+		return ""
+	}
+	return strconv.FormatInt(int64(*n.value), 10)
+}
+
+func (n number[T]) Type() string { return "number" }
+
+func (n number[T]) Set(text string) error {
+	parsed, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || parsed < int64(n.minimum) {
+		return fmt.Errorf("%q is not one of the whole numbers from %d on", text, n.minimum)
+	}
+	*n.value = T(parsed)
+	return nil
+}
+
+// filePath is the value of a flag for a file. An empty one is most likely a variable of a script that is not set.
+type filePath struct{ value *string }
+
+func (f filePath) String() string {
+	if f.value == nil {
+		return ""
+	}
+	return *f.value
+}
+
+func (f filePath) Type() string { return "file" }
+
+func (f filePath) Set(text string) error {
+	if text == "" {
+		return errors.New("the name of a file is missing")
+	}
+	*f.value = text
+	return nil
+}
+
+// explain makes errors about the arguments of a command, and of those below it, say what the command expects.
+func explain(command *cobra.Command) {
+	if check := command.Args; check != nil {
+		command.Args = func(command *cobra.Command, args []string) error {
+			err := check(command, args)
+			if err == nil || strings.Contains(err.Error(), command.CommandPath()) {
+				return err
+			}
+			return fmt.Errorf("%w; expected is: %s", err, command.UseLine())
+		}
+	}
+	if !command.Runnable() {
+		// Otherwise any argument would be fine with a command that just has others below it.
+		command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	}
+	for _, child := range command.Commands() {
+		explain(child)
+	}
+}
