@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(clmVariable) != "" {
 		os.Exit(Main(os.Args[1:]))
 	}
+	silenceLibraries()
 	os.Exit(m.Run())
 }
 

@@ -12,7 +12,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // streams are where a command reads from and writes to.
@@ -31,11 +34,18 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // Main runs clm with the given arguments and returns its exit code: one of AllExitCodes, or the exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 func Main(args []string) int {
+	silenceLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
 	return run(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, args)
+}
+
+// silenceLibraries turns off the logs of libraries, which would disturb what is shown: what users need to know comes as an error.
+func silenceLibraries() {
+	ctrllog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 }
 
 // run is Main for streams and a context of the caller's choice.

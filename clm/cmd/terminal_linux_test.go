@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hinshun/vt10x"
 	"golang.org/x/sys/unix"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -22,6 +23,7 @@ type typist struct {
 	keyboard *os.File
 	mu       sync.Mutex
 	screen   bytes.Buffer
+	emulator vt10x.Terminal
 }
 
 // newTerminal returns a terminal and the file that programs take for it.
@@ -44,7 +46,8 @@ func newTerminal(t *testing.T) (*typist, *os.File) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = device.Close() })
-	result := &typist{keyboard: master}
+	result := &typist{keyboard: master, emulator: vt10x.New()}
+	result.resize(t, 100, 40)
 	go result.watch()
 	return result, device
 }
@@ -56,11 +59,41 @@ func (s *typist) watch() {
 		n, err := s.keyboard.Read(buffer)
 		s.mu.Lock()
 		s.screen.Write(buffer[:n])
+		_, _ = s.emulator.Write(buffer[:n])
 		s.mu.Unlock()
 		if err != nil {
 			return
 		}
 	}
+}
+
+// resize changes the size of the window, of which the program in it is told.
+func (s *typist) resize(t *testing.T, columns, rows uint16) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := unix.IoctlSetWinsize(int(s.keyboard.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows}); err != nil {
+		t.Fatal(err)
+	}
+	s.emulator.Resize(int(columns), int(rows))
+}
+
+// frame is what is seen at the moment, without blanks at the ends of lines and empty lines at the end.
+func (s *typist) frame() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	for line := range strings.Lines(s.emulator.String()) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
+
+// sent is all that programs have written.
+func (s *typist) sent() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.screen.String()
 }
 
 func (s *typist) expect(t *testing.T, text string) {

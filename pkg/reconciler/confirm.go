@@ -6,6 +6,8 @@ package reconciler
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/component-operator/runtime/internal/observe"
 )
 
@@ -54,7 +56,8 @@ func (p *pass) confirmVanished() {
 	p.asked = true
 	for i := range p.works {
 		item := p.works[i].item
-		_, view := p.options.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+		// Others are at work on their items; a method would copy what they change.
+		_, view := p.options.Observer.Get(schema.GroupVersionKind(item.TypeVersionInfo), item.Namespace, item.Name)
 		p.works[i].confirmed = view == observe.Absent
 	}
 }

@@ -15,6 +15,8 @@
 // A call goes as far as it can and returns what it waits for. It does not poll: the caller calls again when the
 // Observer reports a change of a dependent, or when Result.RequeueAfter has passed.
 //
+// Plan says what Apply is going to do, by the same rules, and changes nothing. Apply keeps to a plan if it is given one.
+//
 // Every write is guarded by the UID and the resource version on which it was decided, so that two instances of
 // an operator that work at the same time cannot undo each other's work with outdated content. A create has nothing to be
 // guarded by; so an object that was written before and has vanished is created again only after Owner.Confirm.

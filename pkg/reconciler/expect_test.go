@@ -301,6 +301,25 @@ func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
 	}
 }
 
+// TestExpectedPlanLeavesAlone has an object left alone of which the plan says so, although others may have changed it.
+func TestExpectedPlanLeavesAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(planned)
+	w.rest(planned)
+	w.patch(w.configMap("same"), `{"data":{"more":"theirs"}}`)
+	w.rested(planned, "- ConfigMap NS/same: may have been changed by others")
+	result, err := w.applyExpected(planned+comes, w.saved(w.plan(planned+comes, reconciler.PlanOptions{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.expectActions(result, "Created ConfigMap new", "Created ConfigMap found")
+	if result.RequeueAfter == 0 {
+		t.Error("that it is looked into needs a timer")
+	}
+	w.expectActions(w.mustApply(planned+comes), "Corrected ConfigMap same")
+}
+
 // TestExpectedPlanMayBeContinued repeats a call that failed in the middle.
 func TestExpectedPlanMayBeContinued(t *testing.T) {
 	t.Parallel()

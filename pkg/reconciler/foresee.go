@@ -34,6 +34,7 @@ type planner struct {
 
 	// What follows does not change while objects are looked at side by side.
 	namespaces  map[string]bool                            // that do not exist yet, and are among the objects
+	known       map[schema.GroupVersionKind]bool           // whether the server knows the types of the targets
 	types       typeSet                                    // that do not exist yet, and are defined by objects
 	definitions map[schema.GroupKind]map[string]openSchema // of types that the server does not know as they will be, by version
 }
@@ -41,7 +42,7 @@ type planner struct {
 func newPlanner(c *course, inventory []*InventoryItem, depth depth) *planner {
 	return &planner{
 		pass: c.pass, targets: c.prepared.targets, recorded: index(inventory), depth: depth,
-		namespaces: map[string]bool{}, types: typeSet{items: map[objectKey][]TypeVersionInfo{}},
+		namespaces: map[string]bool{}, known: map[schema.GroupVersionKind]bool{}, types: typeSet{items: map[objectKey][]TypeVersionInfo{}},
 		definitions: map[schema.GroupKind]map[string]openSchema{},
 	}
 }

@@ -89,7 +89,11 @@ func (w *world) applyAsPlanned(request reconciler.ApplyRequest) (reconciler.Resu
 		defer w.steady.release()
 	}
 	told, toldErr := w.engine.Plan(w.Context(), request, reconciler.PlanOptions{})
-	compared, comparedErr := w.planner.Plan(w.Context(), request, reconciler.PlanOptions{Compare: true})
+	var compared reconciler.Plan
+	comparedErr := errors.New("not compared")
+	if w.planner != nil {
+		compared, comparedErr = w.planner.Plan(w.Context(), request, reconciler.PlanOptions{Compare: true})
+	}
 	result, err := w.engine.Apply(w.Context(), request)
 	w.expectForetold(foretold{told, toldErr, false}, result, err)
 	// The other planner does not remember who fights, and when a correction is due again is a matter of time.

@@ -89,8 +89,8 @@ func (o ObjectInfo) String() string { return keyOf(o).String() }
 // all objects become ready, and that nobody else changes them.
 //
 // Without PlanOptions.Compare there are no requests besides those of the observer, and for objects of which it cannot tell anything.
-// Then an object that exists without our label is said to be created, although it would be adopted or refused; and one of
-// which it is not certain that nobody changed it is said to stay as it is.
+// Then an object that exists without our label counts as absent, although it may be adopted, corrected or refused; and one of which it
+// is not certain that nobody changed it is said to stay as it is, with that as the reason.
 //
 // What Apply would refuse as a whole (objects that contradict each other, bad annotations) is a *RefusedError; what it would
 // refuse about one object is a Change.Refusal.

@@ -46,9 +46,13 @@ func (p *pass) contentFingerprint(object *unstructured.Unstructured) string {
 func (p *planner) watchServed(ctx context.Context) error {
 	var known []*target
 	for _, t := range p.targets {
-		served, err := p.knows(t.gvk())
-		if err != nil {
-			return err
+		served, found := p.known[t.gvk()]
+		if !found {
+			var err error
+			if served, err = p.knows(t.gvk()); err != nil {
+				return err
+			}
+			p.known[t.gvk()] = served
 		}
 		if served {
 			known = append(known, t)
@@ -76,6 +80,9 @@ func (p *planner) absent(item *InventoryItem) (bool, error) {
 	}
 	if len(p.types.definitions(item.GroupVersionKind())) == 0 {
 		return false, nil
+	}
+	if served, found := p.known[item.GroupVersionKind()]; found {
+		return !served, nil
 	}
 	served, err := p.knows(item.GroupVersionKind())
 	return !served, err

@@ -24,7 +24,7 @@ const defaultValidity = 15 * time.Second
 
 // Lock acquires the lock of a release. It waits as long as somebody else has it and the options allow that; after their timeout the
 // error is a LockedError. A lease that is not renewed for as long as it lasts, counted by our own clock from when we have seen
-// it, is taken over. In a namespace that is being deleted no Lease can be created; there the lock excludes nobody.
+// it, is taken over; that of a process that has ended on this machine at once. In a namespace that is being deleted no Lease can be created; there the lock excludes nobody.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 		return false, err
 	}
 	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
-	if !l.isOurs(lease) {
+	if !l.isOurs(lease) && !isDead(lease.Annotations[processAnnotation]) {
 		l.note(other, lease)
 		if holderOf(lease) != "" && elapsed(other.seen, l.now()) < l.validityOf(lease) {
 			return false, nil

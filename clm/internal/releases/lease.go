@@ -5,6 +5,7 @@ package releases
 
 import (
 	"cmp"
+	"os"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -22,6 +23,7 @@ func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
 // describe makes a lease ours.
 func (l *Lock) describe(lease *coordinationv1.Lease, now time.Time) {
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, lockAnnotation, l.identity)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, processAnnotation, processText(os.Getpid()))
 	transitions := int32(0)
 	if lease.Spec.LeaseTransitions != nil {
 		transitions = *lease.Spec.LeaseTransitions + 1

@@ -67,7 +67,7 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 }
 
 // rollbackObjects are what is applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that exist
-// stay as they are, and others are not created.
+// stay as they are, and others are not created. Those that have failed go: the release would never be ready with them.
 func rollbackObjects(plan *Plan) []client.Object {
 	var objects []client.Object
 	for _, object := range regular(plan.Content.Manifest) {
@@ -75,7 +75,7 @@ func rollbackObjects(plan *Plan) []client.Object {
 			objects = append(objects, object)
 			continue
 		}
-		if !recorded(plan.Release.Inventory, plan.Release.Namespace, object) {
+		if !leftBehind(plan.Release.Inventory, plan.Release.Namespace, object) {
 			continue
 		}
 		hook, ok := object.DeepCopyObject().(client.Object)
@@ -102,11 +102,12 @@ func isHelmHook(object client.Object) bool {
 	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
 }
 
-// recorded tells whether an object of a manifest is in the inventory. It may lack the namespace.
-func recorded(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
+// leftBehind tells whether an object of a manifest, which may lack the namespace, is in the inventory, and nothing is to be done about it.
+func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
 	gvk := object.GetObjectKind().GroupVersionKind()
 	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
-		return item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
+		done := item.Phase == reconciler.PhaseReady || item.Phase == reconciler.PhaseCompleted
+		return done && item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
 			(item.Namespace == "" || item.Namespace == cmp.Or(object.GetNamespace(), namespace))
 	})
 }

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// mortal is a process of clm that is killed at one of its requests.
+type mortal struct {
+	proxy *proxy
+	left  atomic.Int64
+	// untold means that it is killed before it learns how the server has answered the request; else it is right after that.
+	untold bool
+	killed atomic.Bool
+
+	mu      sync.Mutex
+	process *os.Process
+}
+
+func newMortal(t *testing.T, untold bool) *mortal {
+	t.Helper()
+	m := &mortal{untold: untold}
+	m.proxy = newProxy(t, func(x *proxy) {
+		x.after = func(request testenv.Request) bool { return !m.untold && !request.IsWatch() || !m.strike() }
+		x.end = func(request testenv.Request) {
+			if !m.untold && !request.IsWatch() {
+				m.strike()
+			}
+		}
+	})
+	return m
+}
+
+// strike counts a request, and tells whether the process was killed for it.
+func (m *mortal) strike() bool {
+	if m.left.Add(-1) != 0 {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process != nil {
+		m.killed.Store(true)
+		_ = m.process.Kill()
+	}
+	return true
+}
+
+// run runs clm as a process that is killed at its k-th request, and tells whether it was.
+func (m *mortal) run(p *place, k int, args ...string) bool {
+	p.Helper()
+	m.left.Store(int64(k))
+	m.killed.Store(false)
+	command := p.through(m.proxy).command(args...)
+	m.mu.Lock()
+	err := command.Start()
+	m.process = command.Process
+	m.mu.Unlock()
+	if err != nil {
+		p.Error(err)
+		return false
+	}
+	err = command.Wait()
+	m.mu.Lock()
+	m.process = nil
+	m.mu.Unlock()
+	if err != nil && !m.killed.Load() {
+		p.Errorf("clm %v, which nobody has killed: %v", args, err)
+	}
+	return m.killed.Load()
+}
+
+// TestDeath kills clm at each request of an apply and of a deletion: the next one has to finish, and nothing may be left over.
+func TestDeath(t *testing.T) {
+	t.Parallel()
+	for name, untold := range map[string]bool{"Told": false, "Untold": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var next, applies, deletions atomic.Int64
+			var group sync.WaitGroup
+			for range 3 {
+				w := &worker{place: newPlace(t), mortal: newMortal(t, untold)}
+				group.Go(func() {
+					for more := true; more && !t.Failed(); {
+						k := next.Add(1)
+						applied, deleted := w.round(int(k))
+						more = applied || deleted
+						count(&applies, applied)
+						count(&deletions, deleted)
+					}
+				})
+			}
+			group.Wait()
+			t.Logf("killed at %d requests of an apply and %d of a deletion", applies.Load(), deletions.Load())
+			// One for each object, at least.
+			if applies.Load() < objectsOfTheCity || deletions.Load() < objectsOfTheCity {
+				t.Errorf("killed at %d requests of an apply and %d of a deletion only", applies.Load(), deletions.Load())
+			}
+		})
+	}
+}
+
+// count counts how often the condition was true.
+func count(n *atomic.Int64, condition bool) {
+	if condition {
+		n.Add(1)
+	}
+}
+
+type worker struct {
+	*place
+
+	mortal *mortal
+}
+
+// round tells whether an apply and a deletion have been killed at their k-th request.
+func (w *worker) round(k int) (applied, deleted bool) {
+	w.Helper()
+	c := newCity(w.place, fmt.Sprintf("n%d", k))
+	applied = w.mortal.run(w.place, k, "apply", c.release, c.file)
+	// Then there is nothing left to do for the second one; the lock of a dead process hinders nobody.
+	idle := c.ready()
+	if got := w.clm("apply", c.release, c.file); got.code != 0 {
+		w.Errorf("the apply after one that was killed at request %d: exit code %d\n%s", k, got.code, got.stderr)
+	}
+	c.expectApplied()
+	if !idle {
+		c.expectUnlocked()
+	}
+	deleted = w.mortal.run(w.place, k, "delete", c.release)
+	gone := !c.recorded()
+	if got := w.clm("delete", c.release); got.code != 0 && !gone {
+		w.Errorf("the deletion after one that was killed at request %d: exit code %d\n%s", k, got.code, got.stderr)
+	}
+	c.expectDeleted()
+	if !gone || !deleted {
+		c.expectUnlocked()
+	}
+	if w.Failed() {
+		w.Logf("killed at request %d", k)
+	}
+	return applied, deleted
+}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+func isLease(request testenv.Request) bool { return request.Resource == "leases" }
+
+func TestTheSecondApplyWaits(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	one, two := p.gated("1"), p.gated("2")
+	first := p.background(t.Context(), "apply", "web", one)
+	p.reachGate()
+	waits := make(chan struct{})
+	var once sync.Once
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if isLease(request) && request.IsWatch() {
+				once.Do(func() { close(waits) })
+			}
+			return true
+		}
+	})
+	second := p.through(x).background(t.Context(), "apply", "web", two)
+	<-waits
+	if writes := x.requests.Count(testenv.Request.IsWrite); writes > 0 {
+		t.Errorf("whoever waits must not write, got:\n%s", x.requests)
+	}
+	p.openGate()
+	for name, done := range map[string]<-chan result{"first": first, "second": second} {
+		got := <-done
+		if got.code != 0 {
+			t.Errorf("the %s apply has ended with exit code %d:\n%s", name, got.code, got.stderr)
+		}
+		if waited := strings.Contains(got.stderr, "waiting for the lock, which "); waited != (name == "second") {
+			t.Errorf("what the %s apply says of waiting for the lock is wrong:\n%s", name, got.stderr)
+		}
+	}
+	p.expectEnds(value("2"), value("2"))
+	p.expectHistory("Superseded", "Ready")
+	if p.locked("web") {
+		t.Error("the lock was not given back")
+	}
+}
+
+func TestAppliesAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const rivals = 4
+	var group sync.WaitGroup
+	for i := range rivals {
+		source := p.file("app.yaml", fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: own-%[1]d}, data: {value: \"%[1]d\"}}\n---\n"+
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: shared}, data: {value: \"%[1]d\"}}", i))
+		group.Go(func() {
+			if got := p.clm("apply", "web", source); got.code != 0 {
+				t.Errorf("exit code %d:\n%s", got.code, got.stderr)
+			}
+		})
+	}
+	group.Wait()
+	p.expectHistory("Superseded", "Superseded", "Superseded", "Ready")
+	winner := p.configMap("shared")["value"]
+	if names := fmt.Sprint(p.names("v1", "ConfigMap")); names != "[own-"+winner+" shared]" {
+		t.Errorf("%s has come last, but there are %s", winner, names)
+	}
+}
+
+// TestLostLock keeps the renewals of the lock from the server.
+func TestLostLock(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.gated("1")
+	isChange := func(request testenv.Request) bool { return request.IsWrite() && !isLease(request) }
+	var changes, withheld atomic.Int64
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if !isLease(request) || request.Method != http.MethodPut {
+				return true
+			}
+			withheld.Add(1)
+			changes.Store(int64(x.requests.Count(isChange)))
+			return false
+		}
+	})
+	got := p.through(x).clm("apply", "web", source)
+	if got.code != exitRefused || !strings.Contains(got.stderr, "the lock of release "+p.namespace+"/web was lost") {
+		t.Errorf("exit code %d:\n%s", got.code, got.stderr)
+	}
+	if count := int64(x.requests.Count(isChange)); withheld.Load() == 0 || count != changes.Load() {
+		t.Errorf("want nothing to be changed without the lock, got %d requests instead of %d:\n%s", count, changes.Load(), x.requests)
+	}
+	p.openGate()
+	p.expectEnds(value("1"), nil)
+
+	// Others have it, or could have it; so it is not ours to be given back.
+	if !p.locked("web") {
+		t.Fatal("the lock was given back")
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "clm.web"}}
+	if err := p.client.Delete(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	p.must("apply", "web", source)
+	p.expectEnds(value("1"), value("1"))
+	p.expectHistory("Ready")
+}
