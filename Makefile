@@ -91,7 +91,7 @@ demo: ## Play the demo: an operator around a Helm chart, from creation to deleti
 BENCHFLAGS ?=
 
 .PHONY: bench
-bench: ## Measure in a sandbox and print a table (SHORT=1: within three minutes).
+bench: clm ## Measure in a sandbox and print a table (SHORT=1: within three minutes).
 	go build -o bin/bench ./bench
 	bin/bench $(if $(SHORT),-short) $(BENCHFLAGS)
 

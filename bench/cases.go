@@ -16,6 +16,7 @@ func benchmarks() []benchmark {
 		{"unblock", unblock},
 		{"rest", atRest},
 		{"delete", deleteComponent},
+		{"clm", commandLine},
 		{"noop", noop},
 		{"render", render},
 		{"large", large},
