@@ -90,6 +90,10 @@ type ApplyRequest struct {
 	// more), but once a call has returned without an error the caller drops it. While objects become ready, others may
 	// change them, and that is reacted to as the policies say. Defaults to none.
 	Expected *Plan
+	// TakeOver are wanted objects that are adopted whoever owns them, whatever their adoption policies say, and never deleted for it. The
+	// mark of the owner changes in one write, so that each of them has an owner all the time. What was applied once, as the
+	// inventory knows, keeps its content. Defaults to none.
+	TakeOver []types.ObjectKey
 }
 
 // DeleteRequest is the input of Reconciler.Delete and Reconciler.CheckDeletion.

@@ -82,6 +82,10 @@ func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
 	p := r.newPass(request.Owner, plan.items)
 	p.assign(targets, plan.wanted, objects, request.Objects)
 	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
+	p.takeOver = make(map[objectKey]bool, len(request.TakeOver))
+	for _, object := range request.TakeOver {
+		p.takeOver[keyOf(object)] = true
+	}
 	sortTargets(targets)
 	return &course{pass: p, prepared: prepared, grown: plan.grown}, nil
 }
@@ -92,7 +96,7 @@ func (p *pass) checkOwnership(targets []*target) error {
 	var problems []string
 	for _, t := range targets {
 		item := p.item(t)
-		if item.written() || item.completing() || t.adoption == AdoptionPolicyAlways {
+		if item.written() || item.completing() || t.adoption == AdoptionPolicyAlways || p.takeOver[t.key] {
 			continue
 		}
 		seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)

@@ -41,8 +41,9 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 	return p.settled(item, s), true
 }
 
-// paced adds how long corrections and verifications of the object have to wait.
+// paced adds how long corrections and verifications of the object have to wait, and whether it is to be taken over.
 func (p *pass) paced(t *target, s situation) situation {
+	s.takeOver = p.takeOver[t.key]
 	if recalled := p.memory.peek(p.owner.ID, t.key); recalled != nil {
 		now := p.options.Clock.Now()
 		s.correction = recalled.corrections.wait(now, correctionPacing(t.reapplyInterval))
@@ -128,16 +129,24 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 		o, err = p.create(ctx, t, s, d)
 		return o, false, err
 	case actionApply, actionVerify:
-		o, err = p.write(ctx, t, s, d)
-		if isImmutable(err) && s.exists && t.update == UpdatePolicyRecreate {
-			return p.recreate(ctx, t, s, d)
-		}
+		return p.overwrite(ctx, t, s, d)
+	case actionMark:
+		o, err = p.mark(ctx, t, s, d)
 		return o, false, err
 	case actionRecreate:
 		return p.recreate(ctx, t, s, d)
 	default:
 		return o, false, fmt.Errorf("applying %s: unknown action %d", t.key, d.action)
 	}
+}
+
+// overwrite applies the manifest to the object that was seen.
+func (p *pass) overwrite(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
+	o, err := p.write(ctx, t, s, d)
+	if isImmutable(err) && s.exists && t.update == UpdatePolicyRecreate && !s.seizes() {
+		return p.recreate(ctx, t, s, d)
+	}
+	return o, false, err
 }
 
 // kept settles a dependent that is as it should be.

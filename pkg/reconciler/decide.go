@@ -22,6 +22,7 @@ const (
 	actionVerify                 // the same, in the expectation that it has no effect
 	actionCompare                // find out whether applying would have an effect, without writing
 	actionRecreate               // delete the object that was seen, and create it when it is gone
+	actionMark                   // make the object that was seen ours, and leave its content alone
 	actionAsk                    // ask the server whether it exists
 	actionAwait                  // wait until it is gone
 	actionComplete               // it has served its purpose and removed itself
@@ -33,6 +34,9 @@ const (
 	changedByOthers = "was changed by others"
 	suspected       = "may have been changed by others"
 )
+
+// seizes tells whether the object that was seen belongs to somebody else, and is to be taken over in any case.
+func (s situation) seizes() bool { return s.takeOver && s.seen.Owner != s.owner }
 
 // decision is an action with its reason.
 type decision struct {
@@ -60,6 +64,8 @@ type situation struct {
 	correction, verification time.Duration
 	// fight names who changes the object again and again; empty if nobody does.
 	fight string
+	// takeOver means that it does not matter who owns the object.
+	takeOver bool
 }
 
 // decideApply decides what to do about a wanted object. It is a pure function.
@@ -101,6 +107,9 @@ func decideAbsent(t *target, item *InventoryItem, s situation) decision {
 
 // decideForeign is about an object that does not carry our label.
 func decideForeign(t *target, item *InventoryItem, s situation) decision {
+	if s.seizes() {
+		return decideTakeOver(t, item, s)
+	}
 	if s.seen.Owner == "" && item.UID != "" && s.seen.UID == item.UID {
 		// It is the object that we wrote; only its label is gone. That is drift like any other.
 		if !item.written() {
@@ -113,10 +122,7 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 			return d
 		}
 	}
-	owner := "has no owner"
-	if s.seen.Owner != "" {
-		owner = "has another owner"
-	}
+	owner := ownership(s)
 	adopt := decision{action: actionApply, verb: VerbAdopted, message: "exists already and " + owner}
 	if t.update == UpdatePolicyRecreate {
 		adopt.action = actionRecreate
@@ -131,6 +137,22 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 	case AdoptionPolicyNever:
 	}
 	return decision{action: actionRefuse, message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, annotations.Kebab(string(t.adoption)))}
+}
+
+func ownership(s situation) string {
+	if s.seen.Owner != "" {
+		return "has another owner"
+	}
+	return "has no owner"
+}
+
+// decideTakeOver is about a foreign object that is to be ours in any case. It must not be deleted, be it in order to be created anew.
+func decideTakeOver(t *target, item *InventoryItem, s situation) decision {
+	d := decision{action: actionApply, verb: VerbAdopted, message: "is taken over, and " + ownership(s)}
+	if t.reconcile == ReconcilePolicyOnce && item.written() {
+		d.action = actionMark
+	}
+	return d
 }
 
 // decideChanged is about an object that has to be written because its manifest changed, or was never written.

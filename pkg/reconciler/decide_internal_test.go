@@ -137,6 +137,40 @@ func expectDecision(t *testing.T, target *target, item *InventoryItem, s situati
 	}
 }
 
+func TestDecideTakeOver(t *testing.T) {
+	t.Parallel()
+	apply := func(text string) decision {
+		return decision{action: actionApply, verb: VerbAdopted, message: "is taken over, and " + text}
+	}
+	const unowned, owned = "has no owner", "has another owner"
+	mark := apply(owned)
+	mark.action = actionMark
+	fresh := recorded(PhaseScheduledForApplication, unrecorded)
+	for _, tc := range []struct {
+		reason string
+		target *target
+		item   *InventoryItem
+		owner  string
+		want   decision
+	}{
+		{"never does not count", wish(adoption(AdoptionPolicyNever)), fresh, themLabel, apply(owned)},
+		{"nobody's", wish(adoption(AdoptionPolicyNever)), fresh, "", apply(unowned)},
+		{"what is taken over must not be deleted", wish(update(UpdatePolicyRecreate)), fresh, themLabel, apply(owned)},
+		{"what was stolen comes back", wish(), recorded(PhaseReady), themLabel, apply(owned)},
+		{"although drift is only reported", wish(drift(DriftPolicyReport)), recorded(PhaseReady), themLabel, apply(owned)},
+		{"what was never applied is applied once", wish(reconcileBy(ReconcilePolicyOnce)), fresh, themLabel, apply(owned)},
+		{"what was applied once is not applied again", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseReady), themLabel, mark},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			s := situation{owner: usLabel, exists: true, seen: seenAs(owner(tc.owner)), takeOver: true}
+			if diff := cmp.Diff(tc.want, decideApply(tc.target, tc.item, s), cmp.AllowUnexported(decision{})); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestDecideApplyForeign(t *testing.T) {
 	t.Parallel()
 	const unowned = "exists already and has no owner, and its adoption policy is "

@@ -103,12 +103,7 @@ func (p *pass) foreignFinalizers(object *unstructured.Unstructured) []string {
 
 // orphan releases the object that was seen: all marks are removed, so that others may adopt it.
 func (p *pass) orphan(ctx context.Context, item *InventoryItem, s situation) error {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(item.GroupVersionKind())
-	object.SetNamespace(item.Namespace)
-	object.SetName(item.Name)
-	object.SetUID(s.seen.UID)
-	object.SetResourceVersion(s.seen.ResourceVersion)
+	object := reference(item, s)
 	changes := map[string]any{
 		"labels":      map[string]any{p.keys.ownerLabel: nil},
 		"annotations": map[string]any{p.keys.ownerAnnotation: nil, p.keys.digest: nil},
@@ -129,6 +124,17 @@ func (p *pass) orphan(ctx context.Context, item *InventoryItem, s situation) err
 		return nil
 	}
 	return err
+}
+
+// reference denotes exactly the object that was seen.
+func reference(item *InventoryItem, s situation) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	object.SetNamespace(item.Namespace)
+	object.SetName(item.Name)
+	object.SetUID(s.seen.UID)
+	object.SetResourceVersion(s.seen.ResourceVersion)
+	return object
 }
 
 // patch changes the metadata of an object, guarded by its UID and resource version.

@@ -31,6 +31,7 @@ type planner struct {
 	depth    depth
 
 	createsNamespaces bool
+	leftAlone         bool // compare also what is left alone
 
 	// What follows does not change while objects are looked at side by side.
 	namespaces  map[string]bool                            // that do not exist yet, and are among the objects
@@ -158,11 +159,13 @@ func (p *planner) unsure(t *target, d decision, v view) bool {
 		return true
 	case actionCreate:
 		return !v.proven && (p.depth == depthAsked || p.depth == depthCompared && p.isLocal(t))
-	case actionApply, actionRecreate:
+	case actionApply, actionRecreate, actionMark:
 		return p.depth == depthCompared || p.depth == depthAsked && d.verb == VerbAdopted
 	case actionVerify, actionCompare:
 		return p.depth == depthCompared
-	case actionKeep, actionAwait, actionComplete, actionReport, actionRefuse:
+	case actionKeep, actionReport:
+		return p.isLeftAlone(t, d, v)
+	case actionAwait, actionComplete, actionRefuse:
 		return false
 	default:
 		return false
@@ -179,7 +182,7 @@ func (p *planner) foretell(change *Change, t *target, d decision, v view) {
 	case actionAwait:
 		next := decideApply(t, item, situation{owner: p.label, proven: true, typed: true})
 		change.Verb = next.verb
-	case actionCreate, actionApply, actionRecreate, actionComplete:
+	case actionCreate, actionApply, actionRecreate, actionMark, actionComplete:
 		change.Verb, change.Recreate = d.verb, d.action == actionRecreate
 		change.Reason = p.because(t, d)
 	case actionKeep, actionAsk, actionVerify, actionCompare, actionReport:

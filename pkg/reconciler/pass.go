@@ -37,6 +37,7 @@ type pass struct {
 	sources          []client.Object         // the objects of the request
 	misplaced        bool                    // there are objects whose namespace could not be known yet
 	createNamespaces bool
+	takeOver         map[objectKey]bool // objects that are adopted whoever owns them
 	saved            time.Time
 	expected         map[objectKey]*Change                       // nil if anything may be done
 	watched          map[schema.GroupVersionKind]map[string]bool // kinds and namespaces that the observer was told of

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,9 @@ type PlanOptions struct {
 	// Compare has the server say what would become of each object that is not known to be as it should be, by dry runs.
 	// Defaults to what the observer and the inventory tell, without requests.
 	Compare bool
+	// LeftAlone, with Compare, also compares dependents whose drift is left alone because their drift policies say so. Their changes
+	// have no verb; Before, After and Changed show what would be put right otherwise. Defaults to no.
+	LeftAlone bool
 }
 
 // Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
@@ -54,6 +58,8 @@ type Change struct {
 	// compared.
 	Before *unstructured.Unstructured `json:"-"`
 	After  *unstructured.Unstructured `json:"-"`
+	// Changed are the fields that others have changed or removed since the object was written; only if the drift was compared.
+	Changed []FieldChange `json:"-"`
 	// Digest identifies manifest and policies; empty if the object is no longer wanted.
 	Digest string `json:"digest,omitempty"`
 	// UID, Fingerprint and Baseline identify the state on which the change was decided; empty if there is no such object, or if it is
@@ -61,6 +67,16 @@ type Change struct {
 	UID         apitypes.UID `json:"uid,omitempty"`
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Baseline    string       `json:"baseline,omitempty"`
+}
+
+// FieldChange is a field that others have changed or removed.
+type FieldChange struct {
+	// Path of the field, such as .spec.replicas; it stands for everything below it.
+	Path string `json:"path"`
+	// Manager is the field manager that owns the field now; empty if the field was removed, which leaves no trace.
+	Manager string `json:"manager,omitempty"`
+	// Time is when that manager was last active on the object; nil if that is not recorded.
+	Time *metav1.Time `json:"time,omitempty"`
 }
 
 // ObjectInfo is type and name of an object.
@@ -103,6 +119,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	planner := newPlanner(c, request.Inventory, depthTold)
 	if options.Compare {
 		planner.depth = depthCompared
+		planner.leftAlone = options.LeftAlone
 	}
 	// That a namespace is missing is to be seen.
 	planner.createsNamespaces, c.pass.createNamespaces = c.pass.createNamespaces, false

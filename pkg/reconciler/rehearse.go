@@ -20,6 +20,9 @@ import (
 // rehearse has the server say what would become of an object about which something is to be done. It asks to be called again
 // if the object is not the one on which it was decided.
 func (p *planner) rehearse(ctx context.Context, change *Change, t *target, d decision, v view) (again bool, err error) {
+	if p.isLeftAlone(t, d, v) {
+		return p.rehearseLeft(ctx, change, t, v)
+	}
 	switch d.action {
 	case actionKeep, actionAsk, actionReport, actionRefuse, actionComplete:
 		return false, nil
@@ -28,6 +31,9 @@ func (p *planner) rehearse(ctx context.Context, change *Change, t *target, d dec
 			return false, nil
 		}
 		return false, p.compute(change, t, view{})
+	case actionMark:
+		p.rehearseMark(change, t, v)
+		return false, nil
 	case actionCreate, actionApply, actionVerify, actionCompare, actionRecreate:
 	}
 	if p.isLocal(t) {
@@ -91,6 +97,9 @@ func (p *planner) compared(change *Change, t *target, d decision, c comparison) 
 		return
 	case d.action == actionCompare:
 		change.Reason = p.blame(c)
+		if p.leftAlone {
+			p.showLeft(change, t, c)
+		}
 		return
 	case d.action == actionVerify:
 		change.Verb, change.Reason = VerbCorrected, p.blame(c)
@@ -98,6 +107,9 @@ func (p *planner) compared(change *Change, t *target, d decision, c comparison) 
 		change.Reason = p.blame(c)
 	}
 	change.Before, change.After = p.presentable(c.before), p.presentable(c.after)
+	if change.Verb == VerbCorrected && c.before != nil {
+		change.Changed = p.changedFields(c)
+	}
 	if c.before == nil {
 		p.forgetAllocated(t, change.After, c.after.GetUID())
 	}
@@ -121,11 +133,7 @@ func (p *planner) recreated(change *Change, t *target, v view, object *unstructu
 
 // blame says who changed which fields. Nobody is named if fields were removed, which leaves no trace.
 func (p *planner) blame(c comparison) string {
-	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.options.FieldOwner)
-	if err != nil {
-		return changedByOthers
-	}
-	fields = append(fields, c.surplus...)
+	fields := p.contested(c)
 	if len(fields) == 0 {
 		return changedByOthers
 	}
@@ -139,7 +147,7 @@ func (p *planner) blame(c comparison) string {
 // excused completes a change whose dry run failed.
 func (p *planner) excused(change *Change, t *target, v view, err error) error {
 	switch {
-	case isImmutable(err) && v.exists && t.update == UpdatePolicyRecreate:
+	case isImmutable(err) && v.exists && t.update == UpdatePolicyRecreate && !v.seizes():
 		change.Recreate = true
 		return p.compute(change, t, v)
 	case p.createsNamespaces && isNotFound(err) && kindOf(err) == "namespaces":

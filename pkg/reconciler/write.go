@@ -142,18 +142,7 @@ func (p *pass) marked(t *target) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	object := manifest.DeepCopy()
-	labels, annotations := object.GetLabels(), object.GetAnnotations()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	labels[p.keys.ownerLabel] = p.label
-	annotations[p.keys.ownerAnnotation] = p.owner.ID
-	annotations[p.keys.digest] = t.digest
-	object.SetLabels(labels)
-	object.SetAnnotations(annotations)
+	p.setMarks(object, t)
 	if definesTypes(t.key.GroupKind) {
 		controllerutil.AddFinalizer(object, p.options.Finalizer)
 	}
