@@ -33,15 +33,20 @@ type changeOptions struct {
 }
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
+	addCourseFlags(flags, o)
+	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until everything is ready; what is no longer wanted then stays until the next apply")
+	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
+}
+
+// addCourseFlags are for changes that have to be waited for, and that delete nothing.
+func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	o.dryRun = choice{allowed: []string{dryRunClient, dryRunServer}}
 	o.output = choice{allowed: []string{outputJSON}}
 	addLimitFlags(flags, &o.Limits)
 	addDiffFlags(flags, &o.diff)
 	flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
-	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until everything is ready; what is no longer wanted then stays until the next apply")
 	flags.Var(&o.dryRun, "dry-run", "show the plan and do nothing; with 'server', the server is asked what would become of each object")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
-	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 	o.HistoryMax = defaultHistory
 	flags.Var(number[int]{value: &o.HistoryMax}, "history-max", "number of revisions to keep; 0 keeps all")
 	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")

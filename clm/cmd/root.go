@@ -107,8 +107,9 @@ nothing that is installed in the cluster.`,
 			command.AddCommand(added)
 		}
 	}
-	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newDeleteCommand(e))
-	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e))
+	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
+	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
+		newDriftCommand(e))
 	command.AddCommand(newSandboxCommand(s), newOptionsCommand(), newVersionCommand(e))
 	explain(command)
 	return command

@@ -32,6 +32,8 @@ const (
 	ActionComplete Action = "complete"
 	// ActionOrphan means that the object is released, and stays.
 	ActionOrphan Action = "orphan"
+	// ActionKeep means that the object is not as it should be, and is left alone.
+	ActionKeep Action = "keep"
 )
 
 // notation is how actions are shown, in the order of the summary.
@@ -48,6 +50,7 @@ var notation = []struct {
 	{ActionDelete, "-", terminal.Style.Red},
 	{ActionComplete, "-", terminal.Style.Red},
 	{ActionOrphan, "=", terminal.Style.Yellow},
+	{ActionKeep, "=", terminal.Style.Faint},
 }
 
 // Change is what would become of one object.
@@ -60,6 +63,8 @@ type Change struct {
 	Reason string
 	// Refusal says why it would not be done after all; empty if it would.
 	Refusal string
+	// Notes are further lines about the object.
+	Notes []string
 	// Local means that After was computed without the server.
 	Local bool
 	// Before and After are the content of the object; nil if it does not exist, or if that is not known. They are not changed.
@@ -114,6 +119,9 @@ func (w *writer) change(change Change) error {
 	}
 	if change.Refusal != "" {
 		w.out.WriteString(w.Style.Red("  refused: "+terminal.Clean(change.Refusal)) + "\n")
+	}
+	for _, note := range change.Notes {
+		w.out.WriteString("  " + terminal.Clean(note) + "\n")
 	}
 	if change.Before != nil || change.After != nil {
 		before, after := w.prepare(change.Before), w.prepare(change.After)

@@ -70,6 +70,10 @@ type Revision struct {
 	Inputs string `json:"inputs,omitempty"`
 	// Installed means that the release had been installed before this revision.
 	Installed bool `json:"installed,omitempty"`
+	// Rollback means that the revision was brought about by a rollback, so that hooks for rollbacks belong to it.
+	Rollback bool `json:"rollback,omitempty"`
+	// Basis is the number of the revision from which this one was made by handing over objects, and by nothing else; 0 if it was not.
+	Basis int64 `json:"basis,omitempty"`
 	// Policies with which the revision is applied.
 	Policies reconciler.Policies `json:"policies,omitzero"`
 	// Objects is the number of objects in the manifest.

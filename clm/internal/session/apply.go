@@ -109,6 +109,11 @@ func (s *Session) apply(ctx context.Context, plan *Plan, options ApplyOptions, b
 		return err
 	}
 	defer done()
+	return o.carryOut(ctx, plan, options)
+}
+
+// carryOut does what the plan says if the release is still as it was when the plan was made.
+func (o *operation) carryOut(ctx context.Context, plan *Plan, options ApplyOptions) error {
 	if err := o.confirmUnchanged(ctx); err != nil {
 		return err
 	}

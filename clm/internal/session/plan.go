@@ -4,6 +4,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Request is what a release is to become.
@@ -34,6 +36,14 @@ const (
 	Apply Operation = "apply"
 	// Rollback makes a release what it was in an earlier revision.
 	Rollback Operation = "rollback"
+	// Heal makes a release what its current revision says.
+	Heal Operation = "heal"
+	// Adopt is Heal that takes over objects, whoever owns them.
+	Adopt Operation = "adopt"
+	// Orphan lets go of objects.
+	Orphan Operation = "orphan"
+	// Move hands objects over from one release to another.
+	Move Operation = "move"
 )
 
 // Plan is what is going to be done, decided on the state in which the release was found.
@@ -46,14 +56,15 @@ type Plan struct {
 	New bool
 	// Content of the revision.
 	Content releases.Content
-	// Operation is Apply or Rollback.
+	// Operation is what the plan is for.
 	Operation Operation
 	// Changes are what is going to happen to objects.
 	Changes []reconciler.Change
 
-	exact   *reconciler.Plan
-	objects []client.Object
-	target  *target
+	exact    *reconciler.Plan
+	objects  []client.Object
+	takeOver []types.ObjectKey
+	target   *target
 }
 
 // Close ends what was begun to find out how things stand. It may be called more than once.
@@ -90,7 +101,7 @@ func (s *Session) Plan(ctx context.Context, request Request, compare bool) (*Pla
 	if err := s.render(ctx, request, plan); err != nil {
 		return nil, err
 	}
-	plan.objects = regular(plan.Content.Manifest)
+	plan.objects = objectsOf(plan)
 	return plan, s.compare(ctx, plan, compare)
 }
 
@@ -167,8 +178,11 @@ func (s *Session) generate(ctx context.Context, request Request, revision *relea
 	return nil
 }
 
-// digestOf identifies the state of a release: objects that are applied with each change are applied with each revision.
-func digestOf(revision releases.Revision) string { return strconv.FormatInt(revision.Number, 10) }
+// digestOf identifies the state of a release: objects that are applied with each change are applied with each revision, unless that
+// differs only by objects that were handed over.
+func digestOf(revision releases.Revision) string {
+	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
+}
 
 // compare has the engine say what it would do.
 func (s *Session) compare(ctx context.Context, plan *Plan, compare bool) error {
@@ -176,7 +190,8 @@ func (s *Session) compare(ctx context.Context, plan *Plan, compare bool) error {
 	if plan.target, err = s.target(releases.OwnerID(plan.Release.Namespace, plan.Release.Name)); err != nil {
 		return err
 	}
-	found, err := plan.target.engine.Plan(ctx, s.applyRequest(plan, nil), reconciler.PlanOptions{Compare: compare})
+	options := reconciler.PlanOptions{Compare: compare, LeftAlone: plan.Operation == Heal}
+	found, err := plan.target.engine.Plan(ctx, s.applyRequest(plan, nil), options)
 	if err != nil {
 		plan.Close()
 		return err
@@ -198,5 +213,6 @@ func (s *Session) applyRequest(plan *Plan, save reconciler.Store) reconciler.App
 		Version:  plan.Revision.Inputs,
 		Digest:   digestOf(plan.Revision),
 		Policies: plan.Revision.Policies,
+		TakeOver: plan.takeOver,
 	}
 }

@@ -38,12 +38,16 @@ func (s *Session) toManifest(objects []client.Object) ([]*unstructured.Unstructu
 func regular(manifest []*unstructured.Unstructured) []client.Object {
 	objects := make([]client.Object, 0, len(manifest))
 	for _, object := range manifest {
-		annotations := object.GetAnnotations()
-		if annotations[releaseHookKey] == "" && annotations[deletionHookKey] == "" {
+		if isRegular(object) {
 			objects = append(objects, object)
 		}
 	}
 	return objects
+}
+
+func isRegular(object *unstructured.Unstructured) bool {
+	annotations := object.GetAnnotations()
+	return annotations[releaseHookKey] == "" && annotations[deletionHookKey] == ""
 }
 
 // hooks returns the hooks of a revision that have their time when the annotation with the given key says so. The annotation is

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -40,8 +41,8 @@ func (s *Session) PlanRollback(ctx context.Context, namespace, name string, numb
 	plan.Revision.Created = time.Time{}
 	plan.Revision.Number = release.Current().Number + 1
 	plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
-	plan.Revision.Installed = true
-	plan.objects = rollbackObjects(plan)
+	plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
+	plan.objects = objectsOf(plan)
 	return plan, s.compare(ctx, plan, compare)
 }
 
@@ -64,6 +65,14 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 		return releases.Revision{}, refused("release %s has no earlier revision that was ready; all revisions: clm history %s -n %s", release, release.Name, release.Namespace)
 	}
 	return releases.Revision{}, refused("release %s has no revision %d; all revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
+}
+
+// objectsOf returns what is applied with the revision of a plan.
+func objectsOf(plan *Plan) []client.Object {
+	if plan.Revision.Rollback {
+		return rollbackObjects(plan)
+	}
+	return regular(plan.Content.Manifest)
 }
 
 // rollbackObjects are what is applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that exist
@@ -89,6 +98,11 @@ func rollbackObjects(plan *Plan) []client.Object {
 	}
 	objects = append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPreRollback)...)
 	return append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPostRollback)...)
+}
+
+// applies tells whether an object of the manifest is applied with the revision of a plan, be it in another form.
+func (p *Plan) applies(object *unstructured.Unstructured) bool {
+	return isRegular(object) && (!p.Revision.Rollback || !isHelmHook(object) || recorded(p.Release.Inventory, p.Release.Namespace, object))
 }
 
 const (

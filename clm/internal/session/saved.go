@@ -105,7 +105,7 @@ func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*
 	for _, object := range saved.Manifest {
 		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
 	}
-	p.objects = regular(p.Content.Manifest)
+	p.objects = objectsOf(p)
 	p.target, err = s.target(releases.OwnerID(namespace, name))
 	return p, err
 }

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web; short names such as deploy are known. The namespace is needed only if there are
+several objects of that name.`
+
+func newAdoptCommand(e *environment) *cobra.Command {
+	o := changeOptions{}
+	command := &cobra.Command{
+		Use:   "adopt NAME OBJECT...",
+		Short: "Take over existing objects",
+		Long: `Take over objects that the current revision of release NAME renders, and that exist already, whoever owns them and whatever their adoption
+policies say; then go on with applying the revision. Objects that the revision does not render are refused.
+
+Another release that has such an object is not asked. To hand an object over from one release to another: clm move.
+
+` + objectsHelp,
+		Example: "  clm adopt web deployment/web service/web",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			return runAdopt(command.Context(), e, o, args[0], args[1:])
+		},
+	}
+	addChangeFlags(command.Flags(), &o)
+	return command
+}
+
+func runAdopt(ctx context.Context, e *environment, o changeOptions, name string, objects []string) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	return o.run(ctx, e, func(s *session.Session, _ bool) (*session.Plan, error) {
+		return s.PlanAdoption(ctx, namespace, name, objects)
+	})
+}

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+type driftOptions struct {
+	session.Limits
+
+	name     string
+	output   output
+	diff     diffFlags
+	heal     bool
+	yes      bool
+	exitCode bool
+}
+
+func newDriftCommand(e *environment) *cobra.Command {
+	o := driftOptions{}
+	command := &cobra.Command{
+		Use:   "drift NAME",
+		Short: "Show what others have changed in a release",
+		Long: `Show how the objects of release NAME differ from what its current revision says, and which field manager changed which fields, and when. That time
+is when the manager was last active on the object; of fields that were removed it is not known who did it.
+
+In the differences, lines with - are as the revision says, and lines with + are as they are in the cluster now. Objects that are left alone
+because their drift policy says so are shown as well. With --heal everything else is put right, after a confirmation on a terminal.`,
+		Example: `  clm drift web
+  clm drift web --heal
+  clm drift web -o json --exit-code`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runDrift(command.Context(), e, o)
+		},
+	}
+	o.output = newOutput(command)
+	flags := command.Flags()
+	addLimitFlags(flags, &o.Limits)
+	addDiffFlags(flags, &o.diff)
+	flags.BoolVar(&o.heal, "heal", false, "put right what differs")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "with --heal, do not ask for a confirmation")
+	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if something differs, and is not healed")
+	return command
+}
+
+func runDrift(ctx context.Context, e *environment, o driftOptions) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for attempt := 1; ; attempt++ {
+		err := o.attempt(ctx, e, s, namespace)
+		if !session.IsChanged(err) || attempt == attempts {
+			return err
+		}
+	}
+}
+
+func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.Session, namespace string) error {
+	p, err := s.PlanCurrent(ctx, namespace, o.name, true)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	drift := p.Drift()
+	if err := o.print(e, p, drift); err != nil {
+		return err
+	}
+	healable := slices.ContainsFunc(drift, func(d session.Drift) bool { return d.State == session.DriftHealable || d.State == session.DriftPending })
+	if o.heal && healable {
+		if !o.yes && e.interactive() {
+			if err := e.confirm(ctx, fmt.Sprintf("Heal release %s?", p.Release)); err != nil {
+				return err
+			}
+		}
+		err := s.Apply(ctx, p, session.ApplyOptions{Limits: o.Limits})
+		e.explain(ctx, s, p.Release, err)
+		return shown(err)
+	}
+	if o.exitCode && len(drift) > 0 {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+func (o *driftOptions) print(e *environment, p *session.Plan, drift []session.Drift) error {
+	if !o.output.forPeople() {
+		objects := make([]*unstructured.Unstructured, len(drift))
+		for i, d := range drift {
+			objects[i] = resource("Drift", p.Release.Namespace, fmt.Sprintf("%s.%d", p.Release.Name, i+1), driftContent(d))
+		}
+		return o.output.printList(e.out, objects)
+	}
+	if len(drift) == 0 {
+		fmt.Fprintf(e.out, "release %s is as revision %d says\n", p.Release, p.Revision.Number)
+		return nil
+	}
+	return writeDrift(e, e.out, p, drift, o.diff)
+}
+
+func writeDrift(e *environment, out io.Writer, p *session.Plan, drift []session.Drift, flags diffFlags) error {
+	fmt.Fprintf(out, "release %s, revision %d (-) and the cluster (+)\n", p.Release, p.Revision.Number)
+	now := time.Now()
+	changes := make([]diff.Change, len(drift))
+	for i, d := range drift {
+		changes[i] = diff.Change{
+			Object: d.Object.String(), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
+			// What others have done is the difference, not what would be done about it.
+			Before: content(d.After), After: content(d.Before),
+		}
+		switch d.State {
+		case session.DriftLeftAlone:
+			changes[i].Action = diff.ActionKeep
+		case session.DriftPending:
+			// Nobody has done anything.
+			changes[i].Before, changes[i].After = nil, nil
+		case session.DriftHealable, session.DriftRefused:
+		}
+		if len(d.Changed) > 0 && d.State == session.DriftHealable {
+			// The lines say it in more detail.
+			changes[i].Reason = ""
+		}
+	}
+	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: flags.context, ShowSecrets: flags.secrets})
+}
+
+// changeTexts say who changed which fields when, a line for each manager.
+func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
+	type writer struct{ text, paths string }
+	var writers []writer
+	for _, field := range changed {
+		text := "removed, nobody knows by whom"
+		if field.Manager != "" {
+			text = "changed by " + field.Manager
+			if field.Time != nil {
+				text += " " + age(field.Time.Time, now) + " ago"
+			}
+		}
+		path := strings.TrimPrefix(field.Path, ".")
+		at := slices.IndexFunc(writers, func(w writer) bool { return w.text == text })
+		if at < 0 {
+			writers = append(writers, writer{text: text, paths: path})
+		} else {
+			writers[at].paths += ", " + path
+		}
+	}
+	slices.SortStableFunc(writers, func(a, b writer) int { return cmp.Compare(a.text, b.text) })
+	lines := make([]string, len(writers))
+	for i, w := range writers {
+		lines[i] = w.text + ": " + w.paths
+	}
+	return lines
+}
+
+// driftContent is what programs are told of an object that is not as it should be.
+func driftContent(d session.Drift) map[string]any {
+	status := map[string]any{"state": string(d.State), "object": objectContent(d.Object)}
+	for name, text := range map[string]string{"reason": d.Reason, "refusal": d.Refusal} {
+		if text != "" {
+			status[name] = text
+		}
+	}
+	var fields []any
+	for _, field := range d.Changed {
+		entry := map[string]any{"path": field.Path}
+		if field.Manager != "" {
+			entry["manager"] = field.Manager
+		}
+		if field.Time != nil {
+			entry["time"] = timestamp(field.Time.Time)
+		}
+		fields = append(fields, entry)
+	}
+	if fields != nil {
+		status["changed"] = fields
+	}
+	return map[string]any{"status": status}
+}
+
+// objectContent denotes an object to programs.
+func objectContent(object reconciler.ObjectInfo) map[string]any {
+	version, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+	content := map[string]any{"apiVersion": version, "kind": kind, "name": object.Name}
+	if object.Namespace != "" {
+		content["namespace"] = object.Namespace
+	}
+	return content
+}

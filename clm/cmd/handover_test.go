@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// owner returns the owner id of a ConfigMap, as far as it is marked as owned; "none" if it does not exist.
+func (p *place) owner(name string) string {
+	p.Helper()
+	object := &corev1.ConfigMap{}
+	err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object)
+	if client.IgnoreNotFound(err) != nil {
+		p.Fatal(err)
+	}
+	switch {
+	case err != nil:
+		return "none"
+	case object.Labels["clm.cs.sap.com/owner-id"] == "":
+		return ""
+	default:
+		return strings.TrimPrefix(object.Annotations["clm.cs.sap.com/owner-id"], "clm.cs.sap.com/"+p.namespace+"/")
+	}
+}
+
+// configMaps is a manifest of ConfigMaps by these names, each with its name as value.
+func configMaps(names ...string) string {
+	var documents []string
+	for _, name := range names {
+		documents = append(documents, "{apiVersion: v1, kind: ConfigMap, metadata: {name: "+name+"}, data: {value: "+name+"}}")
+	}
+	return strings.Join(documents, "\n---\n")
+}
+
+// descriptions are those of all revisions.
+func (p *place) descriptions(release string) []string {
+	p.Helper()
+	var texts []string
+	for _, revision := range p.items(p.must("history", release, "-o", "json").stdout) {
+		texts = append(texts, p.stable(p.text(revision, "status", "state")+": "+p.text(revision, "status", "description")))
+	}
+	return texts
+}
+
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "other", p.file("other.yaml", configMaps("theirs")))
+	source := p.file("app.yaml", configMaps("theirs", "mine"))
+	if got := p.clm("apply", "web", source); got.code == 0 || !strings.Contains(got.stderr, "has another owner") {
+		t.Fatalf("expected that theirs is refused, got exit code %d: %s", got.code, got.stderr)
+	}
+	for _, test := range []struct{ reason, object, message string }{
+		{"what is not rendered must not be taken over", "configmap/kube-root-ca.crt", "has no object configmap/kube-root-ca.crt"},
+		{"a name alone could be anything", "theirs", "invalid object"},
+	} {
+		got := p.clm("adopt", "web", test.object)
+		if got.code == 0 || !strings.Contains(got.stderr, test.message) {
+			t.Errorf("%s: got exit code %d: %s", test.reason, got.code, got.stderr)
+		}
+	}
+	if got := p.clm("adopt", "web", "cm/kube-root-ca.crt"); got.code != exitRefused {
+		t.Errorf("expected exit code %d, got %d", exitRefused, got.code)
+	}
+	got := p.must("adopt", "web", "cm/theirs", "--dry-run=server")
+	expectGolden(t, "adopt-plan.txt", p.stable(got.stdout))
+	if p.owner("theirs") != "other" {
+		t.Error("a dry run has changed the owner")
+	}
+	p.must("adopt", "web", "cm/theirs")
+	if owners := p.owner("theirs") + " " + p.owner("mine"); owners != "web web" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	if diff := cmp.Diff([]string{"Ready: applied"}, p.descriptions("web")); diff != "" {
+		t.Errorf("adopting is no new revision: %s", diff)
+	}
+	p.must("delete", "other")
+	p.must("delete", "web")
+}
+
+func TestAdoptWhatIsNobodys(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	object := &corev1.ConfigMap{Data: map[string]string{"value": "old", "more": "theirs"}}
+	object.Namespace, object.Name = p.namespace, "one"
+	if err := p.client.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	source := p.file("app.yaml", strings.Replace(configMaps("one"), "name: one", `name: one, annotations: {clm.cs.sap.com/adoption-policy: never, clm.cs.sap.com/update-policy: recreate}`, 1))
+	if got := p.clm("apply", "web", source); got.code == 0 || p.owner("one") != "" {
+		t.Fatalf("expected a refusal, got exit code %d: %s", got.code, got.stderr)
+	}
+	p.must("adopt", "web", "ConfigMap/one")
+	adopted := &corev1.ConfigMap{}
+	if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(object), adopted); err != nil {
+		t.Fatal(err)
+	}
+	if adopted.UID != object.UID || p.owner("one") != "web" || adopted.Data["value"] != "one" {
+		t.Errorf("expected the same object, with the content of the manifest, got %v", adopted)
+	}
+	p.must("delete", "web")
+}
+
+func TestOrphan(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMaps("keep", "gone"))
+	p.must("apply", "web", source)
+	if got := p.clm("orphan", "web", "cm/other"); got.code != exitRefused {
+		t.Errorf("expected exit code %d, got %d: %s", exitRefused, got.code, got.stderr)
+	}
+	expectGolden(t, "orphan-plan.txt", p.stable(p.must("orphan", "web", "cm/gone", "--dry-run=server").stdout))
+	got := p.must("orphan", "web", "configmaps/"+p.namespace+"/gone")
+	if !strings.Contains(got.stderr, "takes them back") {
+		t.Errorf("expected a warning, got %s", got.stderr)
+	}
+	if owners := p.owner("keep") + " " + p.owner("gone"); owners != "web " {
+		t.Errorf("unexpected owners: %q", owners)
+	}
+	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: let go of ConfigMap PLACE/gone"}, p.descriptions("web")); diff != "" {
+		t.Error(diff)
+	}
+	if manifest := p.must("get", "manifest", "web").stdout; strings.Contains(manifest, "gone") {
+		t.Errorf("still rendered: %s", manifest)
+	}
+	p.must("drift", "web", "--exit-code")
+	p.must("apply", "web", source)
+	if p.owner("gone") != "web" {
+		t.Error("expected that the next apply takes it back")
+	}
+	p.must("orphan", "web", "cm/gone", "cm/keep")
+	p.must("delete", "web")
+	if owners := p.owner("keep") + p.owner("gone"); owners != "" {
+		t.Errorf("expected both to stay, got %q", owners)
+	}
+}
+
+func TestMove(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	once := "{apiVersion: v1, kind: ConfigMap, metadata: {name: once, annotations: {clm.cs.sap.com/reconcile-policy: once}}, data: {value: first}}"
+	p.must("apply", "a", p.file("a.yaml", configMaps("one", "two")+"\n---\n"+once), "--update-policy", "replace")
+	p.must("apply", "b", p.file("b.yaml", configMaps("three")))
+	p.as("somebody", configMapKind, "once", `{"data":{"value":"changed"}}`)
+	if got := p.clm("move", "cm/three", "--from", "a", "--to", "c"); got.code != 1 || !strings.Contains(got.stderr, "no such release") {
+		t.Errorf("expected that there is no such release, got exit code %d: %s", got.code, got.stderr)
+	}
+	if got := p.clm("move", "cm/four", "--from", "a", "--to", "b"); got.code != exitRefused {
+		t.Errorf("expected exit code %d, got %d: %s", exitRefused, got.code, got.stderr)
+	}
+	expectGolden(t, "move-plan.txt", p.stable(p.must("move", "cm/one", "cm/once", "--from", "a", "--to", "b", "--dry-run=server").stdout))
+	before := p.uids("one", "once")
+	p.must("move", "cm/one", "cm/once", "--from", "a", "--to", "b")
+	if owners := p.owner("one") + p.owner("two") + p.owner("three") + p.owner("once"); owners != "babb" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	if diff := cmp.Diff(before, p.uids("one", "once")); diff != "" {
+		t.Errorf("objects were created anew: %s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"value": "changed"}, p.configMap("once")); diff != "" {
+		t.Errorf("what is applied once must keep its content: %s", diff)
+	}
+	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: handed over to release PLACE/b: ConfigMap PLACE/one, ConfigMap PLACE/once"}, p.descriptions("a")); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: taken over from release PLACE/a: ConfigMap PLACE/one, ConfigMap PLACE/once"}, p.descriptions("b")); diff != "" {
+		t.Error(diff)
+	}
+	if manifest := p.must("get", "manifest", "b").stdout; !strings.Contains(manifest, "update-policy: replace") {
+		t.Errorf("the policies of the former release must travel with the object: %s", manifest)
+	}
+	p.must("drift", "a", "--exit-code")
+	p.must("drift", "b", "--exit-code")
+	// What was done already is done again without harm.
+	p.must("move", "cm/one", "--from", "a", "--to", "b")
+	p.must("delete", "a")
+	if owners := p.owner("one") + p.owner("two"); owners != "bnone" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	p.must("delete", "b")
+	if owners := p.owner("one"); owners != "none" {
+		t.Errorf("unexpected owner: %s", owners)
+	}
+}
+
+// uids returns the UIDs of ConfigMaps.
+func (p *place) uids(names ...string) map[string]string {
+	p.Helper()
+	uids := map[string]string{}
+	for _, name := range names {
+		object := &corev1.ConfigMap{}
+		if err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object); err != nil {
+			p.Fatal(err)
+		}
+		uids[name] = string(object.UID)
+	}
+	return uids
+}
+
+// TestOppositeMoves lets two processes hand over at once what would deadlock if each of them locked its own side first.
+func TestOppositeMoves(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "a", p.file("a.yaml", configMaps("one", "a")))
+	p.must("apply", "b", p.file("b.yaml", configMaps("two", "b")))
+	var wait sync.WaitGroup
+	results := make([]result, 2)
+	for i, args := range [][]string{{"cm/one", "--from", "a", "--to", "b"}, {"cm/two", "--from", "b", "--to", "a"}} {
+		wait.Go(func() { results[i] = p.clm(append([]string{"move"}, args...)...) })
+	}
+	wait.Wait()
+	for _, got := range results {
+		if got.code != 0 {
+			t.Errorf("exit code %d: %s", got.code, got.stderr)
+		}
+	}
+	if owners := p.owner("one") + p.owner("two"); owners != "ba" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	p.must("delete", "a")
+	p.must("delete", "b")
+}
+
+// TestLimitedUserHandsNothingOver must be told what is missing.
+func TestLimitedUserHandsNothingOver(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMaps("one")))
+	p.must("apply", "other", p.file("other.yaml", configMaps("two")))
+	for _, args := range [][]string{
+		{"drift", "web"}, {"drift", "web", "--heal"}, {"adopt", "web", "cm/one"}, {"orphan", "web", "cm/one"}, {"move", "cm/one", "--from", "web", "--to", "other"},
+	} {
+		got := p.clm(append(args, "--as", "nobody-"+p.namespace)...)
+		if got.code != 1 || !strings.Contains(got.stderr, `cannot get resource "secrets"`) {
+			t.Errorf("%s: expected an error that names verb and resource, got exit code %d: %s", args, got.code, got.stderr)
+		}
+	}
+	if owners := p.owner("one") + " " + p.owner("two"); owners != "web other" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	p.must("delete", "web")
+	p.must("delete", "other")
+}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+type moveOptions struct {
+	changeOptions
+
+	objects                    []string
+	from, to                   string
+	fromNamespace, toNamespace string
+}
+
+func newMoveCommand(e *environment) *cobra.Command {
+	o := moveOptions{}
+	command := &cobra.Command{
+		Use:   "move OBJECT... --from RELEASE --to RELEASE",
+		Short: "Hand objects over from one release to another",
+		Long: `Hand objects over from one release to another. Both get a new revision: the one has the objects, with their annotations and policies, the other one
+has them no more. The owner of an object changes in one write, so that it has exactly one owner all the time. If it is interrupted, the same
+command goes on.
+
+Afterwards the sources have to follow: the new release deletes the objects when it is applied from sources that do not render them, and the former
+one is refused as long as its sources still render them.
+
+` + objectsHelp,
+		Example: "  clm move deployment/web service/web --from shop --to web",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.objects = args
+			return runMove(command.Context(), e, o)
+		},
+	}
+	flags := command.Flags()
+	addCourseFlags(flags, &o.changeOptions)
+	flags.StringVar(&o.from, "from", "", "release that has the objects (required)")
+	flags.StringVar(&o.to, "to", "", "release that gets the objects (required)")
+	flags.StringVar(&o.fromNamespace, "from-namespace", "", "namespace of the one release, if it is another one than that of --namespace")
+	flags.StringVar(&o.toNamespace, "to-namespace", "", "namespace of the other release, if it is another one than that of --namespace")
+	for _, required := range []string{"from", "to"} {
+		_ = command.MarkFlagRequired(required)
+	}
+	return command
+}
+
+func runMove(ctx context.Context, e *environment, o moveOptions) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	request := session.MoveRequest{
+		From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
+		To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
+		Objects: o.objects,
+	}
+	s, err := e.open(o.events())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for attempt := 1; ; attempt++ {
+		err := o.attempt(ctx, e, s, request)
+		if !session.IsChanged(err) || attempt == attempts {
+			return err
+		}
+	}
+}
+
+func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Session, request session.MoveRequest) error {
+	asks := !o.yes && o.dryRun.value == "" && e.interactive()
+	t, err := s.PlanMove(ctx, request, asks || o.diff.show || o.dryRun.value == dryRunServer)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if o.dryRun.value != "" {
+		return o.show(e, e.out, t)
+	}
+	if asks || o.diff.show {
+		if err := o.show(e, e.err, t); err != nil {
+			return err
+		}
+	}
+	if asks {
+		if err := e.confirm(ctx, fmt.Sprintf("Move %d objects from release %s to release %s?", len(t.Objects), t.From.Release, t.To.Release)); err != nil {
+			return err
+		}
+	}
+	err = s.Move(ctx, t, o.ApplyOptions)
+	if !o.events() {
+		e.explain(ctx, s, t.To.Release, err)
+	}
+	return shown(err)
+}
+
+// show lists the objects that are handed over, and what happens in both releases.
+func (o *moveOptions) show(e *environment, out io.Writer, t *session.Transfer) error {
+	fmt.Fprintf(out, "These objects go over from release %s to release %s:\n", t.From.Release, t.To.Release)
+	for _, object := range t.Objects {
+		fmt.Fprintf(out, "  %s\n", object)
+	}
+	for _, p := range []*session.Plan{t.To, t.From} {
+		if err := showPlan(e, out, p, o.diff); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+func newOrphanCommand(e *environment) *cobra.Command {
+	o := changeOptions{}
+	command := &cobra.Command{
+		Use:   "orphan NAME OBJECT...",
+		Short: "Let go of objects, which stay in the cluster",
+		Long: `Have release NAME let go of objects: they stay in the cluster as they are, and belong to nobody. The release gets a new revision that does not have
+them. They are let go of when everything else is ready; if the release is deleted before, they stay as well.
+
+If the release is applied again from sources that still render an object, that is taken back.
+
+` + objectsHelp,
+		Example: "  clm orphan web configmap/settings",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(command *cobra.Command, args []string) error {
+			return runOrphan(command.Context(), e, o, args[0], args[1:])
+		},
+	}
+	addChangeFlags(command.Flags(), &o)
+	return command
+}
+
+func runOrphan(ctx context.Context, e *environment, o changeOptions, name string, objects []string) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
+		p, err := s.PlanOrphaning(ctx, namespace, name, objects, compare)
+		if err == nil {
+			fmt.Fprintf(e.err, "Applying release %s from sources that still render these objects takes them back.\n", p.Release)
+		}
+		return p, err
+	})
+}

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// ownership is what an object says about its owner.
+type ownership struct {
+	// label is what decides, id is what it is made of.
+	label, id string
+}
+
+func (o ownership) is(ownerID string) bool { return o.label == digest.OwnerLabel(ownerID) }
+
+// String names the owner for people.
+func (o ownership) String() string {
+	if o.label == "" {
+		return "nobody"
+	}
+	if release := releaseOf(o.id); release != "" {
+		return "release " + release
+	}
+	return cmp.Or(o.id, "an unknown owner")
+}
+
+// ownerOf reads who owns an object. An error may be NotFound.
+func (s *Session) ownerOf(ctx context.Context, object types.ObjectKey) (ownership, error) {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetName()}, metadata)
+	if err != nil {
+		return ownership{}, fmt.Errorf("reading %s: %w", keyOf(object), err)
+	}
+	return ownershipOf(metadata), nil
+}
+
+func ownershipOf(object metav1.Object) ownership {
+	return ownership{
+		label: object.GetLabels()[releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId],
+		id:    object.GetAnnotations()[releases.ReconcilerName+"/"+types.AnnotationKeySuffixOwnerId],
+	}
+}
+
+// releaseOf returns namespace and name of the release that has an owner id; empty if it is not that of a release.
+func releaseOf(ownerID string) string {
+	release, ok := strings.CutPrefix(ownerID, releases.ReconcilerName+"/")
+	if !ok || strings.Count(release, "/") != 1 {
+		return ""
+	}
+	return release
+}

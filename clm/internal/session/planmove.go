@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Transfer is what is going to happen when objects go over from one release to another.
+type Transfer struct {
+	// From lets go of the objects, To takes them over.
+	From, To *Plan
+	// Objects are those that are handed over.
+	Objects []reconciler.ObjectInfo
+}
+
+// Close ends what was begun to find out how things stand.
+func (t *Transfer) Close() {
+	t.From.Close()
+	t.To.Close()
+}
+
+// MoveRequest says which objects go over from which release to which other one.
+type MoveRequest struct {
+	From, To apitypes.NamespacedName
+	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
+	Objects []string
+}
+
+// PlanMove finds out what has to be done to hand objects over. Of objects that were handed over already, be it incompletely, it finds out
+// what is left to be done. The plan is to be closed.
+func (s *Session) PlanMove(ctx context.Context, request MoveRequest, compare bool) (*Transfer, error) {
+	if request.From == request.To {
+		return nil, refused("release %s cannot hand over objects to itself", request.From)
+	}
+	t := &Transfer{}
+	var err error
+	if t.From, err = s.current(ctx, request.From.Namespace, request.From.Name); err != nil {
+		return nil, err
+	}
+	if t.To, err = s.current(ctx, request.To.Namespace, request.To.Name); err != nil {
+		return nil, err
+	}
+	t.From.Operation, t.To.Operation = Move, Move
+	leaving, err := s.transfer(ctx, t, request.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.From.leaveOut(leaving, fmt.Sprintf("handed over to release %s: %s", t.To.Release, objectTexts(leaving))); err != nil {
+		return nil, err
+	}
+	for _, plan := range []*Plan{t.To, t.From} {
+		plan.objects = objectsOf(plan)
+		if err := s.compare(ctx, plan, compare); err != nil {
+			t.Close()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// transfer completes the plan of the release that takes over, and returns what the other one has to let go of.
+func (s *Session) transfer(ctx context.Context, t *Transfer, texts []string) ([]possession, error) {
+	had, err := s.possessions(t.From)
+	if err != nil {
+		return nil, err
+	}
+	has, err := s.possessions(t.To)
+	if err != nil {
+		return nil, err
+	}
+	both := slices.Clone(has)
+	for _, p := range had {
+		if find(both, p) < 0 {
+			both = append(both, p)
+		}
+	}
+	found, err := s.resolve(texts, both, fmt.Sprintf("neither release %s nor release %s", t.From.Release, t.To.Release))
+	if err != nil {
+		return nil, err
+	}
+	var leaving, coming []possession
+	for _, object := range found {
+		if err := s.confirmMovable(ctx, t, object); err != nil {
+			return nil, err
+		}
+		t.Objects = append(t.Objects, object.ObjectInfo)
+		t.To.takeOver = append(t.To.takeOver, object.ObjectInfo)
+		at := find(had, object)
+		if at >= 0 {
+			leaving = append(leaving, had[at])
+		}
+		if there := find(has, object); there >= 0 && has[there].rendered >= 0 {
+			continue
+		}
+		if at < 0 || had[at].rendered < 0 {
+			return nil, refused("%s is not part of the current revision of release %s, nor of that of release %s", object, t.From.Release, t.To.Release)
+		}
+		coming = append(coming, had[at])
+	}
+	t.forget(leaving)
+	return leaving, t.takeIn(coming)
+}
+
+func find(list []possession, object possession) int {
+	return slices.IndexFunc(list, func(p possession) bool { return keyOf(p) == keyOf(object) })
+}
+
+// takeIn makes the revision of the release that takes over one that has the objects.
+func (t *Transfer) takeIn(objects []possession) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	content := releases.Content{Values: t.To.Content.Values, Manifest: slices.Clone(t.To.Content.Manifest)}
+	for _, object := range objects {
+		manifest := t.From.Content.Manifest[object.rendered].DeepCopy()
+		if object.Namespace != "" {
+			manifest.SetNamespace(object.Namespace)
+		}
+		manifest.SetAnnotations(withPolicies(manifest.GetAnnotations(), t.From.Revision.Policies, t.To.Revision.Policies))
+		content.Manifest = append(content.Manifest, manifest)
+		if item := object.item; item != nil && item.ReconcilePolicy == reconciler.ReconcilePolicyOnce {
+			// That it was applied already must not be forgotten.
+			t.To.Release.Inventory = append(t.To.Release.Inventory, item.DeepCopy())
+		}
+	}
+	return t.To.derive(content, fmt.Sprintf("taken over from release %s: %s", t.From.Release, objectTexts(objects)))
+}
+
+// withPolicies returns annotations that keep the policies of an object what they were in its former release.
+func withPolicies(given map[string]string, from, to reconciler.Policies) map[string]string {
+	for _, policy := range []struct{ suffix, from, to string }{
+		{types.AnnotationKeySuffixUpdatePolicy, string(from.Update), string(to.Update)},
+		{types.AnnotationKeySuffixReconcilePolicy, string(from.Reconcile), string(to.Reconcile)},
+		{types.AnnotationKeySuffixDeletePolicy, string(from.Delete), string(to.Delete)},
+		{types.AnnotationKeySuffixDriftPolicy, string(from.Drift), string(to.Drift)},
+	} {
+		name := releases.ReconcilerName + "/" + policy.suffix
+		if given[name] != "" || annotations.Kebab(policy.from) == annotations.Kebab(policy.to) || policy.from == "" {
+			continue
+		}
+		if given == nil {
+			given = map[string]string{}
+		}
+		given[name] = annotations.Kebab(policy.from)
+	}
+	return given
+}
+
+// forget takes objects out of the inventory of the release that lets go of them. When that is recorded, they belong to the other one.
+func (t *Transfer) forget(objects []possession) {
+	t.From.Release.Inventory = slices.DeleteFunc(t.From.Release.Inventory, func(item *reconciler.InventoryItem) bool {
+		return slices.ContainsFunc(objects, func(p possession) bool { return keyOf(p) == keyOf(item) })
+	})
+}
+
+// confirmMovable says why an object cannot be handed over.
+func (s *Session) confirmMovable(ctx context.Context, t *Transfer, object possession) error {
+	owner, err := s.ownerOf(ctx, object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return refused("%s does not exist, so that there is nothing to hand over", object)
+	case err != nil:
+		return err
+	}
+	for _, release := range []*releases.Release{t.From.Release, t.To.Release} {
+		if owner.is(releases.OwnerID(release.Namespace, release.Name)) {
+			return nil
+		}
+	}
+	return refused("%s belongs to %s, and neither to release %s nor to release %s", object, owner, t.From.Release, t.To.Release)
+}
