@@ -109,7 +109,7 @@ nothing that is installed in the cluster.`,
 	}
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
-		newDriftCommand(e))
+		newDriftCommand(e), newDoctorCommand(e))
 	command.AddCommand(newSandboxCommand(s), newOptionsCommand(), newVersionCommand(e))
 	explain(command)
 	return command

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+type doctorOptions struct {
+	output output
+	name   string
+	all    bool
+	fix    bool
+	yes    bool
+}
+
+func newDoctorCommand(e *environment) *cobra.Command {
+	o := doctorOptions{}
+	command := &cobra.Command{
+		Use:   "doctor [NAME]",
+		Short: "Compare what is recorded of releases with the cluster",
+		Long: `Compare what is recorded of release NAME, or of all releases of the namespace, with what is in the cluster, and show what is wrong: objects that are
+recorded and are gone or belong to somebody else, objects with the mark of a release that has not recorded them, records that are damaged or lost,
+deletions that do not come to an end, and what interrupted processes have left behind.
+
+With --fix, what can be repaired without harm is repaired, after a confirmation on a terminal. No object that was applied is ever deleted for that.
+The exit code is 0 if nothing is wrong (any more), 2 if something is, and 1 after an error.`,
+		Example: `  clm doctor
+  clm doctor web --fix
+  clm doctor -A -o json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.name = args[0]
+			}
+			return runDoctor(command.Context(), e, o)
+		},
+	}
+	o.output = newOutput(command)
+	flags := command.Flags()
+	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "look at the releases of all namespaces")
+	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired without harm")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "with --fix, do not ask for a confirmation")
+	return command
+}
+
+func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
+	if o.all && o.name != "" {
+		return fmt.Errorf("flag --all-namespaces and the name of a release (%s) exclude each other", o.name)
+	}
+	namespace := ""
+	if !o.all {
+		var err error
+		if namespace, err = e.kube.namespace(); err != nil {
+			return err
+		}
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	diagnosis, err := s.Examine(ctx, namespace, o.name)
+	if err != nil {
+		return err
+	}
+	if err := o.print(e, diagnosis); err != nil {
+		return err
+	}
+	left := len(diagnosis.Findings)
+	if o.fix {
+		repaired, err := o.repair(ctx, e, s, diagnosis)
+		if err != nil {
+			return err
+		}
+		left -= repaired
+	}
+	if left > 0 {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+func (o *doctorOptions) print(e *environment, diagnosis *session.Diagnosis) error {
+	if !o.output.forPeople() {
+		objects := make([]*unstructured.Unstructured, len(diagnosis.Findings))
+		for i, finding := range diagnosis.Findings {
+			namespace, name, _ := strings.Cut(finding.Release, "/")
+			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", name, i+1), findingContent(finding))
+		}
+		for _, note := range diagnosis.Notes {
+			fmt.Fprintln(e.err, "note:", note)
+		}
+		return o.output.printList(e.out, objects)
+	}
+	style := e.color.Style(e.out)
+	release := ""
+	for _, finding := range diagnosis.Findings {
+		if finding.Release != release {
+			release = finding.Release
+			fmt.Fprintln(e.out, style.Bold("release "+release))
+		}
+		fmt.Fprintf(e.out, "  %s  %s\n", style.Yellow(string(finding.Kind)), terminal.Clean(findingText(finding)))
+		if finding.Repair != "" {
+			fmt.Fprintf(e.out, "      with --fix: %s\n", finding.Repair)
+		}
+		if finding.Advice != "" {
+			fmt.Fprintf(e.out, "      %s\n", finding.Advice)
+		}
+	}
+	for _, note := range diagnosis.Notes {
+		fmt.Fprintln(e.out, style.Faint("note: "+terminal.Clean(note)))
+	}
+	_, err := fmt.Fprintf(e.out, "%s examined, %s\n", counted(diagnosis.Releases, "release"), counted(len(diagnosis.Findings), "finding"))
+	return err
+}
+
+func counted(count int, unit string) string {
+	if count == 1 {
+		return "1 " + unit
+	}
+	return fmt.Sprintf("%d %ss", count, unit)
+}
+
+func findingText(finding session.Finding) string {
+	if finding.Object == nil {
+		return finding.Message
+	}
+	return finding.Object.String() + ": " + finding.Message
+}
+
+// findingContent is what programs are told of a finding.
+func findingContent(finding session.Finding) map[string]any {
+	status := map[string]any{"kind": string(finding.Kind), "release": finding.Release, "message": finding.Message}
+	for name, text := range map[string]string{"repair": finding.Repair, "advice": finding.Advice} {
+		if text != "" {
+			status[name] = text
+		}
+	}
+	if finding.Object != nil {
+		status["object"] = objectContent(*finding.Object)
+	}
+	return map[string]any{"status": status}
+}
+
+// repair repairs what can be repaired, and tells how many findings that were.
+func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.Session, diagnosis *session.Diagnosis) (int, error) {
+	var repairable []session.Finding
+	for _, finding := range diagnosis.Findings {
+		if finding.Repair != "" {
+			repairable = append(repairable, finding)
+		}
+	}
+	if len(repairable) == 0 {
+		return 0, nil
+	}
+	if !o.yes && e.interactive() {
+		if err := e.confirm(ctx, fmt.Sprintf("Repair what can be repaired (%d of %d)?", len(repairable), len(diagnosis.Findings))); err != nil {
+			return 0, err
+		}
+	}
+	repaired := 0
+	var failures []error
+	for _, finding := range repairable {
+		if err := s.Repair(ctx, finding); err != nil {
+			failures = append(failures, fmt.Errorf("repairing release %s, %s: %w", finding.Release, finding.Kind, err))
+			continue
+		}
+		repaired++
+		fmt.Fprintf(e.err, "repaired: release %s, %s: %s\n", finding.Release, finding.Kind, findingText(finding))
+	}
+	return repaired, errors.Join(failures...)
+}

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+)
+
+// mark is a patch that makes an object look as if it belonged to a release.
+func (p *place) mark(release string) string {
+	owner := "clm.cs.sap.com/" + p.namespace + "/" + release
+	return `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"` + digest.OwnerLabel(owner) + `"},"annotations":{"clm.cs.sap.com/owner-id":"` + owner + `"}}}`
+}
+
+func (p *place) create(object client.Object) {
+	p.Helper()
+	object.SetNamespace(p.namespace)
+	if err := p.client.Create(p.Context(), object); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// findings are the kinds of what the doctor finds, with the objects.
+func (p *place) findings(args ...string) []string {
+	p.Helper()
+	got := p.clm(append([]string{"doctor", "-o", "json"}, args...)...)
+	if got.code == 1 {
+		p.Fatal(got.stderr)
+	}
+	var findings []string
+	for _, item := range p.items(got.stdout) {
+		findings = append(findings, strings.TrimSpace(p.text(item, "status", "kind")+" "+p.text(item, "status", "object", "name")))
+	}
+	if (len(findings) > 0) != (got.code == exitChanges) {
+		p.Errorf("exit code %d with %d findings", got.code, len(findings))
+	}
+	return findings
+}
+
+func (p *place) expectFindings(want []string, args ...string) {
+	p.Helper()
+	if diff := cmp.Diff(want, p.findings(args...)); diff != "" {
+		p.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+func TestDoctorFindsObjects(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMaps("fine", "gone", "stolen", "unmarked")))
+	p.must("apply", "other", p.file("other.yaml", configMaps("theirs")))
+	p.expectFindings(nil)
+	p.remove(configMapKind, "gone")
+	p.as("thief", configMapKind, "stolen", p.mark("other"))
+	p.as("somebody", configMapKind, "unmarked", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":null}}}`)
+	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "extra"}})
+	p.as("somebody", configMapKind, "extra", p.mark("web"))
+
+	got := p.clm("doctor")
+	if got.code != exitChanges {
+		t.Errorf("expected exit code %d, got %d: %s", exitChanges, got.code, got.stderr)
+	}
+	expectGolden(t, "doctor.txt", p.stable(got.stdout))
+	expectGolden(t, "doctor.json", p.stable(p.clm("doctor", "-o", "json").stdout))
+	p.expectFindings([]string{"Gone gone", "Stolen stolen", "Stolen unmarked", "Unrecorded extra"}, "web")
+
+	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stderr, "repaired: release "+p.namespace+"/web, Unrecorded") {
+		t.Errorf("expected that only a part can be repaired, got exit code %d: %s", got.code, got.stderr)
+	}
+	p.expectFindings([]string{"Gone gone", "Stolen stolen", "Stolen unmarked"}, "web")
+	if p.configMap("extra") != nil {
+		t.Error("expected extra to be there, without data")
+	}
+	if p.owner("extra") != "web" {
+		t.Error("what was recorded must not be touched")
+	}
+	p.must("adopt", "web", "cm/stolen")
+	// The other release has recorded meanwhile what is not his any more.
+	p.expectFindings([]string{"Stolen stolen"})
+	p.must("doctor", "other", "--fix", "-y")
+	p.expectFindings(nil)
+	if owners := p.owner("gone") + p.owner("stolen") + p.owner("unmarked"); owners != "webwebweb" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	if p.owner("extra") != "none" {
+		t.Error("what the release does not render goes with its next change")
+	}
+	p.must("delete", "web")
+	p.must("delete", "other")
+}
+
+func TestDoctorFindsRecords(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMaps("one", "two"))
+	p.must("apply", "damaged", p.file("damaged.yaml", configMaps("one", "two")))
+	p.must("apply", "lost", p.file("lost.yaml", configMaps("three")))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "clm.lost"}}
+	p.as("somebody", secretKind, "clm.lost", `{"metadata":{"finalizers":null}}`)
+	if err := p.client.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	p.as("somebody", secretKind, "clm.damaged", `{"data":{"release":"Z2FyYmFnZQ=="}}`)
+	if got := p.clm("apply", "damaged", source); got.code != 1 || !strings.Contains(got.stderr, "clm doctor") {
+		t.Errorf("expected to be sent to the doctor, got exit code %d: %s", got.code, got.stderr)
+	}
+	p.expectFindings([]string{"DamagedRecord", "LostRecord"})
+	got := p.must("doctor", "--fix", "-y")
+	expectGolden(t, "doctor-records.txt", p.stable(got.stdout+got.stderr))
+	p.expectFindings(nil)
+	p.must("apply", "damaged", p.file("one.yaml", configMaps("one")))
+	if owners := p.owner("one") + " " + p.owner("two"); owners != "damaged none" {
+		t.Errorf("what the release does not render any more must go, got %s", owners)
+	}
+	p.must("delete", "lost")
+	if owner := p.owner("three"); owner != "none" {
+		t.Errorf("expected that three is deleted with its release, got %s", owner)
+	}
+	p.must("delete", "damaged")
+}
+
+func TestDoctorFindsLeftovers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMaps("one")))
+	secrets := &corev1.SecretList{}
+	if err := p.client.List(t.Context(), secrets, client.InNamespace(p.namespace), client.HasLabels{"clm.cs.sap.com/inventory-owner-id"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(secrets.Items) == 0 {
+		t.Fatal("expected chunks")
+	}
+	extra := secrets.Items[0].DeepCopy()
+	extra.ObjectMeta = metav1.ObjectMeta{Name: extra.Name + "x", Labels: extra.Labels, Annotations: extra.Annotations, Finalizers: extra.Finalizers}
+	p.create(extra)
+	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "com.sap.cs.clm.release.web", Labels: map[string]string{"release.clm.cs.sap.com": "web"}}})
+	p.expectFindings([]string{"AncestorRecord", "UnusedChunks"}, "web")
+	got := p.clm("doctor", "web", "--fix", "-y")
+	if got.code != 1 || !strings.Contains(got.stderr, "make sure that nobody uses the earlier clm") {
+		t.Errorf("a record that somebody else may use must stay, got exit code %d: %s", got.code, got.stderr)
+	}
+	p.expectFindings([]string{"AncestorRecord"}, "web")
+	p.remove(configMapKind, "com.sap.cs.clm.release.web")
+	p.expectFindings(nil, "web")
+	p.must("delete", "web")
+}
+
+// TestDoctorOfALimitedUser must say what it could not look at.
+func TestDoctorOfALimitedUser(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMaps("one")))
+	user := "user-" + p.namespace
+	if got := p.clm("doctor", "web", "--as", user); got.code != 1 || !strings.Contains(got.stderr, `cannot get resource "secrets"`) {
+		t.Errorf("expected an error that names verb and resource, got exit code %d: %s", got.code, got.stderr)
+	}
+	p.create(&rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "limited"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list"}}},
+	})
+	p.create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "limited"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "limited"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	})
+	got := p.must("doctor", "web", "--as", user)
+	for _, want := range []string{
+		"note: you may not list deployments.apps\n", "note: you may not list configmaps in other namespaces than PLACE\n", `cannot list resource "leases"`,
+		"1 release examined, 0 findings",
+	} {
+		if !strings.Contains(p.stable(got.stdout), want) {
+			t.Errorf("expected %q in %s", want, p.stable(got.stdout))
+		}
+	}
+	if got := p.clm("doctor", "none"); got.code != 1 || !strings.Contains(got.stderr, "no such release") {
+		t.Errorf("expected that there is no such release, got exit code %d: %s", got.code, got.stderr)
+	}
+	var list map[string]any
+	if err := json.Unmarshal([]byte(p.must("doctor", "web", "-o", "json").stdout), &list); err != nil {
+		t.Error(err)
+	}
+	p.must("delete", "web")
+}

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// examineLost looks for releases of which there is something, and no record.
+func (e *examination) examineLost(ctx context.Context) error {
+	marked := map[string]int{}
+	for _, found := range e.found {
+		release := releaseOf(found.id)
+		if release != "" && !found.copied && e.recorded[release] == nil && e.concerns(release) {
+			marked[release]++
+		}
+	}
+	remains, err := e.records.Remains(ctx, e.namespace)
+	if err := e.denied(err); err != nil {
+		return err
+	}
+	for _, name := range remains {
+		if e.recorded[name.String()] == nil && e.concerns(name.String()) {
+			marked[name.String()] += 0
+		}
+	}
+	for release, count := range marked {
+		namespace, name, _ := strings.Cut(release, "/")
+		finding := Finding{
+			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", objectCount(count)),
+			Repair: "a record is written that has these objects, and no revisions",
+			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
+			repair: e.restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
+		}
+		if count == 0 {
+			finding.Message = "there is no record of the release, and nothing in the cluster with its mark, but parts of a record"
+			finding.Repair, finding.Advice = "these parts are removed", ""
+		}
+		e.add(finding)
+	}
+	return nil
+}
+
+// concerns tells whether the examination is about the release.
+func (e *examination) concerns(release string) bool {
+	namespace, name, _ := strings.Cut(release, "/")
+	return (e.namespace == "" || e.namespace == namespace) && (e.name == "" || e.name == name)
+}
+
+// examineLocks looks for locks of processes that are dead.
+func (e *examination) examineLocks(ctx context.Context) error {
+	locks, err := e.records.Locks(ctx, e.namespace)
+	if err != nil {
+		return e.denied(err)
+	}
+	for _, lock := range locks {
+		switch {
+		case !e.concerns(lock.Release.String()):
+		case lock.Dead:
+			e.add(Finding{
+				Kind: FindingLock, Release: lock.Release.String(),
+				Message: fmt.Sprintf("%s has left a lock behind, which was renewed %s ago", lock.Holder, e.ago(lock.Renewed)),
+				Repair:  "the lock is removed", Advice: "it keeps nobody from working on the release",
+				repair: func(ctx context.Context) error { return e.records.RemoveLock(ctx, lock) },
+			})
+		default:
+			e.note("%s is changing release %s right now, so that what is found may be outdated", lock.Holder, lock.Release)
+		}
+	}
+	return nil
+}
+
+func (e *examination) ago(t time.Time) string {
+	return duration.HumanDuration(max(0, e.options.Clock.Since(t)))
+}
+
+// examineRelease compares an intact record with the cluster.
+func (e *examination) examineRelease(ctx context.Context, release *releases.Release) error {
+	known := map[key]bool{}
+	for _, item := range release.Inventory {
+		known[keyOf(item)] = true
+		if err := e.examineItem(ctx, release, item); err != nil {
+			return err
+		}
+	}
+	owner := releases.OwnerID(release.Namespace, release.Name)
+	for _, found := range e.found {
+		if found.id != owner || found.copied {
+			continue
+		}
+		if !known[keyOf(found)] {
+			e.add(Finding{
+				Kind: FindingUnrecorded, Release: release.String(), Object: &found.ObjectInfo,
+				Message: "it has the mark of the release, which has not recorded it",
+				Repair:  "it is recorded; it stays if the release renders it, and otherwise the next clm apply says that it deletes it",
+				Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
+				repair:  e.recording(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}),
+			})
+		}
+		e.examineDeletion(release, found)
+	}
+	if err := e.examineNamespaces(ctx, release); err != nil {
+		return err
+	}
+	return e.examineRecord(ctx, release)
+}
+
+// examineItem looks whether a recorded object is there and has the mark of the release.
+func (e *examination) examineItem(ctx context.Context, release *releases.Release, item *reconciler.InventoryItem) error {
+	if !isExpected(item) {
+		return nil
+	}
+	owner, exists := e.byKey[keyOf(item)].ownership, true
+	if owner.label == "" {
+		var err error
+		if owner, err = e.ownerOf(ctx, item); apierrors.IsNotFound(err) || cluster.IsNoMatch(err) {
+			exists = false
+		} else if err != nil {
+			return e.denied(err)
+		}
+	}
+	finding := Finding{Release: release.String(), Object: &reconciler.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}}
+	unwanted := item.Phase == reconciler.PhaseScheduledForDeletion || item.Phase == reconciler.PhaseDeleting
+	switch {
+	case exists && owner.is(releases.OwnerID(release.Namespace, release.Name)), unwanted:
+		// What is not wanted any more, and not there any more, is forgotten by the next operation.
+		return nil
+	case !exists:
+		finding.Kind, finding.Message = FindingGone, "it is recorded, and does not exist"
+		finding.Advice = fmt.Sprintf("to create it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
+	case owner.label == "":
+		finding.Kind, finding.Message = FindingStolen, "it is recorded, and somebody has removed its label, so that it belongs to nobody"
+		finding.Advice = fmt.Sprintf("to mark it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
+	default:
+		if err := e.stolen(ctx, &finding, release, owner); err != nil {
+			return err
+		}
+	}
+	e.add(finding)
+	return nil
+}
+
+// isExpected tells whether a recorded object should be in the cluster. A Job may remove itself after it has finished.
+func isExpected(item *reconciler.InventoryItem) bool {
+	switch item.Phase {
+	case reconciler.PhaseCompleted, reconciler.PhaseCompleting, reconciler.PhaseScheduledForCompletion:
+		return false
+	case reconciler.PhaseScheduledForApplication, reconciler.PhaseFailed:
+		return item.UID != ""
+	case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
+	}
+	return item.GroupVersionKind().GroupKind().String() != "Job.batch"
+}
+
+// stolen completes the finding of an object that has another owner.
+func (e *examination) stolen(ctx context.Context, finding *Finding, release *releases.Release, owner ownership) error {
+	finding.Kind, finding.Message = FindingStolen, fmt.Sprintf("it is recorded, and belongs to %s", owner)
+	finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
+	namespace, name, isRelease := strings.Cut(releaseOf(owner.id), "/")
+	if !isRelease || release.State == releases.StateDeleting {
+		return nil
+	}
+	other := apitypes.NamespacedName{Namespace: namespace, Name: name}
+	rendered, err := e.renders(ctx, other, finding.Object)
+	if err != nil || !rendered {
+		return err
+	}
+	// As after a move that was interrupted.
+	finding.Message += ", which renders it"
+	finding.Repair = fmt.Sprintf("release %s lets go of it", release)
+	finding.repair = e.finishing(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}, other, *finding.Object)
+	return nil
+}
+
+// renders tells whether an object is part of the current revision of a release.
+func (e *examination) renders(ctx context.Context, release apitypes.NamespacedName, object types.ObjectKey) (bool, error) {
+	plan, err := e.current(ctx, release.Namespace, release.Name)
+	var refused *RefusedError
+	var damaged *releases.DamagedError
+	if errors.As(err, &refused) || errors.As(err, &damaged) || errors.Is(err, releases.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, e.denied(err)
+	}
+	list, err := e.possessions(plan)
+	return slices.ContainsFunc(list, func(p possession) bool { return keyOf(p) == keyOf(object) && p.rendered >= 0 }), err
+}

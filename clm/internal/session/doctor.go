@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// FindingKind says what is wrong.
+type FindingKind string
+
+const (
+	// FindingDamaged is a record that cannot be read completely.
+	FindingDamaged FindingKind = "DamagedRecord"
+	// FindingLost is a release of which there are objects, or parts of a record, and no record.
+	FindingLost FindingKind = "LostRecord"
+	// FindingGone is an object that is recorded and does not exist.
+	FindingGone FindingKind = "Gone"
+	// FindingStolen is an object that is recorded and belongs to somebody else, or to nobody.
+	FindingStolen FindingKind = "Stolen"
+	// FindingUnrecorded is an object that has the mark of a release which has not recorded it.
+	FindingUnrecorded FindingKind = "Unrecorded"
+	// FindingStuck is an object, or a namespace, whose deletion does not come to its end.
+	FindingStuck FindingKind = "Stuck"
+	// FindingLock is the lock of a process that does not exist any more.
+	FindingLock FindingKind = "StaleLock"
+	// FindingChunks are parts of records that are not needed.
+	FindingChunks FindingKind = "UnusedChunks"
+	// FindingAncestor is a record of an earlier clm beside ours.
+	FindingAncestor FindingKind = "AncestorRecord"
+)
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	Kind FindingKind
+	// Release is namespace and name of the release that it is about.
+	Release string
+	// Object is the object that it is about; nil if it is about the record.
+	Object *reconciler.ObjectInfo
+	// Message says what is wrong.
+	Message string
+	// Repair says what Session.Repair does about it; empty if that does nothing.
+	Repair string
+	// Advice says what somebody can do; may be empty.
+	Advice string
+
+	repair func(ctx context.Context) error
+}
+
+// Diagnosis is what an examination has found.
+type Diagnosis struct {
+	// Releases is the number of releases that were examined.
+	Releases int
+	// Findings, sorted by release.
+	Findings []Finding
+	// Notes say what could not be looked at, or may be outdated.
+	Notes []string
+}
+
+// Examine compares what is recorded of releases with what is in the cluster. It changes nothing. With a name, it is about that release; without,
+// about all of the namespace, or of all namespaces if it is empty. The error is releases.ErrNotFound if nothing at all is found of a
+// release with the name.
+func (s *Session) Examine(ctx context.Context, namespace, name string) (*Diagnosis, error) {
+	e := &examination{Session: s, namespace: namespace, name: name, diagnosis: &Diagnosis{}, recorded: map[string]*releases.Release{}}
+	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, release := range e.intact {
+		if err := e.examineRelease(ctx, release); err != nil {
+			return nil, err
+		}
+	}
+	if name != "" && len(e.recorded) == 0 && len(e.diagnosis.Findings) == 0 {
+		return nil, fmt.Errorf("release %s/%s: %w", namespace, name, releases.ErrNotFound)
+	}
+	slices.SortStableFunc(e.diagnosis.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Kind, b.Kind))
+	})
+	slices.Sort(e.diagnosis.Notes)
+	e.diagnosis.Notes = slices.Compact(e.diagnosis.Notes)
+	return e.diagnosis, nil
+}
+
+// Repair does what the finding says, if it says anything.
+func (s *Session) Repair(ctx context.Context, finding Finding) error {
+	if finding.repair == nil {
+		return nil
+	}
+	return finding.repair(ctx)
+}
+
+// examination is one call of Examine.
+type examination struct {
+	*Session
+	namespace, name string
+	diagnosis       *Diagnosis
+
+	// recorded are all releases with a record, by namespace and name; intact those whose record is.
+	recorded map[string]*releases.Release
+	intact   []*releases.Release
+	found    []sighting
+	byKey    map[key]sighting
+}
+
+func (e *examination) add(finding Finding) {
+	if finding.repair == nil {
+		finding.Repair = ""
+	}
+	e.diagnosis.Findings = append(e.diagnosis.Findings, finding)
+}
+
+func (e *examination) note(format string, args ...any) {
+	e.diagnosis.Notes = append(e.diagnosis.Notes, fmt.Sprintf(format, args...))
+}
+
+// readRecords reads the records of all releases in question.
+func (e *examination) readRecords(ctx context.Context) error {
+	names := []apitypes.NamespacedName{{Namespace: e.namespace, Name: e.name}}
+	if e.name == "" {
+		var err error
+		if names, err = e.records.Names(ctx, e.namespace); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		release, err := e.records.Get(ctx, name.Namespace, name.Name)
+		var damaged *releases.DamagedError
+		switch {
+		case errors.Is(err, releases.ErrNotFound):
+			continue
+		case errors.As(err, &damaged):
+			e.recorded[name.String()] = release
+			e.add(Finding{
+				Kind: FindingDamaged, Release: name.String(), Message: fmt.Sprintf("%s is damaged: %s", damaged.Part, damaged.Damage),
+				Repair: "the record is written anew, with the dependents that are found by their labels, and with what is left of the revisions",
+				repair: e.rebuilding(name),
+			})
+		case err != nil && e.name != "":
+			return err
+		case err != nil:
+			e.note("%s", err)
+		default:
+			e.recorded[name.String()] = release
+			e.intact = append(e.intact, release)
+		}
+	}
+	e.diagnosis.Releases = len(e.recorded)
+	return nil
+}
+
+// sweepCluster looks at everything that has the mark of a release.
+func (e *examination) sweepCluster(ctx context.Context) error {
+	selector, err := e.selector()
+	if err != nil {
+		return err
+	}
+	s := &sweep{Session: e.Session, selector: selector, namespaces: e.namespacesOf()}
+	if err := s.run(ctx); err != nil {
+		return err
+	}
+	e.found, e.byKey = s.found, make(map[key]sighting, len(s.found))
+	for _, found := range s.found {
+		e.byKey[keyOf(found)] = found
+	}
+	e.diagnosis.Notes = append(e.diagnosis.Notes, s.unlisted...)
+	return nil
+}
+
+func (e *examination) selector() (labels.Selector, error) {
+	label := releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId
+	operator, values := selection.Exists, []string(nil)
+	if e.name != "" {
+		operator, values = selection.Equals, []string{digest.OwnerLabel(releases.OwnerID(e.namespace, e.name))}
+	}
+	requirement, err := labels.NewRequirement(label, operator, values)
+	if err != nil {
+		return nil, fmt.Errorf("selecting dependents: %w", err)
+	}
+	return labels.NewSelector().Add(*requirement), nil
+}
+
+// namespacesOf returns the namespaces in which there may be dependents; sorted.
+func (e *examination) namespacesOf() []string {
+	var namespaces []string
+	if e.namespace != "" {
+		namespaces = append(namespaces, e.namespace)
+	}
+	for _, release := range e.recorded {
+		namespaces = append(namespaces, namespacesOf(release)...)
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
+}
+
+// namespacesOf returns the namespaces that a release is in; sorted.
+func namespacesOf(release *releases.Release) []string {
+	namespaces := []string{release.Namespace}
+	for _, item := range release.Inventory {
+		if item.Namespace != "" {
+			namespaces = append(namespaces, item.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
+}
+
+// denied notes what must not be looked at, and returns other errors.
+func (e *examination) denied(err error) error {
+	if apierrors.IsForbidden(err) {
+		e.note("%s", err)
+		return nil
+	}
+	return err
+}
