@@ -58,8 +58,8 @@ func (p *place) expectFindings(want []string, args ...string) {
 func TestDoctorFindsObjects(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMaps("fine", "gone", "stolen", "unmarked")))
-	p.must("apply", "other", p.file("other.yaml", configMaps("theirs")))
+	p.must("apply", "web", p.file("app.yaml", manifestOf("fine", "gone", "stolen", "unmarked")))
+	p.must("apply", "other", p.file("other.yaml", manifestOf("theirs")))
 	p.expectFindings(nil)
 	p.remove(configMapKind, "gone")
 	p.as("thief", configMapKind, "stolen", p.mark("other"))
@@ -103,9 +103,9 @@ func TestDoctorFindsObjects(t *testing.T) {
 func TestDoctorFindsRecords(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	source := p.file("app.yaml", configMaps("one", "two"))
-	p.must("apply", "damaged", p.file("damaged.yaml", configMaps("one", "two")))
-	p.must("apply", "lost", p.file("lost.yaml", configMaps("three")))
+	source := p.file("app.yaml", manifestOf("one", "two"))
+	p.must("apply", "damaged", p.file("damaged.yaml", manifestOf("one", "two")))
+	p.must("apply", "lost", p.file("lost.yaml", manifestOf("three")))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "clm.lost"}}
 	p.as("somebody", secretKind, "clm.lost", `{"metadata":{"finalizers":null}}`)
 	if err := p.client.Delete(t.Context(), secret); err != nil {
@@ -119,7 +119,7 @@ func TestDoctorFindsRecords(t *testing.T) {
 	got := p.must("doctor", "--fix", "-y")
 	expectGolden(t, "doctor-records.txt", p.stable(got.stdout+got.stderr))
 	p.expectFindings(nil)
-	p.must("apply", "damaged", p.file("one.yaml", configMaps("one")))
+	p.must("apply", "damaged", p.file("one.yaml", manifestOf("one")))
 	if owners := p.owner("one") + " " + p.owner("two"); owners != "damaged none" {
 		t.Errorf("what the release does not render any more must go, got %s", owners)
 	}
@@ -133,7 +133,7 @@ func TestDoctorFindsRecords(t *testing.T) {
 func TestDoctorFindsLeftovers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMaps("one")))
+	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
 	secrets := &corev1.SecretList{}
 	if err := p.client.List(t.Context(), secrets, client.InNamespace(p.namespace), client.HasLabels{"clm.cs.sap.com/inventory-owner-id"}); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestDoctorFindsLeftovers(t *testing.T) {
 func TestDoctorOfALimitedUser(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMaps("one")))
+	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
 	user := "user-" + p.namespace
 	if got := p.clm("doctor", "web", "--as", user); got.code != 1 || !strings.Contains(got.stderr, `cannot get resource "secrets"`) {
 		t.Errorf("expected an error that names verb and resource, got exit code %d: %s", got.code, got.stderr)

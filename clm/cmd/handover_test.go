@@ -31,8 +31,8 @@ func (p *place) owner(name string) string {
 	}
 }
 
-// configMaps is a manifest of ConfigMaps by these names, each with its name as value.
-func configMaps(names ...string) string {
+// manifestOf is a manifest of ConfigMaps by these names, each with its name as value.
+func manifestOf(names ...string) string {
 	var documents []string
 	for _, name := range names {
 		documents = append(documents, "{apiVersion: v1, kind: ConfigMap, metadata: {name: "+name+"}, data: {value: "+name+"}}")
@@ -53,8 +53,8 @@ func (p *place) descriptions(release string) []string {
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.must("apply", "other", p.file("other.yaml", configMaps("theirs")))
-	source := p.file("app.yaml", configMaps("theirs", "mine"))
+	p.must("apply", "other", p.file("other.yaml", manifestOf("theirs")))
+	source := p.file("app.yaml", manifestOf("theirs", "mine"))
 	if got := p.clm("apply", "web", source); got.code == 0 || !strings.Contains(got.stderr, "has another owner") {
 		t.Fatalf("expected that theirs is refused, got exit code %d: %s", got.code, got.stderr)
 	}
@@ -94,7 +94,7 @@ func TestAdoptWhatIsNobodys(t *testing.T) {
 	if err := p.client.Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	source := p.file("app.yaml", strings.Replace(configMaps("one"), "name: one", `name: one, annotations: {clm.cs.sap.com/adoption-policy: never, clm.cs.sap.com/update-policy: recreate}`, 1))
+	source := p.file("app.yaml", strings.Replace(manifestOf("one"), "name: one", `name: one, annotations: {clm.cs.sap.com/adoption-policy: never, clm.cs.sap.com/update-policy: recreate}`, 1))
 	if got := p.clm("apply", "web", source); got.code == 0 || p.owner("one") != "" {
 		t.Fatalf("expected a refusal, got exit code %d: %s", got.code, got.stderr)
 	}
@@ -112,7 +112,7 @@ func TestAdoptWhatIsNobodys(t *testing.T) {
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	source := p.file("app.yaml", configMaps("keep", "gone"))
+	source := p.file("app.yaml", manifestOf("keep", "gone"))
 	p.must("apply", "web", source)
 	if got := p.clm("orphan", "web", "cm/other"); got.code != exitRefused {
 		t.Errorf("expected exit code %d, got %d: %s", exitRefused, got.code, got.stderr)
@@ -147,8 +147,8 @@ func TestMove(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	once := "{apiVersion: v1, kind: ConfigMap, metadata: {name: once, annotations: {clm.cs.sap.com/reconcile-policy: once}}, data: {value: first}}"
-	p.must("apply", "a", p.file("a.yaml", configMaps("one", "two")+"\n---\n"+once), "--update-policy", "replace")
-	p.must("apply", "b", p.file("b.yaml", configMaps("three")))
+	p.must("apply", "a", p.file("a.yaml", manifestOf("one", "two")+"\n---\n"+once), "--update-policy", "replace")
+	p.must("apply", "b", p.file("b.yaml", manifestOf("three")))
 	p.as("somebody", configMapKind, "once", `{"data":{"value":"changed"}}`)
 	if got := p.clm("move", "cm/three", "--from", "a", "--to", "c"); got.code != 1 || !strings.Contains(got.stderr, "no such release") {
 		t.Errorf("expected that there is no such release, got exit code %d: %s", got.code, got.stderr)
@@ -209,8 +209,8 @@ func (p *place) uids(names ...string) map[string]string {
 func TestOppositeMoves(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.must("apply", "a", p.file("a.yaml", configMaps("one", "a")))
-	p.must("apply", "b", p.file("b.yaml", configMaps("two", "b")))
+	p.must("apply", "a", p.file("a.yaml", manifestOf("one", "a")))
+	p.must("apply", "b", p.file("b.yaml", manifestOf("two", "b")))
 	var wait sync.WaitGroup
 	results := make([]result, 2)
 	for i, args := range [][]string{{"cm/one", "--from", "a", "--to", "b"}, {"cm/two", "--from", "b", "--to", "a"}} {
@@ -233,8 +233,8 @@ func TestOppositeMoves(t *testing.T) {
 func TestLimitedUserHandsNothingOver(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", configMaps("one")))
-	p.must("apply", "other", p.file("other.yaml", configMaps("two")))
+	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
+	p.must("apply", "other", p.file("other.yaml", manifestOf("two")))
 	for _, args := range [][]string{
 		{"drift", "web"}, {"drift", "web", "--heal"}, {"adopt", "web", "cm/one"}, {"orphan", "web", "cm/one"}, {"move", "cm/one", "--from", "web", "--to", "other"},
 	} {

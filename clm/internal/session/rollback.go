@@ -102,7 +102,7 @@ func rollbackObjects(plan *Plan) []client.Object {
 
 // applies tells whether an object of the manifest is applied with the revision of a plan, be it in another form.
 func (p *Plan) applies(object *unstructured.Unstructured) bool {
-	return isRegular(object) && (!p.Revision.Rollback || !isHelmHook(object) || recorded(p.Release.Inventory, p.Release.Namespace, object))
+	return isRegular(object) && (!p.Revision.Rollback || !isHelmHook(object) || leftBehind(p.Release.Inventory, p.Release.Namespace, object))
 }
 
 const (
