@@ -41,6 +41,7 @@ var rooms = []room{
 	{path: "internal/requests", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
 	{path: "internal/version", layer: vocabulary},
+	{path: "clm/internal/follow", layer: vocabulary},
 	{path: "clm/internal/terminal", layer: vocabulary},
 
 	{path: "pkg/cluster", layer: foundations},

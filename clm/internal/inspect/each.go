@@ -6,7 +6,10 @@ package inspect
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // maxRequests is the number of requests that are under way at once.
@@ -46,4 +49,25 @@ func each[T any](ctx context.Context, elements []T, do func(ctx context.Context,
 		return errors.Join(failures...)
 	}
 	return ctx.Err()
+}
+
+// inAll runs something side by side for each namespace, until the context ends. The first error ends all, with the exception of denials:
+// they are an error only if there is no namespace without one.
+func inAll(ctx context.Context, namespaces []string, run func(ctx context.Context, namespace string) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failures := make([]error, len(namespaces))
+	var wg sync.WaitGroup
+	for i, namespace := range namespaces {
+		wg.Go(func() {
+			if failures[i] = run(ctx, namespace); failures[i] != nil && !apierrors.IsForbidden(failures[i]) {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if len(failures) > 0 && !slices.ContainsFunc(failures, func(err error) bool { return !apierrors.IsForbidden(err) }) {
+		return failures[0]
+	}
+	return errors.Join(slices.DeleteFunc(failures, func(err error) bool { return apierrors.IsForbidden(err) })...)
 }

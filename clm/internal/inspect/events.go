@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/clm/internal/follow"
 )
 
 // Event is what somebody has reported about an object.
@@ -126,7 +128,7 @@ type eventWatch struct {
 
 func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
 	lists := cache.NewListWatchFromClient(w.survey.core.RESTClient(), events.plural, namespace, fields.Everything())
-	err := follow(ctx, lists, func(objects []runtime.Object) error { return w.pass(ctx, objects) })
+	err := follow.Objects(ctx, lists, follow.Sink{Seen: func(objects []runtime.Object) error { return w.pass(ctx, objects) }})
 	if apierrors.IsForbidden(err) {
 		w.survey.note(Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 		w.tellNotes()

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/clm/internal/follow"
 )
 
 const (
@@ -56,7 +58,7 @@ func (r *logReader) followAll(ctx context.Context) error {
 func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 	lists := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
 	first := true
-	err := follow(ctx, lists, func(objects []runtime.Object) error {
+	err := follow.Objects(ctx, lists, follow.Sink{Seen: func(objects []runtime.Object) error {
 		for _, object := range objects {
 			if pod, ok := object.(*corev1.Pod); ok {
 				if err := f.pod(ctx, pod, first); err != nil {
@@ -66,7 +68,7 @@ func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 		}
 		first = false
 		return nil
-	})
+	}})
 	if apierrors.IsForbidden(err) {
 		f.survey.note(Note{Verb: "list and watch", Resource: pods.plural, Namespace: namespace})
 	}

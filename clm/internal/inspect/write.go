@@ -199,7 +199,7 @@ func (p *printer) writeReason(text *strings.Builder, row row) {
 	const hanging = "  "
 	lines := []string{row.reason}
 	if p.Width > 0 {
-		lines = wrap(row.reason, max(p.Width-terminal.Width(row.guides+hanging), minMessage))
+		lines = terminal.Wrap(row.reason, max(p.Width-terminal.Width(row.guides+hanging), minMessage))
 	}
 	for i, line := range lines {
 		if i > 0 {
@@ -207,24 +207,6 @@ func (p *printer) writeReason(text *strings.Builder, row row) {
 		}
 		text.WriteString(row.guides + p.paint(line, row.verdict) + "\n")
 	}
-}
-
-// wrap breaks a line between words.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case terminal.Width(line)+1+terminal.Width(word) <= width:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return append(lines, line)
 }
 
 func (p *printer) paint(text string, verdict status.Status) string {

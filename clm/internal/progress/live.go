@@ -4,6 +4,7 @@
 package progress
 
 import (
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -20,15 +21,15 @@ const (
 	maxPause = time.Second
 )
 
-// live redraws a view. It changes no mode of the terminal, not even the visibility of the cursor, so there is nothing to
-// restore, however the process ends.
+// live redraws a view.
 type live struct {
+	out   io.Writer
 	clock clock.WithDelayedExecution
 	size  func() (columns, rows int)
 	style terminal.Style
 
 	mu      sync.Mutex
-	screen  screen
+	screen  *terminal.Screen
 	started time.Time
 	ended   bool
 	state   State
@@ -38,7 +39,7 @@ type live struct {
 }
 
 func newLive(options Options, style terminal.Style) *live {
-	return &live{clock: options.Clock, size: options.Size, style: style, screen: screen{out: options.Out}}
+	return &live{clock: options.Clock, size: options.Size, style: style, out: options.Out, screen: terminal.NewScreen(options.Out)}
 }
 
 func (l *live) Update(state State) {
@@ -71,8 +72,8 @@ func (l *live) Finish(outcome Outcome) {
 		l.timer.Stop()
 	}
 	columns, rows := l.size()
-	l.screen.clear(columns, rows)
-	writeOutcome(l.screen.out, summary{state: l.state, outcome: outcome, started: l.started, now: l.clock.Now(), style: l.style})
+	l.screen.Clear(columns, rows)
+	writeOutcome(l.out, summary{state: l.state, outcome: outcome, started: l.started, now: l.clock.Now(), style: l.style})
 }
 
 // wake is called by timers, also by those that were replaced while they fired.
@@ -88,7 +89,7 @@ func (l *live) draw(now time.Time) {
 	columns, rows := l.size()
 	// A line that fills the last column leaves the cursor in limbo, and the line below the view belongs to the cursor.
 	view := view{state: l.state, started: l.started, now: now, width: columns - 1, height: rows - 1, style: l.style}
-	l.screen.show(view.lines(), columns, rows)
+	l.screen.Show(view.lines(), columns, rows)
 	l.drawn = now
 	l.schedule(now, now.Add(maxPause))
 }

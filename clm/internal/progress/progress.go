@@ -77,7 +77,7 @@ func New(options Options) Printer {
 	}
 	if options.Mode == ModeAuto {
 		options.Mode = ModePlain
-		if terminal.IsCapable(options.Out) && !unattended(os.Getenv("CI")) {
+		if terminal.IsAttended(options.Out) {
 			options.Mode = ModeLive
 		}
 	}
@@ -90,9 +90,4 @@ func New(options Options) Printer {
 	case ModeAuto, ModePlain, ModeQuiet:
 	}
 	return &plain{out: options.Out, clock: options.Clock, style: style, quiet: options.Mode == ModeQuiet}
-}
-
-// unattended reads the variable by which systems for continuous integration make themselves known.
-func unattended(ci string) bool {
-	return ci != "" && ci != "0" && ci != "false"
 }

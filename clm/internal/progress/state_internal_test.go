@@ -40,12 +40,3 @@ func TestStanding(t *testing.T) {
 		}
 	}
 }
-
-func TestUnattended(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]bool{"": false, "false": false, "0": false, "true": true, "1": true, "woodpecker": true} {
-		if got := unattended(value); got != want {
-			t.Errorf("CI=%q: got %t", value, got)
-		}
-	}
-}

@@ -27,6 +27,15 @@ func IsCapable(out io.Writer) bool {
 	return IsTerminal(out) && os.Getenv("TERM") != "dumb"
 }
 
+// IsAttended tells whether what is written there may be redrawn, because somebody looks at it: it appears on a terminal that understands that, and
+// the environment variable CI has no value other than false and 0.
+func IsAttended(out io.Writer) bool { return IsCapable(out) && !unattended(os.Getenv("CI")) }
+
+// unattended reads the variable by which systems for continuous integration make themselves known.
+func unattended(ci string) bool {
+	return ci != "" && ci != "0" && ci != "false"
+}
+
 // Size returns the current size of the terminal, or 80 x 24 if there is none or it does not know.
 func Size(out io.Writer) (columns, rows int) {
 	if fd, ok := descriptor(out); ok {

@@ -26,6 +26,24 @@ func Truncate(line string, width int) string {
 	return cells.TruncateString(line, width, "…")
 }
 
+// Wrap breaks a line between words so that none of the lines takes more than that many cells, unless a single word does.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case Width(line)+1+Width(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}
+
 // Pad appends blanks until the line takes that many cells.
 func Pad(line string, width int) string {
 	return line + strings.Repeat(" ", max(0, width-Width(line)))

@@ -1,27 +1,29 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package progress
+package terminal
 
 import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// screen is the part of a terminal on which a view stands. Between calls the cursor is at the beginning of the line
-// below it.
-type screen struct {
+// Screen is the part of a terminal on which a view stands. Between calls the cursor is at the beginning of the line
+// below it. It changes no mode of the terminal, not even the visibility of the cursor, so there is nothing to restore,
+// however the process ends. It is not safe for concurrent use.
+type Screen struct {
 	out           io.Writer
 	lines         []string
 	columns, rows int
 }
 
-// show replaces the view, in one write, and leaves alone what stays as it is. Lines must be shorter than the terminal is
+// NewScreen returns a screen without a view.
+func NewScreen(out io.Writer) *Screen { return &Screen{out: out} }
+
+// Show replaces the view, in one write, and leaves alone what stays as it is. Lines must be shorter than the terminal is
 // wide, and fewer than it has rows.
-func (s *screen) show(lines []string, columns, rows int) {
+func (s *Screen) Show(lines []string, columns, rows int) {
 	var b strings.Builder
 	if columns != s.columns || rows != s.rows {
 		if len(s.lines) > 0 {
@@ -49,8 +51,8 @@ func (s *screen) show(lines []string, columns, rows int) {
 	_, _ = io.WriteString(s.out, b.String())
 }
 
-// clear removes the view.
-func (s *screen) clear(columns, rows int) {
+// Clear removes the view.
+func (s *Screen) Clear(columns, rows int) {
 	var b strings.Builder
 	s.erase(&b, columns, rows)
 	_, _ = io.WriteString(s.out, b.String())
@@ -58,10 +60,10 @@ func (s *screen) clear(columns, rows int) {
 
 // erase counts on what terminals do that have become narrower: they break the lines. If a terminal has become lower, what
 // it has moved out of sight stays there.
-func (s *screen) erase(b *strings.Builder, columns, rows int) {
+func (s *Screen) erase(b *strings.Builder, columns, rows int) {
 	height := 0
 	for _, line := range s.lines {
-		height += max(1, (terminal.Width(line)+columns-1)/columns)
+		height += max(1, (Width(line)+columns-1)/columns)
 	}
 	height = min(height, rows-1)
 	// Line by line, because some terminals keep for posterity what is cleared from their first line on.
