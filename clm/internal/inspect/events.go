@@ -24,6 +24,8 @@ import (
 
 // Event is what somebody has reported about an object.
 type Event struct {
+	// Name is that of the event, in the namespace of the object, or "default" if that has none.
+	Name string `json:"-"`
 	// Time is when it happened last, First when it happened first.
 	Time  time.Time `json:"time"`
 	First time.Time `json:"first"`
@@ -188,6 +190,7 @@ func (w *eventWatch) tellNotes() {
 func eventOf(entry *corev1.Event) Event {
 	about := entry.InvolvedObject
 	event := Event{
+		Name:     entry.Name,
 		Time:     entry.LastTimestamp.Time,
 		First:    entry.FirstTimestamp.Time,
 		Type:     entry.Type,

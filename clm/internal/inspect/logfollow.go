@@ -81,7 +81,7 @@ func (f *logFollower) pod(ctx context.Context, pod *corev1.Pod, first bool) erro
 	// Objects of a typed list do not say what type they are of.
 	object := Object{APIVersion: "v1", Kind: pods.Kind, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 	dependent, belongs, err := f.members.findOwned(ctx, object, pod.OwnerReferences)
-	if err != nil || !belongs || f.Select != nil && !f.Select(dependent) {
+	if err != nil || !belongs || f.Select != nil && !f.Select(dependent, object) {
 		return err
 	}
 	f.noteRunning(pod)

@@ -31,8 +31,10 @@ type LogOptions struct {
 	Tail *int64
 	// Container is the name of the containers to read. Defaults to all, init containers included.
 	Container string
-	// Select chooses among the dependents whose pods are read. Defaults to all.
-	Select func(dependent Object) bool
+	// Previous reads what the run before the present one has written, of containers that were started again. It cannot be followed.
+	Previous bool
+	// Select chooses among the pods, by the dependents that they belong to (perhaps themselves), or by their own names. Defaults to all.
+	Select func(dependent, pod Object) bool
 	// Color gives each container a colour.
 	Color bool
 	// Problem is told in one line what cannot be read. It is not called side by side. Defaults to nobody.
@@ -82,13 +84,10 @@ func (r run) String() string { return r.pod + "/" + r.container }
 func (r *logReader) readAll(ctx context.Context) error {
 	total, failed := 0, 0
 	for _, root := range r.survey.grow() {
-		if r.Select != nil && !r.Select(root.Object) {
-			continue
-		}
 		var runs []run
 		root.walk(func(node *Node) {
 			pod := &corev1.Pod{}
-			if node.live == nil || node.Object.key().GroupKind != pods.GroupKind() {
+			if node.live == nil || node.Object.key().GroupKind != pods.GroupKind() || r.Select != nil && !r.Select(root.Object, node.Object) {
 				return
 			}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.live.Object, pod); err == nil {
@@ -107,8 +106,13 @@ func (r *logReader) readAll(ctx context.Context) error {
 		}
 	}
 	r.tellNotes()
-	if failed > 0 {
+	switch {
+	case failed > 0:
 		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, total)
+	case total == 0 && r.Previous:
+		r.problem("no container that was chosen was started more than once")
+	case total == 0:
+		r.problem("no container that was chosen was started yet")
 	}
 	return nil
 }
@@ -118,7 +122,7 @@ func (r *logReader) runs(pod *corev1.Pod) []run {
 	var found []run
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
-			started := c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
+			started := c.LastTerminationState.Terminated != nil || !r.Previous && (c.State.Running != nil || c.State.Terminated != nil)
 			if started && (r.Container == "" || r.Container == c.Name) {
 				found = append(found, run{namespace: pod.Namespace, pod: pod.Name, container: c.Name, podUID: string(pod.UID), restarts: c.RestartCount})
 			}
@@ -128,7 +132,7 @@ func (r *logReader) runs(pod *corev1.Pod) []run {
 }
 
 func (r *logReader) logOptions(run run) *corev1.PodLogOptions {
-	options := &corev1.PodLogOptions{Container: run.container, TailLines: r.Tail}
+	options := &corev1.PodLogOptions{Container: run.container, TailLines: r.Tail, Previous: r.Previous}
 	if r.Since > 0 {
 		since := metav1.NewTime(time.Now().Add(-r.Since))
 		options.SinceTime = &since

@@ -76,7 +76,7 @@ func TestLogs(t *testing.T) {
 			want:    []string{web + "/proxy: " + long},
 		}, {
 			reason:  "the pods of one dependent, as far back as is asked for",
-			options: inspect.LogOptions{Select: func(d inspect.Object) bool { return d.Name == "job" }, Tail: new(int64(20))},
+			options: inspect.LogOptions{Select: func(d, _ inspect.Object) bool { return d.Name == "job" }, Tail: new(int64(20))},
 			want:    []string{job + "/main: one", job + "/main: two"},
 			asked:   "container=main&tailLines=20",
 		}, {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,8 @@ type survey struct {
 	Options
 	core    corev1client.CoreV1Interface
 	targets []*target
+	// deadline is the earliest of all verdicts.
+	deadline time.Duration
 
 	mu sync.Mutex // guards all below
 	// objects holds the live objects that were read.

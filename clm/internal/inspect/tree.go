@@ -35,7 +35,7 @@ func Tree(ctx context.Context, options Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	return &Report{Nodes: nodes, Notes: s.sortedNotes()}, nil
+	return &Report{Nodes: nodes, Notes: s.sortedNotes(), Deadline: s.deadline}, nil
 }
 
 func (s *survey) sortedNotes() []Note {
@@ -111,6 +111,9 @@ func (s *survey) judge(node *Node, live *unstructured.Unstructured) {
 	node.Object, node.live = objectOf(live), live
 	node.Status, node.Message = result.Status, oneLine(result.Message)
 	node.Created = live.GetCreationTimestamp().Time
+	if result.Deadline > 0 && (s.deadline == 0 || result.Deadline < s.deadline) {
+		s.deadline = result.Deadline
+	}
 }
 
 // judgePod adds to the verdict on a pod that another object owns. For the analyzer, a pod that has failed is as current as one that has

@@ -50,6 +50,8 @@ type Report struct {
 	Nodes []*Node `json:"dependents"`
 	// Notes say what is missing because the user may not read it. Sorted.
 	Notes []Note `json:"notes,omitempty"`
+	// Deadline is the time after which a verdict may change although no object does; zero if there is none.
+	Deadline time.Duration `json:"-"`
 }
 
 // Completed is the status of a dependent that has served its purpose and was removed. It has no live object.
@@ -81,6 +83,14 @@ type Node struct {
 // isReady tells whether there is nothing to be explained.
 func (n *Node) isReady() bool {
 	return n.Status == status.CurrentStatus || n.Status == Completed
+}
+
+// Annotation returns an annotation of the live object; empty if there is none.
+func (n *Node) Annotation(key string) string {
+	if n.live == nil {
+		return ""
+	}
+	return n.live.GetAnnotations()[key]
 }
 
 // walk visits the node and all below it.
