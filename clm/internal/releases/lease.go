@@ -45,10 +45,14 @@ func (l *Lock) lockedBy(lease *coordinationv1.Lease) error {
 
 // validityOf is how long a lease lasts that is not renewed.
 func (l *Lock) validityOf(lease *coordinationv1.Lease) time.Duration {
+	return validity(lease, l.options.validity)
+}
+
+func validity(lease *coordinationv1.Lease, unless time.Duration) time.Duration {
 	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil && *seconds > 0 {
 		return time.Duration(*seconds) * time.Second
 	}
-	return l.options.validity
+	return unless
 }
 
 func holderOf(lease *coordinationv1.Lease) string {
