@@ -10,5 +10,5 @@ import (
 )
 
 func main() {
-	os.Exit(cmd.Main(os.Args[1:]))
+	os.Exit(cmd.Main(os.Args))
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/session"
 )
 
 func newHistoryCommand(e *environment) *cobra.Command {
@@ -54,14 +55,28 @@ func runHistory(ctx context.Context, e *environment, name string, printed output
 
 // release reads the record of a release in the namespace of the command line.
 func (e *environment) release(ctx context.Context, name string) (*releases.Release, error) {
-	namespace, err := e.kube.namespace()
+	s, release, err := e.openRelease(ctx, name)
 	if err != nil {
 		return nil, err
+	}
+	s.Close()
+	return release, nil
+}
+
+// openRelease connects to the cluster and reads a release. The session is to be closed.
+func (e *environment) openRelease(ctx context.Context, name string) (*session.Session, *releases.Release, error) {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return nil, nil, err
 	}
 	s, err := e.open(false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer s.Close()
-	return s.Release(ctx, namespace, name)
+	release, err := s.Release(ctx, namespace, name)
+	if err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	return s, release, nil
 }

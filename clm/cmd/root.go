@@ -32,7 +32,8 @@ type exitError struct {
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs clm with the given arguments and returns its exit code: one of AllExitCodes, or the exit code of a command that clm ran.
+// Main runs clm with the given arguments, of which the first one is the name of the program, and returns its exit code: one of AllExitCodes,
+// or the exit code of a command that clm ran.
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 func Main(args []string) int {
 	silenceLibraries()
@@ -41,7 +42,8 @@ func Main(args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	return run(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, args)
+	root := Command()
+	return execute(ctx, root, beThePlugin(root, args))
 }
 
 // hurry has garbage collected less often than usual, unless the user says how often: commands end soon, and share processors with those who wait
@@ -61,17 +63,20 @@ func silenceLibraries() {
 
 // run is Main for streams and a context of the caller's choice.
 func run(ctx context.Context, s streams, args []string) int {
-	root := newRootCommand(s)
+	return execute(ctx, newRootCommand(s), args)
+}
+
+func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var exit *exitError
 	switch {
 	case err == nil, errors.As(err, &exit):
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(s.err, "interrupted")
+		fmt.Fprintln(root.ErrOrStderr(), "interrupted")
 		return exitInterrupted
 	default:
-		fmt.Fprintln(s.err, "Error:", err)
+		fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
 	}
 	return exitCode(err)
 }
@@ -109,9 +114,10 @@ nothing that is installed in the cluster.`,
 	}
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
-		newDriftCommand(e), newDoctorCommand(e))
+		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
 	command.AddCommand(newSandboxCommand(s), newOptionsCommand(), newVersionCommand(e))
 	explain(command)
+	addCompletions(e, command)
 	return command
 }
 
@@ -141,7 +147,7 @@ Examples:
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
 
-Flags for the connection to the cluster, which all commands have: "{{.Root.Name}} options".{{if .HasAvailableSubCommands}}
+Flags for the connection to the cluster, which all commands have: "{{.Root.DisplayName}} options".{{if .HasAvailableSubCommands}}
 More about a command: "{{.CommandPath}} [command] --help".{{end}}
 `
 

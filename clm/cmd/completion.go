@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// completionTimeout bounds how long somebody waits who has pressed the tab key.
+const completionTimeout = 3 * time.Second
+
+// completer offers what can follow. Errors, such as that of a cluster that does not answer, are no concern of somebody who types.
+type completer func(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error)
+
+// argumentCompleters say what is offered for an argument, by its name in the usage of a command. For others files are offered.
+var argumentCompleters = map[string]completer{
+	"NAME":      completeReleases,
+	"REVISION":  completeRevisions,
+	"OBJECT...": completeDependents,
+}
+
+// flagCompleters say the same for flags.
+var flagCompleters = map[string]completer{
+	"namespace": completeNamespaces,
+	"context":   completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Contexts) }),
+	"cluster":   completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Clusters) }),
+	"user":      completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.AuthInfos) }),
+	"revision":  completeRevisions,
+	"state":     completeTexts(stateNames()...),
+	"types":     completeTexts(eventTypes...),
+	"color":     completeTexts(string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)),
+	"from":      completeReleases,
+	"to":        completeReleases,
+}
+
+// addCompletions adds what is offered to a command and all below it.
+func addCompletions(e *environment, command *cobra.Command) {
+	if _, after, _ := strings.Cut(command.Use, " "); !command.HasSubCommands() && command.ValidArgsFunction == nil {
+		command.ValidArgsFunction = argumentsCompleter(e, strings.Fields(after))
+	}
+	for _, flags := range []*pflag.FlagSet{command.Flags(), command.PersistentFlags()} {
+		flags.VisitAll(func(flag *pflag.Flag) {
+			if complete := flagCompleter(flag); complete != nil {
+				// The only error is that somebody has registered one already, and knows better.
+				_ = command.RegisterFlagCompletionFunc(flag.Name, complete.offer(e))
+			}
+		})
+	}
+	for _, child := range command.Commands() {
+		addCompletions(e, child)
+	}
+}
+
+// argumentsCompleter completes arguments by their names in a usage text, such as NAME OBJECT... or NAME [REVISION].
+func argumentsCompleter(e *environment, names []string) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(names) == 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		name := strings.Trim(names[min(len(args), len(names)-1)], "[]")
+		if len(args) >= len(names) && !strings.HasSuffix(name, "...") {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		complete := argumentCompleters[name]
+		if complete == nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		offers, directive := complete.offer(e)(command, args, toComplete)
+		return slices.DeleteFunc(offers, func(offer string) bool {
+			text, _, _ := strings.Cut(offer, "\t")
+			return slices.Contains(args, text)
+		}), directive
+	}
+}
+
+func flagCompleter(flag *pflag.Flag) completer {
+	if c, ok := flag.Value.(*choice); ok {
+		return completeTexts(c.allowed...)
+	}
+	if flag.Name == "output" {
+		return completeTexts(genericclioptions.NewPrintFlags("").AllowedFormats()...)
+	}
+	return flagCompleters[flag.Name]
+}
+
+// offer offers those that begin as what was entered.
+func (c completer) offer(e *environment) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
+		defer cancel()
+		offers, err := c(ctx, e, args)
+		if err != nil {
+			cobra.CompDebugln(err.Error(), false)
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return slices.DeleteFunc(offers, func(offer string) bool { return !strings.HasPrefix(offer, toComplete) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func completeTexts(texts ...string) completer {
+	return func(context.Context, *environment, []string) ([]cobra.Completion, error) {
+		return slices.Clone(texts), nil
+	}
+}
+
+func completeKubeconfig(names func(config clientcmdapi.Config) []string) completer {
+	return func(_ context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
+		config, err := e.kube.flags.ToRawKubeConfigLoader().RawConfig()
+		return names(config), err
+	}
+}
+
+func keysOf[T any](entries map[string]T) []string { return slices.Sorted(maps.Keys(entries)) }
+
+// quietly connects to the cluster, and calls the function with the namespace of the command line.
+func quietly(e *environment, use func(s *session.Session, namespace string) error) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return use(s, namespace)
+}
+
+func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
+	var offers []cobra.Completion
+	err := quietly(e, func(s *session.Session, namespace string) error {
+		names, err := s.Records().Names(ctx, namespace)
+		for _, name := range names {
+			offers = append(offers, name.Name)
+		}
+		return err
+	})
+	return offers, err
+}
+
+func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
+	var offers []cobra.Completion
+	err := quietly(e, func(s *session.Session, _ string) error {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+		err := s.Client().List(ctx, list)
+		for _, namespace := range list.Items {
+			offers = append(offers, namespace.Name)
+		}
+		return err
+	})
+	return offers, err
+}
+
+// completeRevisions offers the latest first.
+func completeRevisions(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	release, err := e.release(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	var offers []cobra.Completion
+	for _, revision := range slices.Backward(release.Revisions) {
+		offers = append(offers, cobra.CompletionWithDesc(fmt.Sprint(revision.Number), string(revision.State)+", "+revision.Description))
+	}
+	return offers, nil
+}
+
+func completeDependents(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	release, err := e.release(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	var offers []cobra.Completion
+	for _, item := range release.Inventory {
+		path := strings.ToLower(item.Kind) + "/"
+		if item.Namespace != "" && item.Namespace != release.Namespace {
+			path += item.Namespace + "/"
+		}
+		offers = append(offers, cobra.CompletionWithDesc(path+item.Name, types.ObjectText(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name)))
+	}
+	slices.Sort(offers)
+	return offers, nil
+}

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+type eventOptions struct {
+	name   string
+	watch  bool
+	types  []string
+	output output
+}
+
+// eventTypes are all types of events.
+var eventTypes = []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
+
+func newEventsCommand(e *environment) *cobra.Command {
+	o := eventOptions{}
+	command := &cobra.Command{
+		Use:   "events NAME",
+		Short: "List the events about the objects of a release",
+		Long: `List what was reported about the dependents of the release NAME and about what they own, down to the pods; the latest comes last. The cluster
+forgets events after some time, mostly an hour.`,
+		Annotations: exits(exitInterrupted),
+		Example:     "  clm events web --types Warning\n  clm events web --watch",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runEvents(command.Context(), e, o)
+		},
+	}
+	o.output = newOutput(command)
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on with what happens from now on, until it is interrupted")
+	command.Flags().StringSliceVar(&o.types, "types", nil, "list events of this type only: "+strings.Join(eventTypes, ", ")+" (repeatable)")
+	return command
+}
+
+func runEvents(ctx context.Context, e *environment, o eventOptions) error {
+	for _, name := range o.types {
+		if !slices.ContainsFunc(eventTypes, func(known string) bool { return strings.EqualFold(known, name) }) {
+			return fmt.Errorf("flag --types: %q is not one of %s", name, strings.Join(eventTypes, ", "))
+		}
+	}
+	s, release, err := e.openRelease(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	options := s.Inspection(release, release.Inventory)
+	if o.watch {
+		return o.follow(ctx, e, options)
+	}
+	report, err := inspect.Events(ctx, options)
+	if err != nil {
+		return err
+	}
+	for _, note := range report.Notes {
+		fmt.Fprintln(e.err, note)
+	}
+	found := slices.DeleteFunc(report.Events, func(event inspect.Event) bool { return !o.wants(event) })
+	if !o.output.forPeople() {
+		objects := make([]*unstructured.Unstructured, len(found))
+		for i, event := range found {
+			if objects[i], err = eventObject(event); err != nil {
+				return err
+			}
+		}
+		return o.output.printList(e.out, objects)
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(e.err, "no events found")
+		return nil
+	}
+	lines := make([]string, len(found))
+	for i, event := range found {
+		lines[i] = strings.Join([]string{
+			age(event.Time, time.Now()), event.Type, event.Reason, event.Object.String(), fmt.Sprint(event.Count), event.Message,
+		}, "\t")
+	}
+	return table(e.out, "LAST SEEN\tTYPE\tREASON\tOBJECT\tCOUNT\tMESSAGE", lines)
+}
+
+func (o eventOptions) wants(event inspect.Event) bool {
+	return len(o.types) == 0 || slices.ContainsFunc(o.types, func(name string) bool { return strings.EqualFold(name, event.Type) })
+}
+
+// follow prints events as they come.
+func (o eventOptions) follow(ctx context.Context, e *environment, options inspect.Options) error {
+	style := e.color.Style(e.out)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	err := inspect.WatchEvents(ctx, options, inspect.EventSink{
+		Event: func(event inspect.Event) {
+			if !o.wants(event) {
+				return
+			}
+			if err := o.printEvent(e, event, style); err != nil {
+				stop(err)
+			}
+		},
+		Note: func(note inspect.Note) { fmt.Fprintln(e.err, note) },
+	})
+	return interrupted(ctx, err)
+}
+
+func (o eventOptions) printEvent(e *environment, event inspect.Event, style terminal.Style) error {
+	if !o.output.forPeople() {
+		object, err := eventObject(event)
+		if err != nil {
+			return err
+		}
+		return o.output.write(e.out, object)
+	}
+	kind := event.Type
+	if kind == corev1.EventTypeWarning {
+		kind = style.Yellow(kind)
+	}
+	often := ""
+	if event.Count > 1 {
+		often = fmt.Sprintf(" (%d times)", event.Count)
+	}
+	const kindWidth = len(corev1.EventTypeWarning)
+	_, err := fmt.Fprintf(e.out, "%s  %s  %s: %s: %s%s\n", event.Time.Local().Format(time.DateTime), terminal.Pad(kind, kindWidth), event.Object, event.Reason, event.Message, often)
+	return err
+}
+
+func eventObject(event inspect.Event) (*unstructured.Unstructured, error) {
+	content, err := plainContent(event)
+	if err != nil {
+		return nil, err
+	}
+	return resource("Event", cmp.Or(event.Object.Namespace, metav1.NamespaceDefault), event.Name, map[string]any{"status": content}), nil
+}
+
+// interrupted is what a command returns that goes on until it is interrupted, if it was.
+func interrupted(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case err != nil:
+		return err
+	case errors.Is(cause, context.Canceled):
+		return &exitError{code: exitInterrupted}
+	default:
+		return cause
+	}
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+type logOptions struct {
+	inspect.LogOptions
+
+	name    string
+	objects []string
+	tail    int64
+}
+
+// allLines is the number of lines that means no limit.
+const allLines = -1
+
+func newLogsCommand(e *environment) *cobra.Command {
+	o := logOptions{}
+	command := &cobra.Command{
+		Use:   "logs NAME [OBJECT...]",
+		Short: "Print what the containers of a release have written",
+		Long: `Print what the containers of the pods have written that belong to the release NAME, each line preceded by the names of its pod and its container.
+
+OBJECT restricts this to the pods that belong to a dependent, or to one pod: KIND/NAME or KIND/NAMESPACE/NAME, where KIND may be followed by
+its group (deployment.apps/web). With --follow it goes on until it is interrupted, also with pods that come later.`,
+		Annotations: exits(exitRefused, exitInterrupted),
+		Example:     "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
+		Args:        cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name, o.objects = args[0], args[1:]
+			return runLogs(command.Context(), e, o)
+		},
+	}
+	flags := command.Flags()
+	flags.BoolVarP(&o.Follow, "follow", "f", false, "go on with what is written from now on, until it is interrupted")
+	o.tail = allLines
+	flags.Var(period{&o.Since}, "since", "leave out what is older; 0 means no limit")
+	flags.Var(number[int64]{&o.tail, allLines}, "tail", "number of lines of each container to begin with; -1 means all")
+	flags.StringVarP(&o.Container, "container", "c", "", "`name` of the containers to read (default all)")
+	flags.BoolVarP(&o.Previous, "previous", "p", false, "print what was written before containers were started again")
+	return command
+}
+
+func runLogs(ctx context.Context, e *environment, o logOptions) error {
+	switch {
+	case o.Follow && o.Previous:
+		return errors.New("flags --follow and --previous exclude each other: what has ended cannot be followed")
+	case o.tail >= 0:
+		o.Tail = &o.tail
+	}
+	s, release, err := e.openRelease(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.Options = s.Inspection(release, release.Inventory)
+	if o.Select, err = s.Choose(release, o.objects); err != nil {
+		return err
+	}
+	o.Color = bool(e.color.Style(e.out))
+	o.Problem = func(text string) { fmt.Fprintln(e.err, terminal.Clean(text)) }
+	err = inspect.Logs(ctx, o.LogOptions, e.out)
+	if o.Follow {
+		return interrupted(ctx, err)
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+// lookOptions are what commands were given that show how a release stands.
+type lookOptions struct {
+	name   string
+	watch  bool
+	output output
+}
+
+func newStatusCommand(e *environment) *cobra.Command {
+	o := lookOptions{}
+	command := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Show how a release stands, and why it is not ready",
+		Long: `Show what is recorded of the release NAME, how many of its dependents are ready, and those that are not, with the reasons: what containers
+say, conditions, events, the last words of a container that has crashed. The oldest problem comes first.
+
+The exit code is 0 if the release was applied with success and all dependents are ready, and 3 if not.
+
+With --watch it is shown again whenever something changes, until the release is ready or has failed.`,
+		Annotations: exits(exitNotReady, exitInterrupted),
+		Example:     "  clm status web\n  clm status web --watch",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runStatus(command.Context(), e, o)
+		},
+	}
+	o.output = newOutput(command)
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on until the release is ready or has failed")
+	return command
+}
+
+func runStatus(ctx context.Context, e *environment, o lookOptions) error {
+	last, err := o.look(ctx, e, session.Following{
+		Show: func(standing *session.Standing) bool {
+			return standing.Ready() || standing.Release.State == releases.StateFailed
+		},
+	}, func(standing *session.Standing) view { return statusView{standing} })
+	if err == nil && !last.Ready() {
+		return &exitError{code: exitNotReady}
+	}
+	return err
+}
+
+// look shows a release as the function says, once or until the function Show of the following has seen enough. The views are not shown side by side.
+func (o lookOptions) look(ctx context.Context, e *environment, following session.Following, view func(*session.Standing) view) (*session.Standing, error) {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	v := newViewer(e, o.output, o.watch)
+	var last *session.Standing
+	enough, gone := following.Show, false
+	following.Namespace, following.Name, following.Trouble = namespace, o.name, v.trouble
+	following.Show = func(standing *session.Standing) bool {
+		if gone = standing.Release == nil; gone {
+			return true
+		}
+		last = standing
+		v.show(view(standing), standing.Notes)
+		return !o.watch || enough(standing)
+	}
+	err = s.Follow(ctx, following)
+	if shown := v.close(); err == nil {
+		err = shown
+	}
+	switch {
+	case last == nil && gone:
+		// It names the releases that there are.
+		_, err := s.Release(ctx, namespace, o.name)
+		return nil, err
+	case last != nil && ctx.Err() != nil:
+		return nil, &exitError{code: exitInterrupted}
+	case err == nil && gone:
+		fmt.Fprintf(e.err, "release %s does not exist any more\n", last.Release)
+		return nil, &exitError{code: exitNotReady}
+	}
+	return last, err
+}

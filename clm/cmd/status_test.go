@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// deployment is the manifest of a Deployment whose pod the simulated kubelet treats as the annotations say, on a node as the selector says.
+func deployment(name, annotations, nodeSelector string) string {
+	return strings.NewReplacer("NAME", name, "ANNOTATIONS", annotations, "NODES", nodeSelector).Replace(`
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME}
+spec:
+  selector: {matchLabels: {app: NAME}}
+  template:
+    metadata: {labels: {app: NAME}, annotations: {ANNOTATIONS}}
+    spec: {nodeSelector: {NODES}, containers: [{name: main, image: example.com/NAME:1}]}
+`)
+}
+
+const neverReady = `sandbox.component-operator.io/never-ready: "true"`
+
+// cannotPull has the container of a pod wait for its image, as the kubelet would say.
+func (p *place) cannotPull(app string) {
+	p.Helper()
+	testenv.Eventually(p, func() (bool, string) {
+		pods := &corev1.PodList{}
+		if err := p.client.List(p.Context(), pods, client.InNamespace(p.namespace), client.MatchingLabels{"app": app}); err != nil {
+			p.Fatal(err)
+		}
+		if len(pods.Items) != 1 || len(pods.Items[0].Status.ContainerStatuses) == 0 {
+			return false, "the simulated kubelet has not seen the pod yet"
+		}
+		pod := &pods.Items[0]
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", Image: pod.Spec.Containers[0].Image, State: corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "Back-off pulling image: not found"},
+		}}}
+		err := p.client.Status().Update(p.Context(), pod)
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// eventuallyShows runs clm until what it prints has all the texts.
+func (p *place) eventuallyShows(args []string, texts ...string) {
+	p.Helper()
+	testenv.Eventually(p, func() (bool, string) {
+		got := p.clm(args...)
+		for _, text := range texts {
+			if !strings.Contains(got.stdout, text) {
+				return false, fmt.Sprintf("%q is missing in\n%s%s", text, got.stdout, got.stderr)
+			}
+		}
+		return true, ""
+	})
+}
+
+var (
+	// randomPattern matches names that the cluster makes up.
+	randomPattern = regexp.MustCompile(`\b([a-z]+)-[0-9a-f]{8,10}(-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`)
+	// timeoutPattern matches what was not ready when the time was over.
+	timeoutPattern = regexp.MustCompile(`(not done within \S+): .*`)
+	// unplacedPattern matches the verdict on a pod that cannot be scheduled, which is given up at some time, and the words of the scheduler.
+	unplacedPattern  = regexp.MustCompile(`(?:InProgress|Failed) +(.*)PodScheduled is False.*`)
+	schedulerPattern = regexp.MustCompile(`cannot be scheduled: .*?( \(since \S+\))?\n`)
+	idPattern        = regexp.MustCompile(`"uid": "[^"]+"`)
+	// holderPattern matches user, host and process.
+	holderPattern = regexp.MustCompile(`\S+@\S+/\d+`)
+)
+
+// stable replaces what differs from run to run beside what transcripts replace anyway.
+func (s *transcript) stable() {
+	text := randomPattern.ReplaceAllString(s.text.String(), "$1-#")
+	text = holderPattern.ReplaceAllString(text, "SOMEBODY")
+	text = timeoutPattern.ReplaceAllString(text, "$1: AND SO ON")
+	text = unplacedPattern.ReplaceAllString(text, "VERDICT  ${1}PodScheduled is False")
+	text = schedulerPattern.ReplaceAllString(text, "cannot be scheduled: AND SO ON$1\n")
+	text = idPattern.ReplaceAllString(text, `"uid": "ID"`)
+	s.text.Reset()
+	s.text.WriteString(text)
+}
+
+// TestStatusAndTree looks at a release of which one object is ready, one cannot be scheduled, and one cannot be pulled.
+func TestStatusAndTree(t *testing.T) {
+	t.Parallel()
+	s := &transcript{place: newPlace(t)}
+	first := strings.ReplaceAll(configMap("first", "1"), "{name: first}", `{name: first, annotations: {clm.cs.sap.com/apply-order: "-1"}}`)
+	last := strings.ReplaceAll(configMap("last", "1"), "{name: last}", `{name: last, annotations: {clm.cs.sap.com/apply-order: "1"}}`)
+	// One after the other, so that it is certain which problem is older.
+	for _, manifest := range []string{first + deployment("image", neverReady, ""), first + deployment("image", neverReady, "") + deployment("good", "", "") +
+		deployment("place", "", "disk: none") + last} {
+		if got := s.clm("apply", "web", s.file("app.yaml", manifest), "--timeout", "4s"); got.code != exitNotReady {
+			t.Fatalf("got exit code %d, %s", got.code, got.stderr)
+		}
+	}
+	s.cannotPull("image")
+	s.eventuallyShows([]string{"status", "web"}, "ImagePullBackOff", "cannot be scheduled")
+	s.eventuallyShows([]string{"tree", "web"}, "Pod good", "1/1 replicas available", "Unschedulable")
+	s.run("status", "web")
+	s.run("tree", "web")
+	s.run("tree", "web", "--why", "-o", `jsonpath={range .status.dependents[*]}{.object.kind}/{.object.name}: {.status}, {.children[0].children[0].why[0].text}{"\n"}{end}`)
+	s.run("status", "web", "-o", `jsonpath={.status.state} {.status.ready} {.status.waves}`)
+	// It stays as it is, whatever it waits for.
+	s.run("status", "web", "--watch", "-o", "name")
+	s.run("status", "known-to-nobody")
+	s.stable()
+	s.expect("transcripts/status.txt")
+}
+
+// TestStatusOfWhatIsReady has the whole object in it that programs get.
+func TestStatusOfWhatIsReady(t *testing.T) {
+	t.Parallel()
+	s := &transcript{place: newPlace(t)}
+	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")))
+	s.run("status", "web")
+	s.run("status", "web", "-o", "json")
+	s.run("tree", "web", "-o", "json")
+	s.stable()
+	s.expect("transcripts/ready.txt")
+}
+
+// TestStatusOfAnUnfinishedRelease is about who is working on it.
+func TestStatusOfAnUnfinishedRelease(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", deployment("web", neverReady, ""))
+	applying := p.begin("apply", "web", source)
+	p.eventuallyShows([]string{"status", "web"}, "Applying", "has been working on it for", "1 not ready", "Pod web-")
+	applying.interrupt()
+	if got := <-applying.ended; got.code != exitInterrupted {
+		t.Fatalf("got exit code %d, %s", got.code, got.stderr)
+	}
+	got := p.clm("status", "web")
+	if got.code != exitNotReady || !strings.Contains(got.stdout, "nobody is working on it; to go on: clm apply") {
+		t.Errorf("got exit code %d, %s", got.code, got.stdout)
+	}
+}
+
+// TestStatusOfALimitedUser shows what may be seen, says what not, and names what is missing altogether.
+func TestStatusOfALimitedUser(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
+	user := p.limited(`
+- {apiGroups: [""], resources: [secrets], verbs: [get]}
+- {apiGroups: [apps], resources: [deployments], verbs: [get]}
+`)
+	got := p.clm("status", "web", "--as", user)
+	if got.code != 0 || !strings.Contains(got.stdout, "1 ready") || !strings.Contains(got.stderr, "not shown: you may not list pods in namespace "+p.namespace) {
+		t.Errorf("got exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	for _, args := range [][]string{{"status", "web", "--watch"}, {"wait", "web"}, {"tree", "web", "--watch"}} {
+		got := p.clm(append(args, "--as", user)...)
+		if args[0] != "tree" && got.code == 0 {
+			// It was ready before anybody had to be watched.
+			continue
+		}
+		if got.code != 1 || !strings.Contains(got.stderr, `cannot list resource "secrets"`) {
+			t.Errorf("%v: got exit code %d\n%s%s", args, got.code, got.stdout, got.stderr)
+		}
+	}
+	nobody := p.clm("status", "web", "--as", "nobody")
+	if nobody.code != 1 || !strings.Contains(nobody.stderr, `cannot get resource "secrets"`) {
+		t.Errorf("got exit code %d, %s", nobody.code, nobody.stderr)
+	}
+}
+
+// limited makes a user who has nothing but the given rules in the namespace.
+func (p *place) limited(rules string) (user string) {
+	p.Helper()
+	user = "user-" + p.namespace
+	for _, object := range testenv.Objects(p, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: limited}
+rules: `+rules+`
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: limited}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: limited}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]
+`) {
+		object.SetNamespace(p.namespace)
+		if err := p.client.Create(p.Context(), object); err != nil {
+			p.Fatal(err)
+		}
+	}
+	return user
+}
+
+// podName returns the name of the only pod of an app.
+func (p *place) podName(app string) string {
+	p.Helper()
+	pods := &corev1.PodList{}
+	if err := p.client.List(p.Context(), pods, client.InNamespace(p.namespace), client.MatchingLabels{"app": app}); err != nil {
+		p.Fatal(err)
+	}
+	if len(pods.Items) != 1 {
+		p.Fatalf("%s has %d pods", app, len(pods.Items))
+	}
+	return pods.Items[0].Name
+}

@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+// statusView is a screen about a release: what is recorded, counts, and what is not ready.
+type statusView struct {
+	*session.Standing
+}
+
+func (v statusView) write(out io.Writer, style terminal.Style, width int) error {
+	rows := v.head(style)
+	waves := v.waves()
+	numbers := 0
+	for _, wave := range waves {
+		numbers = max(numbers, len(strconv.Itoa(wave.wave)))
+	}
+	for i, wave := range waves {
+		label := ""
+		if i == 0 {
+			label = "Waves"
+		}
+		rows = append(rows, [2]string{label, fmt.Sprintf("%*d  %s", numbers, wave.wave, wave.describe(style))})
+	}
+	const indent = 12
+	for _, row := range rows {
+		lines := []string{row[1]}
+		if width > 0 && terminal.Width(row[1]) > width-indent {
+			lines = terminal.Wrap(row[1], max(width-indent, indent))
+		}
+		for i, line := range lines {
+			label := ""
+			if i == 0 && row[0] != "" {
+				label = row[0] + ":"
+			}
+			if _, err := fmt.Fprintf(out, "%s\n", strings.TrimRight(terminal.Pad(label, indent)+line, " ")); err != nil {
+				return err
+			}
+		}
+	}
+	problems := v.Problems()
+	if len(problems) == 0 {
+		return nil
+	}
+	nodes := make([]*inspect.Node, len(problems))
+	for i, problem := range problems {
+		nodes[i] = problem.Node
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	return inspect.Write(out, nodes, inspect.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true})
+}
+
+// head says what is recorded.
+func (v statusView) head(style terminal.Style) [][2]string {
+	release, now := v.Release, time.Now()
+	rows := [][2]string{
+		{"Release", style.Bold(release.String())},
+		{"State", v.paintState(style) + ", for " + age(release.Updated, now)},
+	}
+	if work := v.work(now); work != "" {
+		rows = append(rows, [2]string{"", work})
+	}
+	if release.Message != "" {
+		rows = append(rows, [2]string{"Message", terminal.Clean(release.Message)})
+	}
+	if current := release.Current(); current != nil {
+		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, terminal.Clean(current.Description), age(current.Created, now))})
+		for i, source := range current.Sources {
+			label := ""
+			if i == 0 {
+				label = "Sources"
+			}
+			rows = append(rows, [2]string{label, terminal.Clean(describeSource(source))})
+		}
+	}
+	return rows
+}
+
+func describeSource(source releases.Source) string {
+	if source.Name == "" {
+		return source.Kind + " " + source.Reference
+	}
+	text := strings.TrimSpace(source.Kind + " " + source.Name + " " + source.Version)
+	if source.AppVersion != "" {
+		text += ", application version " + source.AppVersion
+	}
+	return text + ", from " + source.Reference
+}
+
+func (v statusView) paintState(style terminal.Style) string {
+	state := string(v.Release.State)
+	switch v.Release.State {
+	case releases.StateReady:
+		if !v.Ready() {
+			return style.Yellow(state + ", but not all dependents are ready")
+		}
+		return style.Green(state)
+	case releases.StateFailed:
+		return style.Red(state)
+	case releases.StateApplying, releases.StateDeleting:
+	}
+	return style.Yellow(state)
+}
+
+// work says who is working on the release, if somebody has to.
+func (v statusView) work(now time.Time) string {
+	verb, isUnfinished := map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[v.Release.State]
+	switch {
+	case !isUnfinished:
+		return ""
+	case v.Holder == nil:
+		return "nobody is working on it; to go on: clm " + verb
+	case v.Silent:
+		return fmt.Sprintf("%s was working on it, and has not been heard of for %s; to go on: clm %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), verb)
+	default:
+		return fmt.Sprintf("%s has been working on it for %s", terminal.Clean(v.Holder.Name), age(v.Holder.Since, now))
+	}
+}
+
+// waveCounts is how many dependents of a wave are where.
+type waveCounts struct {
+	wave   int
+	counts map[session.Place]int
+}
+
+func (v statusView) waves() []waveCounts {
+	var waves []waveCounts
+	for _, d := range v.Dependents {
+		if len(waves) == 0 || waves[len(waves)-1].wave != d.Wave {
+			waves = append(waves, waveCounts{wave: d.Wave, counts: map[session.Place]int{}})
+		}
+		waves[len(waves)-1].counts[d.Place]++
+	}
+	return waves
+}
+
+// placeTexts say of dependents where they are.
+var placeTexts = map[session.Place]string{
+	session.PlaceReady: "✓ %d ready", session.PlaceCompleted: "✓ %d completed", session.PlaceGone: "✓ %d gone", session.PlaceStays: "= %d to stay",
+	session.PlaceUnready: "▸ %d not ready", session.PlaceFailed: "✗ %d failed", session.PlacePending: "· %d to come",
+}
+
+func (w waveCounts) describe(style terminal.Style) string {
+	var parts []string
+	for _, place := range session.Places {
+		n := w.counts[place]
+		if n == 0 {
+			continue
+		}
+		text := fmt.Sprintf(placeTexts[place], n)
+		switch place {
+		case session.PlaceReady, session.PlaceCompleted, session.PlaceGone, session.PlaceStays:
+			text = style.Green(text)
+		case session.PlaceUnready:
+			text = style.Yellow(text)
+		case session.PlaceFailed:
+			text = style.Red(text)
+		case session.PlacePending:
+			text = style.Faint(text)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "  ")
+}
+
+func (v statusView) facts() []fact {
+	state := string(v.Release.State)
+	if v.Release.State == releases.StateReady && !v.Ready() {
+		state += ", but not all dependents are ready"
+	}
+	if v.Release.Message != "" {
+		state += ": " + terminal.Clean(v.Release.Message)
+	}
+	facts := []fact{{"release " + v.Release.String(), state}}
+	for _, d := range v.Dependents {
+		text := string(d.Place)
+		if d.Place == session.PlaceUnready || d.Place == session.PlaceFailed {
+			text = nodeText(d.Node)
+		}
+		facts = append(facts, fact{d.Object.String(), text})
+	}
+	return facts
+}
+
+// nodeText says in one line how an object stands and, if there are reasons, the first one of them.
+func nodeText(node *inspect.Node) string {
+	text := node.Status.String()
+	if node.Message != "" {
+		text += ": " + node.Message
+	}
+	if at, reason := firstReason(node); at == node {
+		text += "; " + reason
+	} else if at != nil {
+		text += "; " + at.Object.Kind + " " + at.Object.Name + ": " + reason
+	}
+	return terminal.Clean(text)
+}
+
+// firstReason returns the first reason of the node or of what it owns, and whose it is; nil if there is none.
+func firstReason(node *inspect.Node) (*inspect.Node, string) {
+	if len(node.Why) > 0 {
+		return node, node.Why[0].Text
+	}
+	for _, child := range node.Children {
+		if at, reason := firstReason(child); at != nil {
+			return at, reason
+		}
+	}
+	return nil, ""
+}
+
+func (v statusView) object() (*unstructured.Unstructured, error) {
+	content := releaseContent(v.Release)
+	status, _ := content["status"].(map[string]any)
+	status["ready"] = v.Ready()
+	var waves, problems []any
+	for _, wave := range v.waves() {
+		entry := map[string]any{"wave": int64(wave.wave)}
+		for place, n := range wave.counts {
+			entry[string(place)] = int64(n)
+		}
+		waves = append(waves, entry)
+	}
+	for _, problem := range v.Problems() {
+		entry, err := plainContent(problem.Node)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, entry)
+	}
+	if waves != nil {
+		status["waves"] = waves
+	}
+	if problems != nil {
+		status["unready"] = problems
+	}
+	if v.Holder != nil {
+		status["lockedBy"] = v.Holder.Name
+	}
+	return resource("Release", v.Release.Namespace, v.Release.Name, content), withNotes(status, v.Notes)
+}
+
+// withNotes adds what is missing because the user may not read it.
+func withNotes(content map[string]any, notes []inspect.Note) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	entries := make([]any, len(notes))
+	for i, note := range notes {
+		entry, err := plainContent(note)
+		if err != nil {
+			return err
+		}
+		entries[i] = entry
+	}
+	content["notes"] = entries
+	return nil
+}
+
+// plainContent returns the fields of a value as programs are told of them.
+func plainContent(value any) (map[string]any, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	var content map[string]any
+	if err := utiljson.Unmarshal(encoded, &content); err != nil {
+		return nil, fmt.Errorf("encoding the result: %w", err)
+	}
+	return content, nil
+}

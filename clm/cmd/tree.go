@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+)
+
+type treeOptions struct {
+	lookOptions
+
+	why bool
+}
+
+func newTreeCommand(e *environment) *cobra.Command {
+	o := treeOptions{}
+	command := &cobra.Command{
+		Use:   "tree NAME",
+		Short: "Show the dependents of a release and what they own, down to the pods",
+		Long: `Show the dependents of the release NAME in the order of their waves, and what they own, down to the pods, each with its status.
+
+With --watch it is shown again whenever something changes, until it is interrupted. The exit code is 3 if the release is deleted meanwhile.`,
+		Annotations: exits(exitNotReady, exitInterrupted),
+		Example:     "  clm tree web --why",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runTree(command.Context(), e, o)
+		},
+	}
+	o.output = newOutput(command)
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on until it is interrupted")
+	command.Flags().BoolVar(&o.why, "why", false, "add the reasons why objects are not ready")
+	return command
+}
+
+func runTree(ctx context.Context, e *environment, o treeOptions) error {
+	_, err := o.look(ctx, e, session.Following{
+		SkipReasons: !o.why,
+		Show:        func(*session.Standing) bool { return false },
+	}, func(standing *session.Standing) view { return treeView{standing, o.why} })
+	return err
+}
+
+// treeView shows all objects of a release.
+type treeView struct {
+	*session.Standing
+	why bool
+}
+
+func (v treeView) nodes() []*inspect.Node {
+	nodes := make([]*inspect.Node, len(v.Dependents))
+	for i, d := range v.Dependents {
+		nodes[i] = d.Node
+	}
+	return nodes
+}
+
+func (v treeView) write(out io.Writer, style terminal.Style, width int) error {
+	return inspect.Write(out, v.nodes(), inspect.WriteOptions{Color: bool(style), Width: width, Why: v.why})
+}
+
+func (v treeView) facts() []fact {
+	var facts []fact
+	for _, node := range v.nodes() {
+		facts = appendFacts(facts, node)
+	}
+	return facts
+}
+
+func appendFacts(facts []fact, node *inspect.Node) []fact {
+	text := node.Status.String()
+	if node.Message != "" {
+		text += ": " + terminal.Clean(node.Message)
+	}
+	for _, reason := range node.Why {
+		text += "; " + terminal.Clean(reason.Text)
+	}
+	facts = append(facts, fact{node.Object.String(), text})
+	for _, child := range node.Children {
+		facts = appendFacts(facts, child)
+	}
+	return facts
+}
+
+func (v treeView) object() (*unstructured.Unstructured, error) {
+	dependents := make([]any, 0, len(v.Dependents))
+	for _, node := range v.nodes() {
+		entry, err := plainContent(node)
+		if err != nil {
+			return nil, err
+		}
+		dependents = append(dependents, entry)
+	}
+	status := map[string]any{"dependents": dependents}
+	object := resource("Tree", v.Release.Namespace, v.Release.Name, map[string]any{"status": status})
+	return object, withNotes(status, v.Notes)
+}

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+type waitOptions struct {
+	name    string
+	goal    choice
+	timeout time.Duration
+	output  choice
+}
+
+func newWaitCommand(e *environment) *cobra.Command {
+	o := waitOptions{
+		goal:   choice{value: string(session.GoalReady), allowed: []string{string(session.GoalReady), string(session.GoalDeleted)}},
+		output: choice{allowed: []string{outputJSON}},
+	}
+	command := &cobra.Command{
+		Use:   "wait NAME",
+		Short: "Wait until a release is ready, or deleted",
+		Long: `Wait until the release NAME exists, was applied with success, and all its dependents are ready; or until it does not exist (any more).
+Nothing is changed: what is waited for is what others do. The exit code is 3 if the time is over before.`,
+		Annotations: exits(exitNotReady, exitInterrupted),
+		Example:     "  clm wait web --timeout 10m\n  clm wait web --for=deleted",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.name = args[0]
+			return runWait(command.Context(), e, o)
+		},
+	}
+	flags := command.Flags()
+	flags.Var(&o.goal, "for", "what to wait for")
+	o.timeout = defaultTimeout
+	flags.Var(period{&o.timeout}, "timeout", "how long to wait; 0 waits for ever")
+	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")
+	return command
+}
+
+func runWait(ctx context.Context, e *environment, o waitOptions) error {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return err
+	}
+	s, err := e.open(o.output.value == outputJSON)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return shown(s.Wait(ctx, namespace, o.name, session.Goal(o.goal.value), o.timeout))
+}
