@@ -25,8 +25,9 @@ policies say; then go on with applying the revision. Objects that the revision d
 Another release that has such an object is not asked. To hand an object over from one release to another: clm move.
 
 ` + objectsHelp,
-		Example: "  clm adopt web deployment/web service/web",
-		Args:    cobra.MinimumNArgs(2),
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
+		Example:     "  clm adopt web deployment/web service/web",
+		Args:        cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			return runAdopt(command.Context(), e, o, args[0], args[1:])
 		},

@@ -35,6 +35,7 @@ deletions that do not come to an end, and what interrupted processes have left b
 
 With --fix, what can be repaired without harm is repaired, after a confirmation on a terminal. No object that was applied is ever deleted for that.
 The exit code is 0 if nothing is wrong (any more), 2 if something is, and 1 after an error.`,
+		Annotations: exits(exitChanges, exitRefused),
 		Example: `  clm doctor
   clm doctor web --fix
   clm doctor -A -o json`,

@@ -41,6 +41,7 @@ is when the manager was last active on the object; of fields that were removed i
 
 In the differences, lines with - are as the revision says, and lines with + are as they are in the cluster now. Objects that are left alone
 because their drift policy says so are shown as well. With --heal everything else is put right, after a confirmation on a terminal.`,
+		Annotations: exits(exitChanges, exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm drift web
   clm drift web --heal
   clm drift web -o json --exit-code`,

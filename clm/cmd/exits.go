@@ -31,7 +31,7 @@ func AllExitCodes() []ExitCode {
 	return []ExitCode{
 		{0, "done"},
 		{1, "an error"},
-		{exitChanges, "there are changes, and that was asked for by --exit-code"},
+		{exitChanges, "there are changes, with --exit-code; or something is wrong, with clm doctor"},
 		{exitNotReady, "not everything has become ready, or is gone: it has failed, or the time is over"},
 		{exitRefused, "refused, because somebody has to decide: it is blocked, stale, locked or too much"},
 		{exitInterrupted, "interrupted"},

@@ -36,8 +36,9 @@ Afterwards the sources have to follow: the new release deletes the objects when 
 one is refused as long as its sources still render them.
 
 ` + objectsHelp,
-		Example: "  clm move deployment/web service/web --from shop --to web",
-		Args:    cobra.MinimumNArgs(1),
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
+		Example:     "  clm move deployment/web service/web --from shop --to web",
+		Args:        cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.objects = args
 			return runMove(command.Context(), e, o)

@@ -23,8 +23,9 @@ them. They are let go of when everything else is ready; if the release is delete
 If the release is applied again from sources that still render an object, that is taken back.
 
 ` + objectsHelp,
-		Example: "  clm orphan web configmap/settings",
-		Args:    cobra.MinimumNArgs(2),
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
+		Example:     "  clm orphan web configmap/settings",
+		Args:        cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			return runOrphan(command.Context(), e, o, args[0], args[1:])
 		},

@@ -34,7 +34,7 @@ same release, are computed from the definition of the type, and marked as local.
 
 A plan that is saved with --out can be applied with clm apply --plan: then exactly that is done, or nothing if an object has changed since.
 `,
-		Annotations: exits(exitChanges),
+		Annotations: exits(exitChanges, exitRefused),
 		Example:     "  clm plan web ./chart -f values.yaml --out web.plan\n  clm apply web --plan web.plan",
 		Args:        cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Short: "Show how the objects of a release would change",
 		Long: `Show how the objects of a release would be changed by clm apply with the same arguments, as a diff of what is stored in the cluster. Values of
 Secrets are not shown, but it can be seen which are equal.`,
-		Annotations: exits(exitChanges),
+		Annotations: exits(exitChanges, exitRefused),
 		Example:     "  clm diff web ./chart -f values.yaml --unified 10",
 		Args:        cobra.MinimumNArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
