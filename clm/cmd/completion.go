@@ -52,7 +52,9 @@ var flagCompleters = map[string]completer{
 
 // addCompletions adds what is offered to a command and all below it.
 func addCompletions(e *environment, command *cobra.Command) {
-	if _, after, _ := strings.Cut(command.Use, " "); !command.HasSubCommands() && command.ValidArgsFunction == nil {
+	// Flags that a usage text mentions stand behind all arguments.
+	arguments, _, _ := strings.Cut(command.Use, " --")
+	if _, after, _ := strings.Cut(arguments, " "); !command.HasSubCommands() && command.ValidArgsFunction == nil {
 		command.ValidArgsFunction = argumentsCompleter(e, strings.Fields(after))
 	}
 	for _, flags := range []*pflag.FlagSet{command.Flags(), command.PersistentFlags()} {

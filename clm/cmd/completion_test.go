@@ -52,6 +52,13 @@ func TestCompletion(t *testing.T) {
 		{"formats", []string{"ls", "-o", "j"}, "json\njsonpath\njsonpath-as-json\njsonpath-file\n" + noFiles},
 		{"states", []string{"ls", "--state", "F"}, "Failed\n" + noFiles},
 		{"types of events", []string{"events", "--types", ""}, "Normal\nWarning\n" + noFiles},
+		{"a release that an object comes from", []string{"move", "configmap/a", "--from", "web."}, "web.example.com\n" + noFiles},
+		{
+			"flags that are required",
+			[]string{"move", "configmap/a", ""},
+			"--from\trelease that has the objects (required)\n--to\trelease that gets the objects (required)\n" + noFiles,
+		},
+		{"releases, which need not be named", []string{"doctor", "web."}, "web.example.com\n" + noFiles},
 		{"nothing", []string{"ls", ""}, noFiles},
 		{"a cluster that does not answer is no concern of somebody who types", []string{"status", "--server", "https://127.0.0.1:1", ""}, noFiles},
 	} {
