@@ -17,6 +17,7 @@ const (
 	foundations              // one cluster: its client, its status, a sandbox to have one
 	services                 // what the engine needs around it
 	engine                   // from objects to a cluster, from parameters to objects
+	procedures               // what components and releases do with the engine alike
 	authoring                // what an operator is written with
 	parts                    // what the command line is put together from
 	commands                 // programs, and what they are made of
@@ -63,6 +64,8 @@ var rooms = []room{
 
 	{path: "pkg/manifests", layer: engine},
 	{path: "pkg/reconciler", layer: engine},
+
+	{path: "internal/deletionhooks", layer: procedures},
 
 	{path: "pkg/component", layer: authoring},
 	{path: "pkg/manifests/helm", layer: authoring},

@@ -7,120 +7,26 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // hookField is the field of the status that refers to deletion hooks.
 const hookField = "deletionHooks"
-
-// deletionHook is an object that is applied only while the component is being deleted.
-type deletionHook struct {
-	// Hook says when.
-	Hook string `json:"hook"`
-	// Object does not have the annotation that makes a hook of it.
-	Object *unstructured.Unstructured `json:"object"`
-}
-
-// splitHooks parts what a generator has returned. What would prevent the hooks from being applied later is refused now.
-func splitHooks(objects []client.Object, prefix string, scheme *runtime.Scheme) (regular []client.Object, hooks []deletionHook, err error) {
-	key := prefix + types.AnnotationKeySuffixDeletionHook
-	isHook := func(object client.Object) bool {
-		_, exists := object.GetAnnotations()[key]
-		return exists
-	}
-	if !slices.ContainsFunc(objects, isHook) {
-		return objects, nil, nil
-	}
-	var problems []string
-	known := map[string]bool{}
-	for _, object := range objects {
-		if !isHook(object) {
-			regular = append(regular, object)
-			continue
-		}
-		converted, err := clients.ToUnstructured(object, scheme)
-		if err != nil {
-			return nil, nil, err
-		}
-		hook := deletionHook{}
-		if hook.Object, err = copied(converted); err != nil {
-			return nil, nil, err
-		}
-		hook.Hook, problems = takeHook(hook.Object, prefix, problems)
-		if identity := hook.Hook + " " + nameOf(hook.Object); known[identity] {
-			problems = append(problems, fmt.Sprintf("%s: defined more than once as %s hook", nameOf(hook.Object), hook.Hook))
-		} else {
-			known[identity] = true
-		}
-		hooks = append(hooks, hook)
-	}
-	if len(problems) > 0 {
-		slices.Sort(problems)
-		return nil, nil, &reconciler.RefusedError{Problems: problems}
-	}
-	return regular, hooks, nil
-}
-
-// copied returns an object as it will be read again.
-func copied(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	raw, err := json.Marshal(object.Object)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the deletion hook %s: %w", nameOf(object), err)
-	}
-	result := &unstructured.Unstructured{}
-	if err := result.UnmarshalJSON(raw); err != nil {
-		return nil, fmt.Errorf("decoding the deletion hook %s: %w", nameOf(object), err)
-	}
-	return result, nil
-}
-
-// takeHook removes the annotation that makes a hook of an object, and returns its value. It adds what is wrong with the object.
-func takeHook(object *unstructured.Unstructured, prefix string, problems []string) (hook string, all []string) {
-	if object.GetName() == "" {
-		problems = append(problems, nameOf(object)+": metadata.name is required")
-	}
-	values := object.GetAnnotations()
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		suffix, ours := strings.CutPrefix(key, prefix)
-		if !ours || !slices.Contains(annotations.Suffixes(), suffix) {
-			continue
-		}
-		if err := annotations.Check(suffix, values[key]); err != nil {
-			problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", nameOf(object), key, err))
-		}
-	}
-	hook, _ = annotations.DeletionHook(values[prefix+types.AnnotationKeySuffixDeletionHook])
-	delete(values, prefix+types.AnnotationKeySuffixDeletionHook)
-	// A hook that has failed stays until it is deleted by others, and runs again then.
-	delete(values, prefix+types.AnnotationKeySuffixPurgeOnFailure)
-	delete(values, prefix+types.AnnotationKeySuffixDriftPolicy)
-	object.SetAnnotations(values)
-	return hook, problems
-}
 
 // rememberedHooks are the deletion hooks as they are stored.
 type rememberedHooks struct {
 	// version is that of the generation that has brought them; empty if that is not known.
 	version  string
 	checksum string
-	hooks    []deletionHook
+	hooks    []deletionhooks.Hook
 }
 
 // recordHooks stores the deletion hooks beside the component, and has the status refer to them, before the first dependent is
 // touched: when the component is deleted, what they were made of may be gone.
-func (w *worker) recordHooks(ctx context.Context, s *scope, hooks []deletionHook, version string) error {
+func (w *worker) recordHooks(ctx context.Context, s *scope, hooks []deletionhooks.Hook, version string) error {
 	if len(hooks) == 0 && s.status.DeletionHooks == nil {
 		return nil
 	}
@@ -158,7 +64,7 @@ func (w *worker) checkHooksKept(s *scope, count int) error {
 // hookChunkSize is how many bytes of manifests one Secret holds on average.
 const hookChunkSize = 512 << 10
 
-func encodeHooks(hooks []deletionHook) ([][]byte, error) {
+func encodeHooks(hooks []deletionhooks.Hook) ([][]byte, error) {
 	if len(hooks) == 0 {
 		return nil, nil
 	}
@@ -239,7 +145,7 @@ func (w *worker) hookNamespace(s *scope) (string, error) {
 }
 
 // storedHooks reads the deletion hooks. What is wrong with them is a text; it does not get better by itself.
-func (w *worker) storedHooks(ctx context.Context, s *scope) (hooks []deletionHook, damage string, err error) {
+func (w *worker) storedHooks(ctx context.Context, s *scope) (hooks []deletionhooks.Hook, damage string, err error) {
 	reference := s.status.DeletionHooks
 	if known := s.memory.hooks; known != nil && known.checksum == reference.Checksum {
 		return known.hooks, "", nil
@@ -255,7 +161,7 @@ func (w *worker) storedHooks(ctx context.Context, s *scope) (hooks []deletionHoo
 		return nil, "they are not those of which status.deletionHooks has the checksum", nil
 	}
 	for _, content := range found.Contents {
-		var part []deletionHook
+		var part []deletionhooks.Hook
 		if err := json.Unmarshal(content, &part); err != nil {
 			return nil, "a list of objects cannot be decoded: " + err.Error(), nil
 		}

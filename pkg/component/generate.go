@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
@@ -19,7 +20,7 @@ type generated struct {
 	// key is empty if the result must not be used again.
 	key     string
 	objects []client.Object
-	hooks   []deletionHook
+	hooks   []deletionhooks.Hook
 	// discovery is the digest of what the generator has looked at of the types of the cluster; empty if of nothing.
 	discovery string
 }
@@ -65,7 +66,7 @@ func (w *worker) generate(ctx context.Context, s *scope) (*generated, error) {
 		return nil, err
 	}
 	result := &generated{discovery: reads.Discovery()}
-	if result.objects, result.hooks, err = splitHooks(objects, w.name+"/", s.target.client.Scheme()); err != nil {
+	if result.objects, result.hooks, err = deletionhooks.Split(objects, w.name, s.target.client.Scheme()); err != nil {
 		return nil, err
 	}
 	if key != "" && !reads.Any() {
