@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -18,7 +20,8 @@ import (
 type deleteOptions struct {
 	session.Limits
 
-	name   string
+	session.DeletionRequest
+
 	yes    bool
 	dryRun bool
 	output choice
@@ -34,12 +37,16 @@ func newDeleteCommand(e *environment) *cobra.Command {
 to nobody then.
 
 As long as there are foreign instances of types that exist only because of the release, nothing is deleted: they would go with it.
-On a terminal it is shown what goes and what stays, and has to be confirmed. If it is interrupted, the same command goes on.`,
+On a terminal it is shown what goes and what stays, and has to be confirmed. If it is interrupted, the same command goes on.
+
+Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook are applied, awaited and removed again: those with pre-delete
+before the first dependent goes, those with post-delete after the last one is gone. The hooks of Helm with these names are such objects. As long as
+a hook fails, the release stays. A hook that has failed runs again after it was deleted; --skip-hooks goes on without hooks.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
-		Example:     "  clm delete web",
+		Example:     "  clm delete web\n  clm delete web --skip-hooks",
 		Args:        cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			o.name = args[0]
+			o.Name = args[0]
 			return runDelete(command.Context(), e, o)
 		},
 	}
@@ -47,13 +54,14 @@ On a terminal it is shown what goes and what stays, and has to be confirmed. If 
 	addLimitFlags(flags, &o.Limits)
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "show what goes and what stays, and do nothing")
+	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "leave out deletion hooks, as far as they are not over; those that were applied are removed")
 	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")
 	return command
 }
 
 func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
-	namespace, err := e.kube.namespace()
-	if err != nil {
+	var err error
+	if o.Namespace, err = e.kube.namespace(); err != nil {
 		return err
 	}
 	s, err := e.open(o.output.value == outputJSON && !o.dryRun)
@@ -62,15 +70,15 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	}
 	defer s.Close()
 	for attempt := 1; ; attempt++ {
-		err := o.attempt(ctx, e, s, namespace)
+		err := o.attempt(ctx, e, s)
 		if !session.IsChanged(err) || attempt == attempts {
 			return err
 		}
 	}
 }
 
-func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.Session, namespace string) error {
-	d, err := s.PlanDeletion(ctx, namespace, o.name)
+func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.Session) error {
+	d, err := s.PlanDeletion(ctx, o.DeletionRequest)
 	if err != nil {
 		return err
 	}
@@ -90,21 +98,38 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.
 			return err
 		}
 	}
-	return shown(s.Delete(ctx, d, o.Limits))
+	err = s.Delete(ctx, d, o.Limits)
+	if o.output.value != outputJSON {
+		e.explain(ctx, s, d.Release, err)
+	}
+	return shown(err)
 }
 
-// showDeletion lists what goes and what stays.
+// showDeletion lists what goes and what stays, and the hooks.
 func showDeletion(out io.Writer, d *session.Deletion) {
-	for _, part := range []struct {
-		heading string
-		items   []*reconciler.InventoryItem
-	}{{"These objects are deleted:", d.Goes}, {"These objects stay, and belong to nobody:", d.Stays}} {
-		if len(part.items) == 0 {
-			continue
-		}
-		fmt.Fprintln(out, part.heading)
-		for _, item := range part.items {
-			fmt.Fprintf(out, "  %s\n", types.ObjectText(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name))
+	show := func(heading string, objects []string) {
+		if len(objects) > 0 {
+			fmt.Fprintf(out, "%s\n  %s\n", heading, strings.Join(objects, "\n  "))
 		}
 	}
+	show("These hooks run before, and are removed again:", hookTexts(d, deletionhooks.PreDelete))
+	show("These objects are deleted:", itemTexts(d.Goes))
+	show("These objects stay, and belong to nobody:", itemTexts(d.Stays))
+	show("These hooks run afterwards, and are removed again:", hookTexts(d, deletionhooks.PostDelete))
+}
+
+func itemTexts(items []*reconciler.InventoryItem) []string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = types.ObjectText(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name)
+	}
+	return texts
+}
+
+func hookTexts(d *session.Deletion, at deletionhooks.Time) []string {
+	var texts []string
+	for _, hook := range deletionhooks.At(at, d.Hooks) {
+		texts = append(texts, types.ObjectText(hook.GetObjectKind().GroupVersionKind().GroupKind(), hook.GetNamespace(), hook.GetName()))
+	}
+	return texts
 }

@@ -26,7 +26,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 	}
 	defer s.Close()
 	if ready == nil {
-		d, err := s.PlanDeletion(ctx, p.Release.Namespace, p.Release.Name)
+		d, err := s.PlanDeletion(ctx, session.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name})
 		if err != nil {
 			return errors.Join(failure, fmt.Errorf("deleting what has failed: %w", err))
 		}

@@ -112,7 +112,7 @@ nothing that is installed in the cluster.`,
 			command.AddCommand(added)
 		}
 	}
-	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
+	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
 	command.AddCommand(newSandboxCommand(s), newOptionsCommand(), newVersionCommand(e))

@@ -17,7 +17,7 @@ import (
 
 // State is how an operation stands at one moment.
 type State struct {
-	// Operation is what is being done: apply, delete, rollback, wait.
+	// Operation is what is being done: apply, delete, rollback, test, wait.
 	Operation string
 	// Release is namespace and name.
 	Release string

@@ -40,6 +40,7 @@ func TestDeath(t *testing.T) {
 			before: func(w *world) { w.create("demo") },
 			operation: func(w *world, store *Store, release *Release) (*Release, error) {
 				release.Inventory, release.HookInventory = items(60, "a"), items(30, "h")
+				release.TestInventory = items(30, "t")
 				return release, store.Save(w.Context(), release)
 			},
 		}, {
@@ -151,7 +152,7 @@ func (w *world) forget() {
 		return
 	}
 	w.must(err)
-	release.Inventory, release.HookInventory = nil, nil
+	release.Inventory, release.HookInventory, release.TestInventory = nil, nil, nil
 	w.must(w.store.Remove(w.Context(), release))
 }
 

@@ -46,6 +46,7 @@ type index struct {
 	Revisions     []indexRevision `json:"revisions,omitempty"`
 	Inventory     *itemList       `json:"inventory,omitempty"`
 	HookInventory *itemList       `json:"hookInventory,omitempty"`
+	TestInventory *itemList       `json:"testInventory,omitempty"`
 	DeletionStage string          `json:"deletionStage,omitempty"`
 	TakenOver     *takenOver      `json:"takenOver,omitempty"`
 }
@@ -107,7 +108,7 @@ func (s *stored) took(object metav1.Object) {
 // names are the chunks that the index refers to.
 func (i *index) names() map[string]bool {
 	names := map[string]bool{}
-	lists := [][]string{i.Inventory.chunks(), i.HookInventory.chunks()}
+	lists := [][]string{i.Inventory.chunks(), i.HookInventory.chunks(), i.TestInventory.chunks()}
 	for _, revision := range i.Revisions {
 		lists = append(lists, revision.Chunks)
 	}

@@ -24,6 +24,11 @@ func OwnerID(namespace, name string) string {
 	return ReconcilerName + "/" + namespace + "/" + name
 }
 
+// TestOwnerID is the owner id of the tests of a release. They are no dependents, and one of them never takes the place of one.
+func TestOwnerID(namespace, name string) string {
+	return OwnerID(namespace, name) + "/tests"
+}
+
 // Release is what is recorded of a release.
 type Release struct {
 	// Namespace of the release.
@@ -44,6 +49,8 @@ type Release struct {
 	Inventory []*reconciler.InventoryItem
 	// HookInventory is the inventory of deletion hooks, which are no dependents.
 	HookInventory []*reconciler.InventoryItem
+	// TestInventory is the inventory of what the last run of tests has left, which is no dependent either.
+	TestInventory []*reconciler.InventoryItem
 	// DeletionStage says how far the deletion has come; empty unless the release is being deleted. It means nothing to this package.
 	DeletionStage string
 	// Ancestor means that the release was made by the ancestor of clm, and that nothing of ours is recorded of it yet.
@@ -78,6 +85,8 @@ type Revision struct {
 	Policies reconciler.Policies `json:"policies,omitzero"`
 	// Objects is the number of objects in the manifest.
 	Objects int `json:"objects"`
+	// DeletionHooks is the number of objects in the manifest that are applied only when the release is deleted.
+	DeletionHooks int `json:"deletionHooks,omitempty"`
 }
 
 // Source is one of the things that a revision was generated from.
@@ -111,6 +120,7 @@ func (r *Release) Clone() *Release {
 	}
 	clone.Inventory = cloneItems(r.Inventory)
 	clone.HookInventory = cloneItems(r.HookInventory)
+	clone.TestInventory = cloneItems(r.TestInventory)
 	return &clone
 }
 

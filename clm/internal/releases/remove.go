@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Remove removes all that is recorded of a release, the index last. It is refused as long as the release has dependents or
-// deletion hooks: nobody would know of them any more. Removing what is removed already is no error. It works in a namespace that is being
+// Remove removes all that is recorded of a release, the index last. It is refused as long as the release has dependents, deletion
+// hooks or tests: nobody would know of them any more. Removing what is removed already is no error. It works in a namespace that is being
 // deleted, too.
 func (s *Store) Remove(ctx context.Context, release *Release) error {
 	if !release.stored.exists() {
 		return nil
 	}
-	if count := len(release.Inventory) + len(release.HookInventory); count > 0 {
+	if count := len(release.Inventory) + len(release.HookInventory) + len(release.TestInventory); count > 0 {
 		return fmt.Errorf("removing the record of release %s: it still has %d objects", release, count)
 	}
 	// So that none of the chunks is referred to when it goes.

@@ -154,10 +154,14 @@ func (s *Store) draft(store *chunks.Store, release *Release, contents [][]byte) 
 		// That more is recorded than there is does no harm, and in a namespace that is being deleted no chunk can be created.
 		inventory, more = before, nil
 	}
-	hooks, evenMore, err := s.encodeInventory(store, release.HookInventory, known.index.HookInventory, known.chunks)
-	if err != nil {
+	next.Inventory = inventory
+	contents = slices.Concat(contents, more)
+	if next.HookInventory, more, err = s.encodeInventory(store, release.HookInventory, known.index.HookInventory, known.chunks); err != nil {
 		return index{}, nil, err
 	}
-	next.Inventory, next.HookInventory = inventory, hooks
-	return next, slices.Concat(contents, more, evenMore), nil
+	contents = slices.Concat(contents, more)
+	if next.TestInventory, more, err = s.encodeInventory(store, release.TestInventory, known.index.TestInventory, known.chunks); err != nil {
+		return index{}, nil, err
+	}
+	return next, slices.Concat(contents, more), nil
 }

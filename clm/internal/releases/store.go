@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -120,30 +120,38 @@ func decodeSecret(secret *corev1.Secret) (*Release, error) {
 func (s *Store) readInventories(ctx context.Context, release *Release) error {
 	store, known := s.chunks(release.Namespace, release.Name), &release.stored
 	known.chunks = chunks.Handles{}
-	inventory, intact, damage, err := readInventory(ctx, store, known.index.Inventory)
-	if err != nil {
-		return fmt.Errorf("reading the inventory of release %s: %w", release, err)
+	var damaged *DamagedError
+	for _, part := range []struct {
+		name  string
+		list  **itemList
+		items *[]*reconciler.InventoryItem
+	}{
+		{"the inventory", &known.index.Inventory, &release.Inventory},
+		{"the inventory of the deletion hooks", &known.index.HookInventory, &release.HookInventory},
+		{"the inventory of the tests", &known.index.TestInventory, &release.TestInventory},
+	} {
+		items, intact, damage, err := readInventory(ctx, store, *part.list)
+		if err != nil {
+			return fmt.Errorf("reading %s of release %s: %w", part.name, release, err)
+		}
+		maps.Copy(known.chunks, intact)
+		*part.items = items
+		switch {
+		case damage == "":
+			continue
+		case damaged == nil:
+			damaged = &DamagedError{Release: release.String(), Part: part.name, Damage: damage}
+		default:
+			damaged.Damage += "; " + part.name + ": " + damage
+		}
+		// So that it is written anew, whatever it is then.
+		*part.list, known.raw = nil, nil
 	}
-	maps.Copy(known.chunks, intact)
-	hooks, intact, hookDamage, err := readInventory(ctx, store, known.index.HookInventory)
-	if err != nil {
-		return fmt.Errorf("reading the inventory of the deletion hooks of release %s: %w", release, err)
+	known.incomplete = false
+	if damaged != nil {
+		return damaged
 	}
-	maps.Copy(known.chunks, intact)
-	release.Inventory, release.HookInventory, known.incomplete = inventory, hooks, false
-	var part string
-	switch {
-	case damage != "":
-		part = "the inventory"
-		known.index.Inventory, known.raw = nil, nil
-	case hookDamage != "":
-		part = "the inventory of the deletion hooks"
-		known.index.HookInventory, known.raw = nil, nil
-	default:
-		return nil
-	}
-	text := []string{damage, hookDamage}
-	return &DamagedError{Release: release.String(), Part: part, Damage: strings.Join(slices.DeleteFunc(text, func(text string) bool { return text == "" }), "; ")}
+	return nil
 }
 
 // Content reads what is kept of a revision.

@@ -22,6 +22,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("got %+v", release)
 			}
 			release.Inventory, release.HookInventory, release.DeletionStage = items(3, "a"), items(1, "h"), "PreDelete"
+			release.TestInventory = items(2, "t")
 			release.State, release.Message, release.Current().State = StateReady, "all is well", RevisionReady
 			w.must(w.store.Save(t.Context(), release))
 			w.equal("after a save", w.get(name), release)
@@ -35,6 +36,10 @@ func TestRoundTrip(t *testing.T) {
 			w.expectContent(found, 2, content(3, "b"))
 			w.expectNoWaste(found)
 			found.Inventory, found.HookInventory = nil, nil
+			if err := w.store.Remove(t.Context(), found); err == nil || !strings.Contains(err.Error(), "it still has 2 objects") {
+				t.Errorf("want a refusal while there are tests, got %v", err)
+			}
+			found.TestInventory = nil
 			w.must(w.store.Remove(t.Context(), found))
 			if left := w.secrets(); len(left) > 0 {
 				t.Errorf("left are %v", left)

@@ -7,35 +7,59 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
+
+// DeletionRequest says which release is to be deleted, and how.
+type DeletionRequest struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// SkipHooks leaves out the deletion hooks, as far as they are not over.
+	SkipHooks bool
+}
 
 // Deletion is what is going to happen when a release is deleted.
 type Deletion struct {
 	// Release as it was found.
 	Release *releases.Release
+	// Hooks are the deletion hooks that are not over yet. There are none if they are to be left out.
+	Hooks []deletionhooks.Hook
 	// Goes and Stays are the dependents that are deleted and released.
 	Goes, Stays []*reconciler.InventoryItem
 	// Blockers are foreign objects whose existence forbids the deletion.
 	Blockers []reconciler.Blocker
 
 	target *target
+	// leftOut are the deletion hooks that could not be applied any more, as texts.
+	leftOut []string
 }
 
 // Close ends what was begun to find out how things stand.
 func (d *Deletion) Close() { d.target.close() }
 
-// PlanDeletion finds out what would happen if a release were deleted. The plan is to be closed.
-func (s *Session) PlanDeletion(ctx context.Context, namespace, name string) (*Deletion, error) {
-	release, err := s.Release(ctx, namespace, name)
+// PlanDeletion finds out what would happen if a release were deleted. The plan is to be closed. The error is a RefusedError if the deletion hooks
+// cannot be read, and are not to be left out.
+func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*Deletion, error) {
+	release, err := s.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err
 	}
+	if stageOf(release).Reached(deletionhooks.StagePostDelete) {
+		// What is still recorded is gone, and a hook may have its name.
+		release.Inventory = nil
+	}
 	d := &Deletion{Release: release}
+	if !request.SkipHooks {
+		if d.Hooks, err = s.deletionHooks(ctx, release); err != nil {
+			return nil, err
+		}
+	}
 	for _, item := range release.Inventory {
 		switch {
 		case item.Phase == reconciler.PhaseCompleted:
@@ -45,7 +69,7 @@ func (s *Session) PlanDeletion(ctx context.Context, namespace, name string) (*De
 			d.Goes = append(d.Goes, item)
 		}
 	}
-	if d.target, err = s.target(releases.OwnerID(namespace, name)); err != nil {
+	if d.target, err = s.target(releases.OwnerID(release.Namespace, release.Name)); err != nil {
 		return nil, err
 	}
 	d.Blockers, err = d.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{ID: d.target.owner, Inventory: release.Inventory}})
@@ -53,6 +77,12 @@ func (s *Session) PlanDeletion(ctx context.Context, namespace, name string) (*De
 		d.Close()
 		return nil, err
 	}
+	// What tests have left goes first.
+	d.Blockers = slices.DeleteFunc(d.Blockers, func(blocker reconciler.Blocker) bool {
+		return slices.ContainsFunc(release.TestInventory, func(item *reconciler.InventoryItem) bool {
+			return item.GroupVersionKind().GroupKind() == blocker.Type.GroupKind() && item.Namespace == blocker.Namespace && item.Name == blocker.Name
+		})
+	})
 	return d, nil
 }
 
@@ -74,6 +104,9 @@ func (s *Session) Delete(ctx context.Context, d *Deletion, limits Limits) error 
 	b := newBoard(s, "delete", d.Release.String())
 	err := s.delete(ctx, d, limits, b)
 	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s is deleted", d.Release)}
+	if len(d.leftOut) > 0 {
+		outcome.Next = "These hooks could not be applied any more, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
+	}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s is not deleted: %s", d.Release, summaryOf(err)), nextAfter(err)
 	}
@@ -101,10 +134,28 @@ func (s *Session) delete(ctx context.Context, d *Deletion, limits Limits, b *boa
 	}
 	ctx, stopTimer := limited(ctx, limits.Timeout)
 	defer stopTimer()
-	if err := o.deleteDependents(ctx, d, limits); err != nil {
+	if err := o.deleteAll(ctx, d, limits); err != nil {
 		return errors.Join(err, o.record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
 	}
 	return o.records.Remove(ctx, o.release)
+}
+
+// deleteAll deletes all that there is of a release, from where an earlier deletion has stopped.
+func (o *operation) deleteAll(ctx context.Context, d *Deletion, limits Limits) error {
+	if len(o.release.TestInventory) > 0 {
+		if err := o.deleteTests(ctx, d, limits); err != nil {
+			return err
+		}
+	}
+	if err := o.runDeletionHooks(ctx, d, limits, deletionhooks.PreDelete); err != nil {
+		return err
+	}
+	if !stageOf(o.release).Reached(deletionhooks.StagePostDelete) {
+		if err := o.deleteDependents(ctx, d, limits); err != nil {
+			return err
+		}
+	}
+	return o.runDeletionHooks(ctx, d, limits, deletionhooks.PostDelete)
 }
 
 // deleteDependents calls the engine until nothing is left.
@@ -130,6 +181,7 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 	result, err := c.run(ctx)
 	o.board.took(result, nil, "")
 	if err == nil {
+		// What is left of it in the record, because that stays as it is during a deletion, counts no longer.
 		o.release.Inventory = nil
 	}
 	return err

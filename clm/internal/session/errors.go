@@ -112,7 +112,10 @@ func IsFailure(err error) bool {
 func summaryOf(err error) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
+	var hooks *hooksError
 	switch {
+	case errors.As(err, &hooks):
+		return hooks.at.String() + " hooks: " + summaryOf(hooks.cause)
 	case errors.As(err, &notReady):
 		return notReady.reason()
 	case errors.As(err, &interrupted):
@@ -126,7 +129,10 @@ func summaryOf(err error) string {
 func nextAfter(err error) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
+	var hooks *hooksError
 	switch {
+	case errors.As(err, &hooks) && !errors.As(err, &interrupted):
+		return hooks.advice()
 	case errors.As(err, &notReady) && notReady.Timeout > 0:
 		return "To go on waiting, apply the same again, with a longer --timeout."
 	case errors.As(err, &notReady):

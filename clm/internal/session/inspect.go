@@ -5,6 +5,7 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -22,17 +23,20 @@ func (s *Session) Inspection(release *releases.Release, items []*reconciler.Inve
 		Client:   s.client,
 		Items:    items,
 		Analyzer: status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: s.options.Clock}),
-		Selector: labels.SelectorFromSet(labels.Set{
-			releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId: digest.OwnerLabel(releases.OwnerID(release.Namespace, release.Name)),
-		}),
+		Selector: ownedBy(releases.OwnerID(release.Namespace, release.Name)),
 	}
 }
 
-// Unready finds out why dependents are not ready that an operation has waited for in vain. It returns nil if the error is no NotReadyError.
+// ownedBy fits the labels of what belongs to an owner.
+func ownedBy(owner string) labels.Selector {
+	return labels.SelectorFromSet(labels.Set{releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId: digest.OwnerLabel(owner)})
+}
+
+// Unready finds out why dependents or deletion hooks are not ready that an operation has waited for in vain. It returns nil if the error is no NotReadyError.
 func (s *Session) Unready(ctx context.Context, release *releases.Release, err error) (*inspect.Report, error) {
 	var items []*reconciler.InventoryItem
 	for _, notice := range unready(err) {
-		for _, item := range release.Inventory {
+		for _, item := range slices.Concat(release.Inventory, release.HookInventory) {
 			if item.Matches(notice.Object) && len(items) < maxExplained {
 				items = append(items, item)
 			}

@@ -5,14 +5,17 @@ package session
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -46,20 +49,48 @@ func regular(manifest []*unstructured.Unstructured) []client.Object {
 }
 
 func isRegular(object *unstructured.Unstructured) bool {
-	annotations := object.GetAnnotations()
-	return annotations[releaseHookKey] == "" && annotations[deletionHookKey] == ""
+	values := object.GetAnnotations()
+	return values[releaseHookKey] == "" && values[deletionHookKey] == ""
 }
 
-// hooks returns the hooks of a revision that have their time when the annotation with the given key says so. The annotation is
-// taken off: it is nothing that the API server should see.
-func hooks(manifest []*unstructured.Unstructured, key, value string) []client.Object {
-	var objects []client.Object
+// releaseHooks returns the hooks of a revision that are applied when that is done with the release which the value says. The annotation that
+// says so is taken off: it is nothing that the API server should see.
+func releaseHooks(manifest []*unstructured.Unstructured, value string) []*unstructured.Unstructured {
+	var objects []*unstructured.Unstructured
 	for _, object := range manifest {
-		if strings.TrimSpace(object.GetAnnotations()[key]) == value {
+		text, exists := object.GetAnnotations()[releaseHookKey]
+		if when, err := annotations.ReleaseHook(text); exists && err == nil && when == value {
 			hook := object.DeepCopy()
-			unstructured.RemoveNestedField(hook.Object, "metadata", "annotations", key)
+			unstructured.RemoveNestedField(hook.Object, "metadata", "annotations", releaseHookKey)
 			objects = append(objects, hook)
 		}
+	}
+	return objects
+}
+
+// countDeletionHooks returns how many objects are applied only when the release is deleted. Hooks that could not be applied when their time comes
+// are refused.
+func (s *Session) countDeletionHooks(manifest []*unstructured.Unstructured) (int, error) {
+	var problems []string
+	for _, object := range manifest {
+		if text, exists := object.GetAnnotations()[releaseHookKey]; exists {
+			if _, err := annotations.ReleaseHook(text); err != nil {
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", objectText(object), releaseHookKey, err))
+			}
+		}
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return 0, &reconciler.RefusedError{Problems: problems}
+	}
+	_, hooks, err := deletionhooks.Split(asObjects(manifest), releases.ReconcilerName, s.client.Scheme())
+	return len(hooks), err
+}
+
+func asObjects(manifest []*unstructured.Unstructured) []client.Object {
+	objects := make([]client.Object, len(manifest))
+	for i, object := range manifest {
+		objects[i] = object
 	}
 	return objects
 }

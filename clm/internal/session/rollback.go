@@ -96,8 +96,10 @@ func rollbackObjects(plan *Plan) []client.Object {
 		hook.SetAnnotations(annotations)
 		objects = append(objects, hook)
 	}
-	objects = append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPreRollback)...)
-	return append(objects, hooks(plan.Content.Manifest, releaseHookKey, types.ReleaseHookPostRollback)...)
+	for _, when := range []string{types.ReleaseHookPreRollback, types.ReleaseHookPostRollback} {
+		objects = append(objects, asObjects(releaseHooks(plan.Content.Manifest, when))...)
+	}
+	return objects
 }
 
 // applies tells whether an object of the manifest is applied with the revision of a plan, be it in another form.

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// job is the manifest of a Job with annotations, whose keys lack the prefix of clm if they have no slash.
+func job(name string, annotations ...string) string {
+	var list []string
+	for i := 0; i < len(annotations); i += 2 {
+		key := annotations[i]
+		if !strings.Contains(key, "/") {
+			key = "clm.cs.sap.com/" + key
+		}
+		list = append(list, fmt.Sprintf("%s: %q", key, annotations[i+1]))
+	}
+	return fmt.Sprintf("\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: %s, annotations: {%s}}\n"+
+		"spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}}}\n", name, strings.Join(list, ", "))
+}
+
+// jobsThatAppear watches the namespace. The function that it returns tells the names of all Jobs with a prefix that were created since then, in
+// their order.
+func (p *place) jobsThatAppear() (names func(prefix string) []string) {
+	p.Helper()
+	clnt, err := client.NewWithWatch(testenv.Config(p), client.Options{Scheme: testenv.Scheme(p)})
+	if err != nil {
+		p.Fatal(err)
+	}
+	stream, err := clnt.Watch(p.Context(), &batchv1.JobList{}, client.InNamespace(p.namespace))
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(stream.Stop)
+	var mu sync.Mutex
+	var seen []string
+	go func() {
+		for event := range stream.ResultChan() {
+			if job, ok := event.Object.(*batchv1.Job); ok && event.Type == watch.Added {
+				mu.Lock()
+				seen = append(seen, job.Name)
+				mu.Unlock()
+			}
+		}
+	}()
+	return func(prefix string) []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.DeleteFunc(slices.Clone(seen), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+	}
+}
+
+// records returns the names of all Secrets and Leases.
+func (p *place) records() []string {
+	p.Helper()
+	var names []string
+	secrets, leases := &corev1.SecretList{}, &coordinationv1.LeaseList{}
+	for _, list := range []client.ObjectList{secrets, leases} {
+		if err := p.client.List(p.Context(), list, client.InNamespace(p.namespace)); err != nil {
+			p.Fatal(err)
+		}
+	}
+	for _, secret := range secrets.Items {
+		names = append(names, secret.Name)
+	}
+	for _, lease := range leases.Items {
+		names = append(names, lease.Name)
+	}
+	return names
+}
+
+// expectNothing checks that neither objects of releases nor their records are left.
+func (p *place) expectNothing() {
+	p.Helper()
+	left := slices.Concat(p.names("v1", "ConfigMap"), p.names("batch/v1", "Job"), p.records())
+	if len(left) > 0 {
+		p.Errorf("left behind: %v", left)
+	}
+}
+
+// expect checks how clm has ended, and what it has said.
+func (p *place) expect(got result, code int, texts ...string) {
+	p.Helper()
+	if got.code != code {
+		p.Errorf("want exit code %d, got %d: %s%s", code, got.code, got.stdout, got.stderr)
+	}
+	for _, text := range texts {
+		if text = strings.ReplaceAll(text, "PLACE", p.namespace); !strings.Contains(got.stdout+got.stderr, text) {
+			p.Errorf("want a text with %q, got %s%s", text, got.stdout, got.stderr)
+		}
+	}
+}
+
+// loseChunks deletes what is recorded of revisions.
+func (p *place) loseChunks() {
+	p.Helper()
+	secrets := &corev1.SecretList{}
+	if err := p.client.List(p.Context(), secrets, client.InNamespace(p.namespace)); err != nil {
+		p.Fatal(err)
+	}
+	for _, secret := range secrets.Items {
+		if strings.HasPrefix(secret.Name, "clm-") {
+			if err := p.client.Patch(p.Context(), &secret, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))); err != nil {
+				p.Fatal(err)
+			}
+			if err := p.client.Delete(p.Context(), &secret); err != nil {
+				p.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestDeletionHooks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	jobs := p.jobsThatAppear()
+	// The dependent that is a hook as well makes room for it.
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+job("both")+
+		job("both", "deletion-hook", "preDelete", "apply-order", "1", "update-policy", "recreate")+
+		job("before", "deletion-hook", "pre-delete")+job("after", "deletion-hook", "post-delete")))
+	if diff := cmp.Diff([]string{"both"}, p.names("batch/v1", "Job")); diff != "" {
+		t.Errorf("hooks are not applied with the release: %s", diff)
+	}
+	want := "These hooks run before, and are removed again:\n  Job both\n  Job before\nThese objects are deleted:\n  ConfigMap PLACE/a\n  Job PLACE/both\n" +
+		"These hooks run afterwards, and are removed again:\n  Job after\n"
+	if diff := cmp.Diff(strings.ReplaceAll(want, "PLACE", p.namespace), p.must("delete", "web", "--dry-run").stdout); diff != "" {
+		t.Error(diff)
+	}
+	p.expect(p.must("delete", "web"), 0, "running pre-delete hooks", "Job PLACE/before: created", "Job PLACE/before: deleted", "running post-delete hooks", "release PLACE/web is deleted")
+	testenv.Eventually(t, func() (bool, string) {
+		diff := cmp.Diff([]string{"both", "before", "both", "after"}, jobs(""))
+		return diff == "", diff
+	})
+	p.expectNothing()
+}
+
+func TestADeletionHookThatFails(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	// The release was never ready: its hooks run nevertheless.
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+job("before", "deletion-hook", "pre-delete", sandbox.AnnotationFail, "true")), "--no-wait")
+	for range 2 {
+		got := p.clm("delete", "web")
+		p.expect(got, exitNotReady, "release PLACE/web is not deleted: pre-delete hooks: failed", "Job PLACE/before: failed", "clm delete web -n PLACE --skip-hooks")
+		if p.configMap("a") == nil {
+			t.Fatal("want the dependents to stay")
+		}
+	}
+	p.expect(p.clm("apply", "web", p.file("app.yaml", configMap("a", "2"))), exitRefused, "is being deleted")
+	p.expect(p.clm("test", "web"), exitRefused, "is being deleted")
+	p.must("delete", "web", "--skip-hooks")
+	p.expectNothing()
+}
+
+func TestDeletionHooksThatAreLost(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+job("before", "deletion-hook", "pre-delete")))
+	p.must("apply", "plain", p.file("plain.yaml", configMap("b", "1")))
+	p.loseChunks()
+	p.expect(p.clm("delete", "web"), exitRefused, "the deletion hooks (1) of release PLACE/web are lost: revision 1: Secret PLACE/clm-", "clm delete web -n PLACE --skip-hooks")
+	if p.configMap("a") == nil {
+		t.Fatal("want the dependents to stay")
+	}
+	p.must("delete", "web", "--skip-hooks")
+	// What has no hooks needs no manifest to be deleted.
+	p.must("delete", "plain")
+	p.expectNothing()
+}
+
+func TestDeletionHooksThatAreRefused(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, test := range []struct{ reason, objects, want string }{
+		{"no such time", job("j", "deletion-hook", "later"), `Job j: annotation clm.cs.sap.com/deletion-hook: invalid value "later"; allowed are: pre-delete, post-delete`},
+		{"another annotation is bad", job("j", "deletion-hook", "pre-delete", "apply-order", "x"), `annotation clm.cs.sap.com/apply-order: invalid value "x"; allowed are: integers`},
+		{"nothing of that kind is done with a release", job("j", "release-hook", "pre-upgrade"), `Job j: annotation clm.cs.sap.com/release-hook: invalid value "pre-upgrade"; allowed are: test, pre-rollback, post-rollback`},
+	} {
+		if got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")+test.objects)); got.code == 0 || !strings.Contains(got.stderr, test.want) {
+			t.Errorf("%s: want %q, got exit code %d and %s", test.reason, test.want, got.code, got.stderr)
+		}
+	}
+	p.expectNothing()
+}
+
+// TestDeletionHooksInADyingNamespace must not keep the namespace from going: nothing can be created there.
+func TestDeletionHooksInADyingNamespace(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+job("before", "deletion-hook", "pre-delete")+job("after", "deletion-hook", "post-delete")))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
+	if err := p.client.Delete(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	p.expect(p.must("delete", "web"), 0, "could not be applied any more, because their namespaces are being deleted: Job PLACE/before, Job PLACE/after")
+	testenv.Eventually(t, func() (bool, string) {
+		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKeyFromObject(namespace), namespace)
+		return err != nil, fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)
+	})
+}

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/component-operator/runtime/clm/internal/session"
+)
+
+type testOptions struct {
+	session.TestRequest
+
+	filters []string
+	printed output
+}
+
+func newTestCommand(e *environment) *cobra.Command {
+	o := testOptions{}
+	command := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Run the tests of a release",
+		Long: `Run the tests of release NAME: objects of its current revision with the annotation clm.cs.sap.com/release-hook: test, which are not applied with the
+release. The test hooks of Helm are such objects. They are applied wave by wave, a wave when all tests of the one before have passed, and
+awaited: a Job or a Pod has to complete, anything else has to be ready.
+
+What a run leaves is removed at the beginning of the next one, and with the release. With Helm's hook-delete-policy, tests go at the end: those
+that have passed with hook-succeeded, those that have failed with hook-failed. For tests without Helm it is the same with the annotations
+purge-order (any number) and purge-on-failure.
+
+For tests that have not passed, the last lines of their logs are shown. Nobody else changes the release meanwhile. The exit code is 3 unless all tests
+have passed.`,
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
+		Example:     "  clm test web\n  clm test web --filter name=connection --logs",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			o.Name = args[0]
+			for _, filter := range o.filters {
+				if err := o.addFilter(filter); err != nil {
+					return err
+				}
+			}
+			return runTest(command.Context(), e, o)
+		},
+	}
+	flags := command.Flags()
+	addLimitFlags(flags, &o.Limits)
+	flags.StringSliceVar(&o.filters, "filter", nil, "run only tests of this name, `name=NAME`, or leave one out, !name=NAME; several are separated by commas")
+	flags.BoolVar(&o.AllLogs, "logs", false, "show the whole logs of all tests")
+	o.printed = newOutput(command)
+	return command
+}
+
+func (o *testOptions) addFilter(filter string) error {
+	if name, only := strings.CutPrefix(filter, "name="); only && name != "" {
+		o.Only = append(o.Only, name)
+		return nil
+	}
+	if name, except := strings.CutPrefix(filter, "!name="); except && name != "" {
+		o.Except = append(o.Except, name)
+		return nil
+	}
+	return fmt.Errorf("--filter: %q is neither name=NAME nor !name=NAME", filter)
+}
+
+func runTest(ctx context.Context, e *environment, o testOptions) error {
+	var err error
+	if o.Namespace, err = e.kube.namespace(); err != nil {
+		return err
+	}
+	s, err := e.open(false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for attempt := 1; ; attempt++ {
+		err := o.attempt(ctx, e, s)
+		if !session.IsChanged(err) || attempt == attempts {
+			return err
+		}
+	}
+}
+
+func (o *testOptions) attempt(ctx context.Context, e *environment, s *session.Session) error {
+	run, err := s.PlanTest(ctx, o.TestRequest)
+	if err != nil {
+		return err
+	}
+	var results []session.TestResult
+	var failure error
+	if !run.Empty() {
+		results, failure = s.Test(ctx, run)
+	}
+	if failure == nil || len(results) > 0 {
+		if err := o.show(e, results); err != nil {
+			return err
+		}
+	}
+	return shown(failure)
+}
+
+func (o *testOptions) show(e *environment, results []session.TestResult) error {
+	switch {
+	case !o.printed.forPeople():
+		content := map[string]any{"status": map[string]any{"tests": testContents(results)}}
+		return o.printed.print(e.out, "TestRun", o.Namespace, o.Name, content)
+	case len(results) == 0:
+		fmt.Fprintf(e.err, "release %s/%s has no tests to run\n", o.Namespace, o.Name)
+		return nil
+	default:
+		return showTests(e.out, results)
+	}
+}
+
+// showTests writes a table, and below it what is known about each test.
+func showTests(out io.Writer, results []session.TestResult) error {
+	lines := make([]string, len(results))
+	for i, result := range results {
+		lines[i] = strings.Join([]string{result.Test.String(), string(result.State), result.Message}, "\t")
+	}
+	if err := table(out, "TEST\tRESULT\tMESSAGE", lines); err != nil {
+		return err
+	}
+	for _, result := range results {
+		showTest(out, result)
+	}
+	return nil
+}
+
+func showTest(out io.Writer, result session.TestResult) {
+	if len(result.Why) == 0 && result.Log == "" {
+		return
+	}
+	fmt.Fprintf(out, "\n%s:\n", result.Test)
+	for _, reason := range result.Why {
+		fmt.Fprintf(out, "  %s: %s\n", reason.Source, reason.Text)
+	}
+	if result.Log != "" {
+		fmt.Fprintln(out, result.Log)
+	}
+}
+
+// testContents is what programs are told.
+func testContents(results []session.TestResult) []any {
+	contents := make([]any, len(results))
+	for i, result := range results {
+		object := map[string]any{"apiVersion": result.Test.APIVersion, "kind": result.Test.Kind, "name": result.Test.Name}
+		if result.Test.Namespace != "" {
+			object["namespace"] = result.Test.Namespace
+		}
+		content := map[string]any{"object": object, "state": string(result.State)}
+		if result.Message != "" {
+			content["message"] = result.Message
+		}
+		if result.Log != "" {
+			content["log"] = result.Log
+		}
+		var why []any
+		for _, reason := range result.Why {
+			why = append(why, map[string]any{"source": string(reason.Source), "text": reason.Text})
+		}
+		if len(why) > 0 {
+			content["why"] = why
+		}
+		contents[i] = content
+	}
+	return contents
+}

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// test is the manifest of a Job that is a test.
+func test(name string, annotations ...string) string {
+	return job(name, append([]string{"release-hook", "test"}, annotations...)...)
+}
+
+// TestTests runs the tests of a release as a person and as a program would.
+func TestTests(t *testing.T) {
+	t.Parallel()
+	s := &transcript{place: newPlace(t)}
+	jobs := s.jobsThatAppear()
+	app := s.file("app.yaml", configMap("a", "1")+
+		test("stays")+test("goes", "purge-order", "0")+test("late", "apply-order", "1")+
+		test("bad", "apply-order", "2", sandbox.AnnotationFail, "true")+test("bad-goes", "apply-order", "2", sandbox.AnnotationFail, "true", "purge-on-failure", "true")+
+		test("never", "apply-order", "3"))
+	s.must("apply", "web", app)
+	if names := s.names("batch/v1", "Job"); len(names) > 0 {
+		t.Errorf("tests are not applied with the release: %v", names)
+	}
+	s.results("test", "web", "--filter", "name=stays,name=goes", "--filter", "name=late")
+	if diff := cmp.Diff([]string{"late", "stays"}, s.names("batch/v1", "Job")); diff != "" {
+		t.Errorf("what is left by a run: %s", diff)
+	}
+	s.results("test", "web", "-o", "json")
+	if diff := cmp.Diff([]string{"bad", "late", "stays"}, s.names("batch/v1", "Job")); diff != "" {
+		t.Errorf("what is left by a run that has failed: %s", diff)
+	}
+	s.results("test", "web", "--filter", "!name=bad", "--filter", "!name=bad-goes", "--filter", "!name=never", "--logs", "-o", "jsonpath={.status.tests[*].state}")
+	s.results("test", "web", "--filter", "name=other")
+	s.results("test", "web", "--filter", "label=x")
+	s.results("test", "web", "--filter", "name=late", "-o", "name")
+	s.must("delete", "web")
+	s.expectNothing()
+	want := []string{"bad", "bad-goes", "goes", "goes", "goes", "late", "late", "late", "late", "stays", "stays", "stays"}
+	testenv.Eventually(t, func() (bool, string) {
+		got := jobs("")
+		slices.Sort(got)
+		diff := cmp.Diff(want, got)
+		return diff == "", diff
+	})
+	s.must("apply", "untested", s.file("none.yaml", configMap("b", "1")))
+	s.results("test", "untested")
+	s.results("test", "untested", "-o", "json")
+	text := podPattern.ReplaceAllString(s.text.String(), "$1-POD")
+	// There are no kubelets that would have logs.
+	text = logPattern.ReplaceAllString(text, "${1}REASON\"")
+	s.text.Reset()
+	s.text.WriteString(text)
+	s.expect("transcripts/tests.txt")
+}
+
+var (
+	// podPattern matches the names of pods of tests that fail.
+	podPattern = regexp.MustCompile(`\b(bad|bad-goes)-[a-z0-9]{5}\b`)
+	// logPattern matches why their logs cannot be read.
+	logPattern = regexp.MustCompile(`(main cannot be read: ).*"`)
+)
+
+// results runs clm and notes its results; of what it has said besides, which depends on who is faster, only an error without results.
+func (s *transcript) results(args ...string) {
+	s.Helper()
+	got := s.clm(args...)
+	fmt.Fprintf(&s.text, "$ clm %s\n%s", strings.Join(args, " "), got.stdout)
+	if got.stdout == "" {
+		s.text.WriteString(got.stderr)
+	}
+	if got.code != 0 {
+		fmt.Fprintf(&s.text, "exit code %d\n", got.code)
+	}
+	s.text.WriteString("\n")
+}
+
+// TestLogsOfTests shows the last lines of what has not passed, and with --logs everything.
+func TestLogsOfTests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.kubeconfig = p.through(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		if !strings.HasSuffix(r.URL.Path, "/log") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		fmt.Fprintf(w, "asked for %q lines\nsecond line\n", r.URL.Query().Get("tailLines"))
+	})
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+test("good")+test("bad", sandbox.AnnotationFail, "true")))
+	got := p.clm("test", "web")
+	p.expect(got, exitNotReady, "Job PLACE/bad:\n", `/main: asked for "10" lines`, "/main: second line\n", "container: container main: exited with code 1")
+	if strings.Contains(got.stdout, "good-") {
+		t.Errorf("want no log of what has passed, got %s", got.stdout)
+	}
+	p.expect(p.clm("test", "web", "--logs"), exitNotReady, "\ngood-", "\nbad-", `/main: asked for "" lines`)
+	p.must("delete", "web")
+}
+
+// TestATestDoesNotTakeWhatIsThere shows that neither a dependent nor an object of somebody else becomes a test, which would be removed by the next run.
+func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "other", p.file("other.yaml", configMap("theirs", "1")))
+	p.must("apply", "web", p.file("app.yaml", configMap("ours", "1")+test("check")+
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ours, annotations: {clm.cs.sap.com/release-hook: test}}\n"+
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, annotations: {clm.cs.sap.com/release-hook: test}}\n"), "--adopt", "always")
+	for range 2 {
+		p.expect(p.clm("test", "web"), 1, "release PLACE/web is not tested: ", "ConfigMap PLACE/ours: ", "ConfigMap PLACE/theirs: ")
+	}
+	p.must("delete", "web")
+	if p.configMap("theirs") == nil {
+		t.Error("a ConfigMap of another release is gone")
+	}
+	p.must("delete", "other")
+	p.expectNothing()
+}
+
+// TestAPodThatTests has to complete, whoever has declared it.
+func TestAPodThatTests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+"\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: probe, annotations: {clm.cs.sap.com/release-hook: Test}}\n"+
+		"spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: server, annotations: {clm.cs.sap.com/release-hook: test}}\n"+
+		"spec: {containers: [{name: main, image: example.com/none}]}\n"))
+	p.expect(p.clm("test", "web", "--timeout", "4s"), exitNotReady, "Unfinished   has not completed", "release PLACE/web: 1 of 2 tests passed; not done within 4s")
+	p.must("delete", "web")
+	if names := p.names("v1", "Pod"); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// TestTestsOfLimitedUsers names what they may not do, and leaves nothing half-done.
+func TestTestsOfLimitedUsers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	user := testenv.UniqueName(t)
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: user}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"secrets", "configmaps", "leases"}, Verbs: []string{"*"}},
+		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch"}},
+	}}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
+	}
+	if err := p.client.Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.client.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+test("check")+job("before", "deletion-hook", "pre-delete")))
+	p.expect(p.clm("test", "web", "--as", "nobody"), 1, `User "nobody" cannot get resource "secrets"`)
+	p.expect(p.clm("test", "web", "--as", user), 1, `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
+	p.expect(p.clm("delete", "web", "--as", user), 1, "pre-delete hooks: ", `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
+	if p.configMap("a") == nil {
+		t.Error("want the dependents to stay")
+	}
+	p.must("delete", "web")
+	p.expectNothing()
+}
