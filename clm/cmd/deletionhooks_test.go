@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -69,21 +68,16 @@ func (p *place) jobsThatAppear() (names func(prefix string) []string) {
 	}
 }
 
-// records returns the names of all Secrets and Leases.
+// records returns the names of all Secrets. A process that was killed after it had removed a release may have left the Lease.
 func (p *place) records() []string {
 	p.Helper()
-	var names []string
-	secrets, leases := &corev1.SecretList{}, &coordinationv1.LeaseList{}
-	for _, list := range []client.ObjectList{secrets, leases} {
-		if err := p.client.List(p.Context(), list, client.InNamespace(p.namespace)); err != nil {
-			p.Fatal(err)
-		}
+	secrets := &corev1.SecretList{}
+	if err := p.client.List(p.Context(), secrets, client.InNamespace(p.namespace)); err != nil {
+		p.Fatal(err)
 	}
+	var names []string
 	for _, secret := range secrets.Items {
 		names = append(names, secret.Name)
-	}
-	for _, lease := range leases.Items {
-		names = append(names, lease.Name)
 	}
 	return names
 }

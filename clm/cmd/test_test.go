@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -12,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/sandbox"
@@ -94,13 +93,17 @@ func (s *transcript) results(args ...string) {
 func TestLogsOfTests(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.kubeconfig = p.through(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if !strings.HasSuffix(r.URL.Path, "/log") {
-			next.ServeHTTP(w, r)
-			return
+	// There are no kubelets that would have logs.
+	p = p.through(newProxy(t, func(x *proxy) {
+		x.reverse.ModifyResponse = func(response *http.Response) error {
+			if strings.HasSuffix(response.Request.URL.Path, "/log") {
+				text := fmt.Sprintf("asked for %q lines\nsecond line\n", response.Request.URL.Query().Get("tailLines"))
+				response.StatusCode, response.Header, response.ContentLength = http.StatusOK, http.Header{}, int64(len(text))
+				response.Body = io.NopCloser(strings.NewReader(text))
+			}
+			return nil
 		}
-		fmt.Fprintf(w, "asked for %q lines\nsecond line\n", r.URL.Query().Get("tailLines"))
-	})
+	}))
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+test("good")+test("bad", sandbox.AnnotationFail, "true")))
 	got := p.clm("test", "web")
 	p.expect(got, exitNotReady, "Job PLACE/bad:\n", `/main: asked for "10" lines`, "/main: second line\n", "container: container main: exited with code 1")
@@ -148,25 +151,11 @@ func TestAPodThatTests(t *testing.T) {
 func TestTestsOfLimitedUsers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	user := testenv.UniqueName(t)
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: user}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"", "coordination.k8s.io"}, Resources: []string{"secrets", "configmaps", "leases"}, Verbs: []string{"*"}},
-		{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: []string{"get", "list", "watch"}},
-	}}
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
-	}
-	if err := p.client.Create(t.Context(), role); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.client.Create(t.Context(), binding); err != nil {
-		t.Fatal(err)
-	}
+	user := p.user("half", rule("", "secrets", "*"), rule("", "configmaps", "*"), rule("coordination.k8s.io", "leases", "*"), rule("batch", "jobs", "get", "list", "watch"))
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+test("check")+job("before", "deletion-hook", "pre-delete")))
 	p.expect(p.clm("test", "web", "--as", "nobody"), 1, `User "nobody" cannot get resource "secrets"`)
-	p.expect(p.clm("test", "web", "--as", user), 1, `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
-	p.expect(p.clm("delete", "web", "--as", user), 1, "pre-delete hooks: ", `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
+	p.expect(p.clm("test", "web", user), 1, `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
+	p.expect(p.clm("delete", "web", user), 1, "pre-delete hooks: ", `cannot patch resource "jobs" in API group "batch" in the namespace "PLACE"`)
 	if p.configMap("a") == nil {
 		t.Error("want the dependents to stay")
 	}
