@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // ReconcilerName is the name of the engine that works for releases: the prefix of all labels, annotations and finalizers,
@@ -109,6 +110,17 @@ type Content struct {
 	Values map[string]any
 	// Manifest are all objects, hooks included, in the order in which they were generated.
 	Manifest []*unstructured.Unstructured
+}
+
+// deletionHooks counts the objects that are applied only when the release is deleted.
+func (c Content) deletionHooks() int {
+	count := 0
+	for _, object := range c.Manifest {
+		if _, isHook := object.GetAnnotations()[ReconcilerName+"/"+types.AnnotationKeySuffixDeletionHook]; isHook {
+			count++
+		}
+	}
+	return count
 }
 
 // Clone returns a copy that shares nothing with the release.

@@ -34,7 +34,7 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 }
 
 // AddRevision records a further revision, which becomes the current one, and sets the state of the release to StateApplying. What is
-// left empty in the revision is filled in: number, time; its state and number of objects always are. If there is an error, the
+// left empty in the revision is filled in: number, time; its state and numbers of objects always are. If there is an error, the
 // release is as before.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
@@ -50,7 +50,7 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 		revision.Number = max(revision.Number, current.Number+1)
 	}
 	revision.Number = max(revision.Number, 1)
-	revision.State, revision.Objects = RevisionApplying, len(content.Manifest)
+	revision.State, revision.Objects, revision.DeletionHooks = RevisionApplying, len(content.Manifest), content.deletionHooks()
 	if revision.Created.IsZero() {
 		revision.Created = s.now()
 	}

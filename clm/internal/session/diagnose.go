@@ -98,6 +98,9 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 			return err
 		}
 	}
+	for _, hook := range release.HookInventory {
+		known[keyOf(hook)] = true
+	}
 	owner := releases.OwnerID(release.Namespace, release.Name)
 	for _, found := range e.found {
 		if found.id != owner || found.copied {

@@ -78,7 +78,7 @@ func (p *place) apply(s *session.Session, release string, names ...string) {
 
 func (p *place) delete(s *session.Session, release string) {
 	p.Helper()
-	d, err := s.PlanDeletion(p.Context(), p.namespace, release)
+	d, err := s.PlanDeletion(p.Context(), session.DeletionRequest{Namespace: p.namespace, Name: release})
 	if err != nil {
 		p.Fatal(err)
 	}

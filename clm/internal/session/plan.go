@@ -170,7 +170,7 @@ func (s *Session) generate(ctx context.Context, request Request, revision *relea
 	if content.Manifest, err = s.toManifest(objects); err != nil {
 		return err
 	}
-	if revision.DeletionHooks, err = s.countDeletionHooks(content.Manifest); err != nil {
+	if err = s.checkHooks(content.Manifest); err != nil {
 		return err
 	}
 	if revision.Inputs, err = inputs(content, *revision); err != nil {

@@ -68,9 +68,8 @@ func releaseHooks(manifest []*unstructured.Unstructured, value string) []*unstru
 	return objects
 }
 
-// countDeletionHooks returns how many objects are applied only when the release is deleted. Hooks that could not be applied when their time comes
-// are refused.
-func (s *Session) countDeletionHooks(manifest []*unstructured.Unstructured) (int, error) {
+// checkHooks refuses hooks that could not be applied when their time comes.
+func (s *Session) checkHooks(manifest []*unstructured.Unstructured) error {
 	var problems []string
 	for _, object := range manifest {
 		if text, exists := object.GetAnnotations()[releaseHookKey]; exists {
@@ -81,10 +80,10 @@ func (s *Session) countDeletionHooks(manifest []*unstructured.Unstructured) (int
 	}
 	if len(problems) > 0 {
 		slices.Sort(problems)
-		return 0, &reconciler.RefusedError{Problems: problems}
+		return &reconciler.RefusedError{Problems: problems}
 	}
-	_, hooks, err := deletionhooks.Split(asObjects(manifest), releases.ReconcilerName, s.client.Scheme())
-	return len(hooks), err
+	_, _, err := deletionhooks.Split(asObjects(manifest), releases.ReconcilerName, s.client.Scheme())
+	return err
 }
 
 func asObjects(manifest []*unstructured.Unstructured) []client.Object {
