@@ -55,9 +55,6 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 // defaultHistory is how many revisions are kept.
 const defaultHistory = 10
 
-// attempts bounds how often a plan is made again because others change the release at the same time.
-const attempts = 5
-
 // planner makes a plan, with the server being asked about each object if compare is set.
 type planner func(s *session.Session, compare bool) (*session.Plan, error)
 
@@ -68,12 +65,11 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 		return err
 	}
 	defer s.Close()
-	for attempt := 1; ; attempt++ {
-		err := o.attempt(ctx, e, s, plan)
-		if !session.IsChanged(err) || o.Exact || attempt == attempts {
-			return err
-		}
+	limit := attempts
+	if o.Exact {
+		limit = 1
 	}
+	return e.again(s, limit, func() error { return o.attempt(ctx, e, s, plan) })
 }
 
 // events tells whether what is done is shown to a program.

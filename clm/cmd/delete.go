@@ -69,12 +69,7 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 		return err
 	}
 	defer s.Close()
-	for attempt := 1; ; attempt++ {
-		err := o.attempt(ctx, e, s)
-		if !session.IsChanged(err) || attempt == attempts {
-			return err
-		}
-	}
+	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
 }
 
 func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.Session) error {

@@ -71,12 +71,7 @@ func runDrift(ctx context.Context, e *environment, o driftOptions) error {
 		return err
 	}
 	defer s.Close()
-	for attempt := 1; ; attempt++ {
-		err := o.attempt(ctx, e, s, namespace)
-		if !session.IsChanged(err) || attempt == attempts {
-			return err
-		}
-	}
+	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s, namespace) })
 }
 
 func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.Session, namespace string) error {

@@ -71,12 +71,7 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 		return err
 	}
 	defer s.Close()
-	for attempt := 1; ; attempt++ {
-		err := o.attempt(ctx, e, s, request)
-		if !session.IsChanged(err) || attempt == attempts {
-			return err
-		}
-	}
+	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s, request) })
 }
 
 func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Session, request session.MoveRequest) error {

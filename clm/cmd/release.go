@@ -62,6 +62,23 @@ func shown(err error) error {
 	return &exitError{code: exitCode(err)}
 }
 
+// attempts bounds how often a plan is made again because others change the release at the same time.
+const attempts = 5
+
+// again makes an attempt, and further ones, up to the limit, as long as the release was changed by somebody else after a plan was made.
+func (e *environment) again(s *session.Session, limit int, attempt func() error) error {
+	for n := 1; ; n++ {
+		err := attempt()
+		if !session.IsChanged(err) {
+			return err
+		}
+		if n == limit {
+			s.GiveUp(err)
+			return &exitError{code: exitCode(err)}
+		}
+	}
+}
+
 // open connects to the cluster. With events, operations are shown to programs, otherwise to people.
 func (e *environment) open(events bool) (*session.Session, error) {
 	return e.kube.session(e.printer(events))

@@ -46,6 +46,9 @@ func TestTheSecondApplyWaits(t *testing.T) {
 		if got.code != 0 {
 			t.Errorf("the %s apply has ended with exit code %d:\n%s", name, got.code, got.stderr)
 		}
+		if end := map[string]string{"first": "revision 1, is ready", "second": "revision 2, is ready"}[name]; !strings.Contains(got.stderr, end) {
+			t.Errorf("the %s apply does not say how it has ended:\n%s", name, got.stderr)
+		}
 		if waited := strings.Contains(got.stderr, "waiting for the lock, which "); waited != (name == "second") {
 			t.Errorf("what the %s apply says of waiting for the lock is wrong:\n%s", name, got.stderr)
 		}

@@ -29,12 +29,12 @@ type ApplyOptions struct {
 }
 
 // Apply carries out a plan. The error is a RefusedError if somebody has to decide, a NotReadyError if not everything became ready,
-// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed.
+// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then nothing was shown of the end.
 func (s *Session) Apply(ctx context.Context, plan *Plan, options ApplyOptions) error {
 	b := newBoard(s, string(plan.Operation), plan.Release.String())
 	b.state.Revision = plan.Revision.Number
 	err := s.apply(ctx, plan, options, b)
-	b.finish(applied(plan, options, err))
+	b.finish(applied(plan, options, err), err)
 	return err
 }
 
@@ -51,19 +51,16 @@ func applied(plan *Plan, options ApplyOptions, err error) progress.Outcome {
 }
 
 // Await carries out a plan that is idle: it waits until everything is ready, and changes nothing. If something has to be changed after all, it
-// ends with an error of which IsChanged is true, and nothing was shown of its end.
+// ends with an error of which IsChanged is true.
 func (s *Session) Await(ctx context.Context, plan *Plan, limits Limits) error {
 	b := newBoard(s, string(plan.Operation), plan.Release.String())
 	b.state.Revision = plan.Revision.Number
 	err := s.await(ctx, plan, limits, b)
-	if IsChanged(err) {
-		return err
-	}
 	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", plan.Release, plan.Revision.Number)}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", plan.Release, plan.Revision.Number, summaryOf(err)), nextAfter(err)
 	}
-	b.finish(outcome)
+	b.finish(outcome, err)
 	return err
 }
 

@@ -175,10 +175,18 @@ func (b *board) took(result reconciler.Result, err error, phase string) {
 	b.show()
 }
 
-// finish shows how the operation ended. Nothing is shown afterwards.
-func (b *board) finish(outcome progress.Outcome) {
+// finish shows how the operation ended, and nothing is shown afterwards. If it ended because another plan is needed, it is not shown: the operation is
+// going to be begun anew.
+func (b *board) finish(outcome progress.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if IsChanged(err) {
+		if b.pending != nil {
+			b.pending.Stop()
+			b.pending = nil
+		}
+		return
+	}
 	b.show()
 	outcome.Notes = slices.Sorted(maps.Keys(b.notes))
 	b.printer.Finish(outcome)

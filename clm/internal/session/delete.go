@@ -110,7 +110,7 @@ func (s *Session) Delete(ctx context.Context, d *Deletion, limits Limits) error 
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s is not deleted: %s", d.Release, summaryOf(err)), nextAfter(err)
 	}
-	b.finish(outcome)
+	b.finish(outcome, err)
 	return err
 }
 

@@ -27,7 +27,7 @@ func (s *Session) Move(ctx context.Context, t *Transfer, options ApplyOptions) e
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("moving %s: %s", text, summaryOf(err)), nextAfter(err)
 	}
-	b.finish(outcome)
+	b.finish(outcome, err)
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -63,6 +64,9 @@ var errChanged = errors.New("changed")
 
 // IsChanged tells whether an operation was refused because somebody else has changed the release after the plan was made.
 func IsChanged(err error) bool { return errors.Is(err, errChanged) }
+
+// GiveUp shows that an operation is not begun anew, although IsChanged is true of its error.
+func (s *Session) GiveUp(err error) { s.options.Printer.Finish(progress.Outcome{Summary: err.Error()}) }
 
 type changedError struct{ release string }
 

@@ -97,7 +97,7 @@ func (r *TestRun) Empty() bool { return len(r.tests) == 0 }
 func (s *Session) Test(ctx context.Context, run *TestRun) ([]TestResult, error) {
 	b := newBoard(s, "test", run.Release.String())
 	results, err := s.test(ctx, run, b)
-	b.finish(tested(run.Release, results, err))
+	b.finish(tested(run.Release, results, err), err)
 	return results, err
 }
 
