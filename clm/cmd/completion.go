@@ -133,11 +133,7 @@ func keysOf[T any](entries map[string]T) []string { return slices.Sorted(maps.Ke
 
 // quietly connects to the cluster, and calls the function with the namespace of the command line.
 func quietly(e *environment, use func(s *session.Session, namespace string) error) error {
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
-	s, err := e.open(false)
+	s, namespace, err := e.connect(false)
 	if err != nil {
 		return err
 	}

@@ -60,14 +60,11 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 }
 
 func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
-	var err error
-	if o.Namespace, err = e.kube.namespace(); err != nil {
-		return err
-	}
-	s, err := e.open(o.output.value == outputJSON && !o.dryRun)
+	s, namespace, err := e.connect(o.output.value == outputJSON && !o.dryRun)
 	if err != nil {
 		return err
 	}
+	o.Namespace = namespace
 	defer s.Close()
 	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
 }

@@ -62,11 +62,7 @@ because their drift policy says so are shown as well. With --heal everything els
 }
 
 func runDrift(ctx context.Context, e *environment, o driftOptions) error {
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
-	s, err := e.open(false)
+	s, namespace, err := e.connect(false)
 	if err != nil {
 		return err
 	}

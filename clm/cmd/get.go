@@ -64,11 +64,7 @@ func newGetPartCommand(e *environment, part, short string, of func(releases.Cont
 }
 
 func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.Content) any) error {
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return err
-	}
-	s, err := e.open(false)
+	s, namespace, err := e.connect(false)
 	if err != nil {
 		return err
 	}

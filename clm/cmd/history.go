@@ -65,11 +65,7 @@ func (e *environment) release(ctx context.Context, name string) (*releases.Relea
 
 // openRelease connects to the cluster and reads a release. The session is to be closed.
 func (e *environment) openRelease(ctx context.Context, name string) (*session.Session, *releases.Release, error) {
-	namespace, err := e.kube.namespace()
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := e.open(false)
+	s, namespace, err := e.connect(false)
 	if err != nil {
 		return nil, nil, err
 	}

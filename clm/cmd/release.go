@@ -79,6 +79,16 @@ func (e *environment) again(s *session.Session, limit int, attempt func() error)
 	}
 }
 
+// connect opens a session, and returns the namespace of the command line.
+func (e *environment) connect(events bool) (*session.Session, string, error) {
+	namespace, err := e.kube.namespace()
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := e.open(events)
+	return s, namespace, err
+}
+
 // open connects to the cluster. With events, operations are shown to programs, otherwise to people.
 func (e *environment) open(events bool) (*session.Session, error) {
 	return e.kube.session(e.printer(events))

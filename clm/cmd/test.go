@@ -70,14 +70,11 @@ func (o *testOptions) addFilter(filter string) error {
 }
 
 func runTest(ctx context.Context, e *environment, o testOptions) error {
-	var err error
-	if o.Namespace, err = e.kube.namespace(); err != nil {
-		return err
-	}
-	s, err := e.open(false)
+	s, namespace, err := e.connect(false)
 	if err != nil {
 		return err
 	}
+	o.Namespace = namespace
 	defer s.Close()
 	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
 }
