@@ -28,7 +28,7 @@ const (
 var nextStates = map[State][]State{
 	"":            {StateApplying, StateDeleting},
 	StateApplying: {StateApplying, StateReady, StateFailed, StateDeleting},
-	StateReady:    {StateReady, StateApplying, StateDeleting},
+	StateReady:    {StateReady, StateApplying, StateFailed, StateDeleting},
 	StateFailed:   {StateFailed, StateApplying, StateDeleting},
 	StateDeleting: {StateDeleting},
 }

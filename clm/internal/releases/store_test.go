@@ -151,10 +151,10 @@ func TestStatesFollowTheTable(t *testing.T) {
 		want string
 	}{
 		{StateReady, ""},
-		{StateFailed, `state "Failed" cannot follow "Ready"; allowed are: Ready, Applying, Deleting`},
+		{StateFailed, ""},
+		{StateReady, `state "Ready" cannot follow "Failed"; allowed are: Failed, Applying, Deleting`},
 		{StateApplying, ""},
 		{StateFailed, ""},
-		{StateReady, "cannot follow"},
 		{"Nonsense", "cannot follow"},
 		{StateDeleting, ""},
 		{StateApplying, `cannot follow "Deleting"; allowed are: Deleting`},
