@@ -80,8 +80,7 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.S
 	if err := o.print(e, p, drift); err != nil {
 		return err
 	}
-	healable := slices.ContainsFunc(drift, func(d session.Drift) bool { return d.State == session.DriftHealable || d.State == session.DriftPending })
-	if o.heal && healable {
+	if o.heal && among(drift, session.DriftHealable, session.DriftPending) {
 		if !o.yes && e.interactive() {
 			if err := e.confirm(ctx, fmt.Sprintf("Heal release %s?", p.Release)); err != nil {
 				return err
@@ -89,12 +88,24 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.S
 		}
 		err := s.Apply(ctx, p, session.ApplyOptions{Limits: o.Limits})
 		e.explain(ctx, s, p.Release, err)
-		return shown(err)
+		if err != nil {
+			return shown(err)
+		}
+		// Healing succeeds only if nothing was refused.
+		drift = slices.DeleteFunc(drift, func(d session.Drift) bool { return d.State != session.DriftLeftAlone })
 	}
-	if o.exitCode && len(drift) > 0 {
+	switch {
+	case o.heal && among(drift, session.DriftRefused):
+		return &session.RefusedError{Reason: fmt.Sprintf("release %s cannot be healed: all that could be put right is refused, as shown above", p.Release)}
+	case o.exitCode && len(drift) > 0:
 		return &exitError{code: exitChanges}
 	}
 	return nil
+}
+
+// among tells whether an object is in one of the states.
+func among(drift []session.Drift, states ...session.DriftState) bool {
+	return slices.ContainsFunc(drift, func(d session.Drift) bool { return slices.Contains(states, d.State) })
 }
 
 func (o *driftOptions) print(e *environment, p *session.Plan, drift []session.Drift) error {
