@@ -33,7 +33,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 		defer d.Close()
 		return errors.Join(shown(failure), s.Delete(ctx, d, o.Limits))
 	}
-	back, err := s.PlanRollback(ctx, p.Release.Namespace, p.Release.Name, 0, false)
+	back, err := s.PlanRollback(ctx, p.Release.Namespace, p.Release.Name, ready.Number, false)
 	if err != nil {
 		return errors.Join(failure, fmt.Errorf("returning to the last revision that was ready: %w", err))
 	}

@@ -19,7 +19,9 @@ func newRollbackCommand(e *environment) *cobra.Command {
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
 		Long: `Make release NAME what it was in an earlier revision. REVISION defaults to the newest one before the current one that was ready. The result
-is a new revision. What was generated then is applied again; sources and values are not needed.`,
+is a new revision. What was generated then is applied again; sources and values are not needed.
+
+A rollback that has not become ready is continued by the same command; that is no further revision.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm rollback web\n  clm rollback web 3",
 		Args:        cobra.RangeArgs(1, 2),

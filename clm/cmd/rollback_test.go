@@ -56,3 +56,29 @@ func (p *place) expectValues(want map[string]string) {
 		p.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestRollbackGoesOn is about a rollback that has not become ready: whoever repeats it does not want to have again what it leads away from.
+func TestRollbackGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	claim := "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: slow}\n" +
+		"spec: {accessModes: [ReadWriteOnce], storageClassName: none, resources: {requests: {storage: 1Gi}}}\n"
+	p.must("apply", "web", p.file("app.yaml", configMap("one", "good")+claim), "--no-wait")
+	p.must("apply", "web", p.file("app.yaml", configMap("one", "bad")))
+	for _, args := range [][]string{{"rollback", "web", "1"}, {"rollback", "web"}, {"rollback", "web", "1"}} {
+		if got := p.clm(append(args, "--timeout", "1s")...); got.code != exitNotReady {
+			t.Errorf("%v: want exit code %d, got %+v", args, exitNotReady, got)
+		}
+		if value := p.configMap("one")["value"]; value != "good" {
+			t.Errorf("%v: want what the rollback leads to, got %s", args, value)
+		}
+	}
+	var revisions []string
+	for _, revision := range p.items(p.must("history", "web", "-o", "json").stdout) {
+		revisions = append(revisions, p.text(revision, "status", "description"))
+	}
+	if diff := cmp.Diff([]string{"applied", "applied", "rolled back to revision 1"}, revisions); diff != "" {
+		t.Error(diff)
+	}
+	p.must("delete", "web", "-y")
+}

@@ -134,7 +134,7 @@ func nextAfter(err error) string {
 	case errors.As(err, &hooks) && !errors.As(err, &interrupted):
 		return hooks.advice()
 	case errors.As(err, &notReady) && notReady.Timeout > 0:
-		return "To go on waiting, apply the same again, with a longer --timeout."
+		return "To go on waiting, do the same again, with a longer --timeout."
 	case errors.As(err, &notReady):
 		return "What has failed does not become ready by itself; clm status shows why."
 	case errors.As(err, &interrupted):

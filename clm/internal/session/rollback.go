@@ -19,8 +19,8 @@ import (
 )
 
 // PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
-// those of installations and upgrades. The revision number defaults to the newest one before the current one that was ready. The
-// plan is to be closed.
+// those of installations and upgrades. The revision number defaults to the newest one before the current one that was ready. If that is what is
+// going on already, the plan is to go on with it. The plan is to be closed.
 func (s *Session) PlanRollback(ctx context.Context, namespace, name string, number int64, compare bool) (*Plan, error) {
 	release, err := s.Release(ctx, namespace, name)
 	if err != nil {
@@ -33,17 +33,30 @@ func (s *Session) PlanRollback(ctx context.Context, namespace, name string, numb
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Release: release, Operation: Rollback, New: true}
+	plan := &Plan{Release: release, Operation: Rollback, New: !resumes(release, number), Revision: to}
 	if plan.Content, err = s.records.Content(ctx, release, to.Number); err != nil {
 		return nil, err
 	}
-	plan.Revision = to
-	plan.Revision.Created = time.Time{}
-	plan.Revision.Number = release.Current().Number + 1
-	plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
-	plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
+	if plan.New {
+		plan.Revision.Created = time.Time{}
+		plan.Revision.Number = release.Current().Number + 1
+		plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
+		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
+	}
 	plan.objects = objectsOf(plan)
 	return plan, s.compare(ctx, plan, compare)
+}
+
+// resumes tells whether the current revision is the rollback that is wanted, and has not become ready: whoever repeats what was interrupted does
+// not want to return to what it leads away from.
+func resumes(release *releases.Release, number int64) bool {
+	current := release.Current()
+	if current == nil || !current.Rollback || current.State == releases.RevisionReady {
+		return false
+	}
+	return number == 0 || slices.ContainsFunc(release.Revisions, func(revision releases.Revision) bool {
+		return revision.Number == number && revision.Inputs == current.Inputs
+	})
 }
 
 // rollbackTarget returns the revision with the number or, if that is 0, the one to which people want to return.
@@ -51,6 +64,9 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	current := release.Current()
 	if current == nil {
 		return releases.Revision{}, refused("release %s has no revisions", release)
+	}
+	if resumes(release, number) {
+		return *current, nil
 	}
 	for _, revision := range slices.Backward(release.Revisions) {
 		wanted := revision.Number == number
