@@ -11,12 +11,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 )
 
 // feed keeps the observations of one kind in one namespace (or in all, if namespace is empty) up to date.
@@ -87,23 +82,12 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("finding the resource: %w", err)
 	}
-	resource := f.kind.cache.dynamic.Resource(mapping.Resource)
-	selector := f.kind.cache.options.selector()
-	listerWatcher := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
-			return resource.Namespace(f.namespace).List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = selector
-			return resource.Namespace(f.namespace).Watch(ctx, options)
-		},
+	source := source{resource: mapping.Resource, namespace: f.namespace, selector: f.kind.cache.options.selector()}
+	if f.kind.cache.options.Reader.Analyzer.JudgesMetadata(f.kind.gvk.GroupKind()) {
+		// What such objects contain may be large, or secret, and is not needed.
+		return f.kind.cache.listAndWatchMetadata(ctx, source, (*feedStore)(f))
 	}
-	expected := &unstructured.Unstructured{}
-	expected.SetGroupVersionKind(f.kind.gvk)
-	name := "dependents of kind " + f.kind.gvk.GroupKind().String()
-	reflector := cache.NewReflectorWithOptions(listerWatcher, expected, (*feedStore)(f), cache.ReflectorOptions{Name: name})
-	return reflector.ListAndWatchWithContext(f.kind.cache.quiet(ctx))
+	return f.kind.cache.listAndWatch(ctx, source, f.kind.gvk, (*feedStore)(f))
 }
 
 // longestDelay bounds the time between two attempts to watch.

@@ -7,11 +7,7 @@ import (
 	"context"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 )
 
 // guard watches the instances of one type that do not belong to an owner, and notifies the owner when one of them
@@ -76,25 +72,8 @@ func (g *guard) run(ctx context.Context) {
 }
 
 func (g *guard) listAndWatch(ctx context.Context) error {
-	return g.cache.listAndWatchMetadata(ctx, g.resource, g.cache.options.Reader.OwnerLabel+"!="+g.owner, &guardStore{guard: g})
-}
-
-// listAndWatchMetadata returns when the watch cannot be continued; an ordinary end of the watch is no error.
-func (c *Cache) listAndWatchMetadata(ctx context.Context, resource schema.GroupVersionResource, selector string, store cache.ReflectorStore) error {
-	client := c.metadata.Resource(resource)
-	listerWatcher := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
-			return client.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = selector
-			return client.Watch(ctx, options)
-		},
-	}
-	name := "metadata of " + resource.GroupResource().String()
-	reflector := cache.NewReflectorWithOptions(listerWatcher, &metav1.PartialObjectMetadata{}, store, cache.ReflectorOptions{Name: name})
-	return reflector.ListAndWatchWithContext(c.quiet(ctx))
+	foreign := source{resource: g.resource, selector: g.cache.options.Reader.OwnerLabel + "!=" + g.owner}
+	return g.cache.listAndWatchMetadata(ctx, foreign, &guardStore{guard: g})
 }
 
 // guardStore keeps nothing: whether instances remain is asked of the server.

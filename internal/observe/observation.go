@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
@@ -75,6 +77,25 @@ type Reader struct {
 
 // Read returns the observation of an object, which is not changed.
 func (r *Reader) Read(object *unstructured.Unstructured) Observation {
+	return r.read(object, object)
+}
+
+// ReadMetadata returns the observation of an object of which only the metadata is known. It is that of Read if the Analyzer judges objects
+// of the kind by their metadata.
+func (r *Reader) ReadMetadata(gvk schema.GroupVersionKind, object *metav1.PartialObjectMetadata) Observation {
+	judged := &unstructured.Unstructured{}
+	judged.SetGroupVersionKind(gvk)
+	judged.SetNamespace(object.Namespace)
+	judged.SetName(object.Name)
+	judged.SetGeneration(object.Generation)
+	judged.SetAnnotations(object.Annotations)
+	judged.SetFinalizers(object.Finalizers)
+	judged.SetCreationTimestamp(object.CreationTimestamp)
+	judged.SetDeletionTimestamp(object.DeletionTimestamp)
+	return r.read(object, judged)
+}
+
+func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) Observation {
 	observation := Observation{
 		UID:             object.GetUID(),
 		ResourceVersion: object.GetResourceVersion(),
@@ -84,7 +105,7 @@ func (r *Reader) Read(object *unstructured.Unstructured) Observation {
 	}
 	// A set of fields that cannot be read is like none at all: then only generation and resource version tell of changes.
 	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager)
-	result, err := r.Analyzer.AnalyzeAnnotated(object)
+	result, err := r.Analyzer.AnalyzeAnnotated(judged)
 	if err != nil {
 		result = status.Result{Status: status.UnknownStatus, Message: err.Error()}
 	}

@@ -45,6 +45,9 @@ func (s *feedStore) entry(object any) (*entry, error) {
 	case *unstructured.Unstructured:
 		key := types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 		return &entry{key: key, observation: s.kind.cache.options.Reader.Read(object)}, nil
+	case *metav1.PartialObjectMetadata:
+		key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+		return &entry{key: key, observation: s.kind.cache.options.Reader.ReadMetadata(s.kind.gvk, object)}, nil
 	default:
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
@@ -69,7 +72,7 @@ func (s *feedStore) Update(object any) error {
 
 // Delete takes into account that an object is gone or lost its label. Its last state does not matter.
 func (s *feedStore) Delete(object any) error {
-	gone, ok := object.(*unstructured.Unstructured)
+	gone, ok := object.(metav1.Object)
 	if !ok {
 		return fmt.Errorf("unexpected object of type %T", object)
 	}

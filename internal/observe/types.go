@@ -40,7 +40,7 @@ func (c *Cache) WatchTypes(listener TypeListener) {
 func (c *Cache) watchType(ctx context.Context, resource schema.GroupVersionResource, store *typeStore) {
 	delay := time.Second
 	for ctx.Err() == nil {
-		err := c.listAndWatchMetadata(ctx, resource, "", store)
+		err := c.listAndWatchMetadata(ctx, source{resource: resource}, store)
 		if err == nil && store.synced {
 			delay = time.Second
 		}

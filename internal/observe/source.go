@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// source is what a watch covers.
+type source struct {
+	resource schema.GroupVersionResource
+	// namespace is empty for all namespaces, selector for all objects.
+	namespace, selector string
+}
+
+// listAndWatch fills the store with objects. It returns when the watch cannot be continued; an ordinary end of the watch is no error.
+func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVersionKind, store cache.ReflectorStore) error {
+	expected := &unstructured.Unstructured{}
+	expected.SetGroupVersionKind(gvk)
+	resource := c.dynamic.Resource(s.resource).Namespace(s.namespace)
+	return c.reflect(ctx, s, expected, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = s.selector
+			return resource.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = s.selector
+			return resource.Watch(ctx, options)
+		},
+	}, store)
+}
+
+// listAndWatchMetadata is listAndWatch, but the server sends nothing but metadata.
+func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.ReflectorStore) error {
+	resource := c.metadata.Resource(s.resource).Namespace(s.namespace)
+	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = s.selector
+			return resource.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = s.selector
+			return resource.Watch(ctx, options)
+		},
+	}, store)
+}
+
+func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, lists *cache.ListWatch, store cache.ReflectorStore) error {
+	options := cache.ReflectorOptions{Name: s.resource.GroupResource().String() + " in namespace '" + s.namespace + "' with labels '" + s.selector + "'"}
+	return cache.NewReflectorWithOptions(lists, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))
+}
