@@ -146,7 +146,7 @@ func writeDrift(e *environment, out io.Writer, p *session.Plan, drift []session.
 			changes[i].Reason = ""
 		}
 	}
-	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: flags.context, ShowSecrets: flags.secrets})
+	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
 }
 
 // changeTexts say who changed which fields when, a line for each manager.

@@ -49,7 +49,7 @@ func showPlan(e *environment, out io.Writer, p *session.Plan, flags diffFlags) e
 		}
 		changes = append(changes, shown)
 	}
-	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: flags.context, ShowSecrets: flags.secrets})
+	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
 }
 
 func headline(p *session.Plan) string {

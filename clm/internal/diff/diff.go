@@ -76,7 +76,7 @@ type Options struct {
 	// Style says whether there are colours.
 	Style terminal.Style
 	// Context is the number of lines around a change that are shown with it. Defaults to 3; -1 means the whole object.
-	Context int
+	Context *int
 	// ShowSecrets leaves values of Secrets as they are.
 	ShowSecrets bool
 }
@@ -88,10 +88,10 @@ const defaultContext = 3
 // the context is not one of those that are documented; and if writing fails.
 func Write(out io.Writer, changes []Change, options Options) error {
 	switch {
-	case options.Context == 0:
-		options.Context = defaultContext
-	case options.Context < -1:
-		return fmt.Errorf("context %d is neither a number of lines nor -1 (the whole object)", options.Context)
+	case options.Context == nil:
+		options.Context = new(defaultContext)
+	case *options.Context < -1:
+		return fmt.Errorf("context %d is neither a number of lines nor -1 (the whole object)", *options.Context)
 	}
 	writer := &writer{Options: options, masks: masks{}}
 	for _, change := range changes {

@@ -76,7 +76,7 @@ func TestUpdate(t *testing.T) {
 	before := object(t, web)
 	after := object(t, strings.NewReplacer("web:1", "web:2", "replicas: 1", "replicas: 3", `"17"`, `"18"`, "generation: 3", "generation: 4").Replace(web))
 	change := diff.Change{Object: "Deployment default/web", Action: diff.ActionUpdate, Reason: "manifest changed", Local: true, Before: before, After: after}
-	expect(t, "what the server keeps for itself is left out, and each piece says where it is", show(t, diff.Options{Context: 1}, change), `
+	expect(t, "what the server keeps for itself is left out, and each piece says where it is", show(t, diff.Options{Context: new(1)}, change), `
 ~ Deployment default/web  (update: manifest changed)  [local]
 @@ spec @@
  spec:
@@ -91,7 +91,18 @@ func TestUpdate(t *testing.T) {
 
 1 to update
 `)
-	expect(t, "the whole object", show(t, diff.Options{Context: -1}, change), `
+	expect(t, "nothing but what changes", show(t, diff.Options{Context: new(0)}, change), `
+~ Deployment default/web  (update: manifest changed)  [local]
+@@ spec @@
+-  replicas: 1
++  replicas: 3
+@@ spec.template.spec.containers[web] @@
+-        image: web:1
++        image: web:2
+
+1 to update
+`)
+	expect(t, "the whole object", show(t, diff.Options{Context: new(-1)}, change), `
 ~ Deployment default/web  (update: manifest changed)  [local]
 @@ spec @@
  apiVersion: apps/v1
@@ -214,7 +225,7 @@ func TestSecrets(t *testing.T) {
 		Before: object(t, "{apiVersion: v1, kind: Secret, type: Opaque, "+applied+", data: {a: aHVudGVyMg==, b: aHVudGVyMg==, c: eA==, d: ''}}"),
 		After:  object(t, "{apiVersion: v1, kind: Secret, type: Opaque, "+applied+", data: {a: aHVudGVyMw==, b: aHVudGVyMg==, c: eA==}, stringData: {e: hunter2}}"),
 	}
-	got := show(t, diff.Options{Context: 20}, change)
+	got := show(t, diff.Options{Context: new(20)}, change)
 	expect(t, "equal values have the same number, however they are written", got, `
 ~ Secret default/keys  (update)
 @@ data @@
@@ -259,7 +270,7 @@ func TestText(t *testing.T) {
 		text := strings.Repeat("\tkeep this line  \n", 500)
 		return map[string]any{"data": map[string]any{"script": text + line + "\n" + text}}
 	}
-	got := show(t, diff.Options{Context: 1}, diff.Change{
+	got := show(t, diff.Options{Context: new(1)}, diff.Change{
 		Object: "ConfigMap default/a", Action: diff.ActionUpdate, Before: config("echo a"), After: config("echo \x1b[2Jb"),
 	})
 	expect(t, "one line of many, and what is not printable is made visible", got, `
@@ -288,7 +299,7 @@ func TestLarge(t *testing.T) {
 		}
 		fmt.Fprintf(&after, "line %d\nsame\n", i)
 	}
-	got := show(t, diff.Options{Context: 1}, diff.Change{
+	got := show(t, diff.Options{Context: new(1)}, diff.Change{
 		Object: "ConfigMap default/a", Action: diff.ActionUpdate,
 		Before: map[string]any{"text": before.String()}, After: map[string]any{"text": after.String()},
 	})
@@ -318,7 +329,7 @@ func TestErrors(t *testing.T) {
 			diff.Options{},
 			`comparing Pod a/b: action "burn" is not one of create, adopt, update, recreate, correct, delete, complete, orphan, keep`,
 		},
-		{"too little context", create, diff.Options{Context: -2}, "context -2 is neither a number of lines nor -1 (the whole object)"},
+		{"too little context", create, diff.Options{Context: new(-2)}, "context -2 is neither a number of lines nor -1 (the whole object)"},
 	}
 	for _, tc := range cases {
 		var out bytes.Buffer

@@ -51,8 +51,8 @@ func (w *writer) group(edits []edit) [][]edit {
 			continue
 		}
 		from, to := 0, len(edits)
-		if w.Context >= 0 {
-			from, to = max(0, i-w.Context), min(len(edits), i+w.Context+1)
+		if context := *w.Context; context >= 0 {
+			from, to = max(0, i-context), min(len(edits), i+context+1)
 		}
 		if len(hunks) > 0 && from <= end {
 			last := &hunks[len(hunks)-1]
