@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -60,6 +61,9 @@ type planner func(s *session.Session, compare bool) (*session.Plan, error)
 
 // run makes a plan, has it confirmed, and carries it out. If somebody else changes the release meanwhile, it begins again.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	s, err := e.open(o.events())
 	if err != nil {
 		return err
@@ -73,7 +77,17 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 }
 
 // events tells whether what is done is shown to a program.
-func (o *changeOptions) events() bool { return o.output.value == outputJSON && o.dryRun.value == "" }
+func (o *changeOptions) events() bool { return o.output.value == outputJSON }
+
+// errDryRunEvents keeps programs from reading what is written for people.
+var errDryRunEvents = errors.New("flags --output and --dry-run exclude each other: events are about what is done, and a plan is shown to people")
+
+func (o *changeOptions) check() error {
+	if o.dryRun.value != "" && o.events() {
+		return errDryRunEvents
+	}
+	return nil
+}
 
 func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.Session, plan planner) error {
 	asks := !o.yes && o.dryRun.value == "" && e.interactive()

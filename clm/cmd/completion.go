@@ -38,16 +38,18 @@ var argumentCompleters = map[string]completer{
 
 // flagCompleters say the same for flags.
 var flagCompleters = map[string]completer{
-	"namespace": completeNamespaces,
-	"context":   completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Contexts) }),
-	"cluster":   completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Clusters) }),
-	"user":      completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.AuthInfos) }),
-	"revision":  completeRevisions,
-	"state":     completeTexts(stateNames()...),
-	"types":     completeTexts(eventTypes...),
-	"color":     completeTexts(string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)),
-	"from":      completeReleases,
-	"to":        completeReleases,
+	"namespace":      completeNamespaces,
+	"from-namespace": completeNamespaces,
+	"to-namespace":   completeNamespaces,
+	"context":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Contexts) }),
+	"cluster":        completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.Clusters) }),
+	"user":           completeKubeconfig(func(c clientcmdapi.Config) []string { return keysOf(c.AuthInfos) }),
+	"revision":       completeRevisions,
+	"state":          completeTexts(stateNames()...),
+	"types":          completeTexts(eventTypes...),
+	"color":          completeTexts(string(terminal.ColorAuto), string(terminal.ColorAlways), string(terminal.ColorNever)),
+	"from":           completeReleases,
+	"to":             completeReleases,
 }
 
 // addCompletions adds what is offered to a command and all below it.

@@ -60,7 +60,11 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 }
 
 func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
-	s, namespace, err := e.connect(o.output.value == outputJSON && !o.dryRun)
+	events := o.output.value == outputJSON
+	if events && o.dryRun {
+		return errDryRunEvents
+	}
+	s, namespace, err := e.connect(events)
 	if err != nil {
 		return err
 	}

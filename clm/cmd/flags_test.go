@@ -55,6 +55,7 @@ func TestBadInput(t *testing.T) {
 		{"a word is no number", []string{"diff", "web", source, "-U", "few"}, `"few" is not one of the whole numbers`},
 		{"revisions begin with 1", []string{"get", "values", "web", "--revision", "0"}, `"0" is not one of the whole numbers from 1 on`},
 		{"a variable was not set", []string{"plan", "web", source, "--out", ""}, `"--out" flag: the name of a file is missing`},
+		{"not even one of several", []string{"plan", "web", source, "-f", source, "-f", ""}, `"-f, --values" flag: the name of a file is missing`},
 		{"here, too", []string{"plan", "web", ""}, "a source is empty"},
 		{"standard input is read once", []string{"plan", "web", "-", "-"}, "standard input can be read only once"},
 		{"there is no such file", []string{"plan", "web", "none.yaml"}, "none.yaml: no such file"},
@@ -64,6 +65,9 @@ func TestBadInput(t *testing.T) {
 		{"there is no such rehearsal", []string{"apply", "web", source, "--dry-run", "maybe"}, `"maybe" is not one of client, server`},
 		{"more than all cannot be deleted", []string{"apply", "web", source, "--max-deletions", "101%"}, "a percentage from 0% to 100%"},
 		{"a form that a command does not have", []string{"apply", "web", source, "-o", "yaml"}, `"yaml" is not one of json`},
+		{"a plan has no form for programs", []string{"apply", "web", source, "--dry-run", "server", "-o", "json"}, "flags --output and --dry-run exclude each other"},
+		{"nor has that of a deletion", []string{"delete", "web", "--dry-run", "-o", "json"}, "flags --output and --dry-run exclude each other"},
+		{"nor that of a move", []string{"move", "cm/a", "--from", "web", "--to", "b", "--dry-run", "client", "-o", "json"}, "flags --output and --dry-run exclude each other"},
 		{"a form that no command has", []string{"ls", "-o", "xml"}, `flag --output: unable to match a printer suitable for the output format "xml", allowed formats are`},
 		{"a state that no release has", []string{"ls", "--state", "Sleepy"}, `flag --state: "Sleepy" is not one of Applying`},
 		{"an empty name", []string{"apply", "", source}, `invalid name of a release ""`},
@@ -74,6 +78,7 @@ func TestBadInput(t *testing.T) {
 		{"which release?", []string{"delete"}, "expected is: clm delete NAME"},
 		{"there is nothing else to get", []string{"get", "secrets", "web"}, `unknown command "secrets" for "clm get"`},
 		{"there is no such command", []string{"destroy"}, `unknown command "destroy"`},
+		{"a letter is missing", []string{"aply", "web", source}, "Did you mean this?\n\tapply\n"},
 		{"there is no such flag", []string{"ls", "--everything"}, "unknown flag: --everything"},
 	} {
 		p.stdin = configMap("a", "1")

@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -88,4 +89,41 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	p.expectEnds(value("1"), value("1"))
 	p.expectHistory("Ready")
+}
+
+// TestHangUp runs clm as nohup does: a signal that it is to ignore does not end it, and others do.
+func TestHangUp(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, test := range []struct {
+		reason, setting string
+		want            int
+	}{
+		{"it is to be ignored", `trap "" HUP INT; exec "$0" "$@"`, 0},
+		{"it is not", `exec "$0" "$@"`, exitInterrupted},
+	} {
+		clm := p.command("wait", "web", "--for=ready")
+		output := &text{}
+		command := exec.Command("sh", append([]string{"-c", test.setting}, clm.Args...)...)
+		command.Env, command.Stderr = clm.Env, output
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		testenv.Eventually(t, func() (bool, string) {
+			return strings.Contains(output.String(), "waiting until the release exists"), output.String()
+		})
+		if err := command.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		if test.want == 0 {
+			p.must("apply", "web", p.file("app.yaml", configMap("one", "1")))
+		}
+		_ = command.Wait()
+		if code := command.ProcessState.ExitCode(); code != test.want {
+			t.Errorf("%s: want exit code %d, got %d:\n%s", test.reason, test.want, code, output)
+		}
+		if test.want == 0 {
+			p.must("delete", "web", "-y")
+		}
+	}
 }

@@ -53,10 +53,19 @@ one is refused as long as its sources still render them.
 	for _, required := range []string{"from", "to"} {
 		_ = command.MarkFlagRequired(required)
 	}
+	command.ValidArgsFunction = func(command *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if o.from == "" {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return argumentsCompleter(e, []string{"NAME", "OBJECT..."})(command, append([]string{o.from}, args...), toComplete)
+	}
 	return command
 }
 
 func runMove(ctx context.Context, e *environment, o moveOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return err

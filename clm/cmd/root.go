@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -38,12 +39,19 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 func Main(args []string) int {
 	silenceLibraries()
 	hurry()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
 	root := Command()
 	return execute(ctx, root, beThePlugin(root, args))
+}
+
+// requestsToEnd are the signals that ask for an end, except those that whoever started clm wants it to ignore, as nohup does with SIGHUP.
+func requestsToEnd() []os.Signal {
+	return slices.DeleteFunc([]os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, func(request os.Signal) bool {
+		return request != syscall.SIGTERM && signal.Ignored(request)
+	})
 }
 
 // hurry has garbage collected less often than usual, unless the user says how often: commands end soon, and share processors with those who wait
@@ -96,7 +104,6 @@ together. It applies them in waves, waits until they are ready and says what it 
 nothing that is installed in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	command.SetIn(s.in)

@@ -39,6 +39,8 @@ type sourceFlags struct {
 
 func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringSliceVarP(&f.options.ValuesFiles, "values", "f", nil, "`file` with values, or - for standard input; a later one wins (may be repeated)")
+	values := flags.Lookup("values")
+	values.Value, values.DefValue = filePaths{values.Value}, ""
 	flags.StringArrayVar(&f.options.Set, "set", nil, "`values` that win over files, such as a.b=1,c[0]=x (may be repeated)")
 	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are text, whatever they look like (may be repeated)")
 	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` that are read from files, such as a.b=path (may be repeated)")

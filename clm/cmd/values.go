@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // period is the value of a flag for a length of time.
@@ -76,6 +77,16 @@ func (f filePath) Set(text string) error {
 	}
 	*f.value = text
 	return nil
+}
+
+// filePaths is the value of a flag for files that is given several times.
+type filePaths struct{ pflag.Value }
+
+func (f filePaths) Set(text string) error {
+	if text == "" {
+		return filePath{}.Set(text)
+	}
+	return f.Value.Set(text)
 }
 
 // explain makes errors about the arguments of a command, and of those below it, say what the command expects.
