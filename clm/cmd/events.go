@@ -91,7 +91,7 @@ func runEvents(ctx context.Context, e *environment, o eventOptions) error {
 	lines := make([]string, len(found))
 	for i, event := range found {
 		lines[i] = strings.Join([]string{
-			age(event.Time, time.Now()), event.Type, event.Reason, event.Object.String(), fmt.Sprint(event.Count), event.Message,
+			age(event.Time, time.Now()), terminal.Clean(event.Type), event.Reason, terminal.Clean(event.Object.String()), fmt.Sprint(event.Count), event.Message,
 		}, "\t")
 	}
 	return table(e.out, "LAST SEEN\tTYPE\tREASON\tOBJECT\tCOUNT\tMESSAGE", lines)
@@ -128,7 +128,7 @@ func (o eventOptions) printEvent(e *environment, event inspect.Event, style term
 		}
 		return o.output.write(e.out, object)
 	}
-	kind := event.Type
+	kind := terminal.Clean(event.Type)
 	if kind == corev1.EventTypeWarning {
 		kind = style.Yellow(kind)
 	}
@@ -137,7 +137,8 @@ func (o eventOptions) printEvent(e *environment, event inspect.Event, style term
 		often = fmt.Sprintf(" (%d times)", event.Count)
 	}
 	const kindWidth = len(corev1.EventTypeWarning)
-	_, err := fmt.Fprintf(e.out, "%s  %s  %s: %s: %s%s\n", event.Time.Local().Format(time.DateTime), terminal.Pad(kind, kindWidth), event.Object, event.Reason, event.Message, often)
+	_, err := fmt.Fprintf(e.out, "%s  %s  %s: %s: %s%s\n", event.Time.Local().Format(time.DateTime), terminal.Pad(kind, kindWidth),
+		terminal.Clean(event.Object.String()), event.Reason, event.Message, often)
 	return err
 }
 

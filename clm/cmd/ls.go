@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 type lsOptions struct {
@@ -143,7 +144,7 @@ func sourceTexts(list []releases.Source) string {
 const longestMessage = 80
 
 func oneLine(text string) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
+	runes := []rune(terminal.Clean(strings.Join(strings.Fields(text), " ")))
 	if len(runes) > longestMessage {
 		return string(runes[:longestMessage-1]) + "…"
 	}

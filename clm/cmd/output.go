@@ -6,6 +6,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,12 +25,14 @@ const outputVersion = releases.ReconcilerName + "/v1alpha1"
 // output prints what a command has found: a table to people, and objects to programs.
 type output struct {
 	flags *genericclioptions.PrintFlags
+	// printer is always the same one: it separates the documents of a stream.
+	printer func() (printers.ResourcePrinter, error)
 }
 
 func newOutput(command *cobra.Command) output {
-	o := output{flags: genericclioptions.NewPrintFlags("")}
-	o.flags.AddFlags(command)
-	return o
+	flags := genericclioptions.NewPrintFlags("")
+	flags.AddFlags(command)
+	return output{flags: flags, printer: sync.OnceValues(flags.ToPrinter)}
 }
 
 // forPeople tells whether a table is wanted.
@@ -50,7 +53,7 @@ func (o output) printList(out io.Writer, objects []*unstructured.Unstructured) e
 }
 
 func (o output) write(out io.Writer, object runtime.Object) error {
-	printer, err := o.flags.ToPrinter()
+	printer, err := o.printer()
 	if err != nil {
 		return fmt.Errorf("flag --output: %w", err)
 	}
