@@ -59,7 +59,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatalf("expected that theirs is refused, got exit code %d: %s", got.code, got.stderr)
 	}
 	for _, test := range []struct{ reason, object, message string }{
-		{"what is not rendered must not be taken over", "configmap/kube-root-ca.crt", "has no object configmap/kube-root-ca.crt"},
+		{"what is not rendered must not be taken over", "configmap/kube-root-ca.crt", "there is no object configmap/kube-root-ca.crt"},
 		{"a name alone could be anything", "theirs", "invalid object"},
 	} {
 		got := p.clm("adopt", "web", test.object)

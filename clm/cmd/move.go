@@ -85,7 +85,8 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 
 func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Session, request session.MoveRequest) error {
 	asks := !o.yes && o.dryRun.value == "" && e.interactive()
-	t, err := s.PlanMove(ctx, request, asks || o.diff.show || o.dryRun.value == dryRunServer)
+	// Who has an object that one of them does not have, only the server knows.
+	t, err := s.PlanMove(ctx, request, asks || o.diff.show || o.dryRun.value != "")
 	if err != nil {
 		return err
 	}

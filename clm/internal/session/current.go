@@ -32,7 +32,7 @@ func (s *Session) current(ctx context.Context, namespace, name string) (*Plan, e
 	current := release.Current()
 	switch {
 	case release.State == releases.StateDeleting:
-		return nil, refused("release %s is being deleted; to go on with that: clm delete %s -n %s", release, name, namespace)
+		return nil, beingDeleted(release)
 	case release.Ancestor:
 		return nil, refused("release %s was made by an earlier clm, which has not kept what it applied; first: clm apply %s SOURCE... -n %s", release, name, namespace)
 	case current == nil:

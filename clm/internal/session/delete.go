@@ -99,6 +99,11 @@ func (d *Deletion) Blocked() error {
 		d.Release, strings.Join(texts, ", "))
 }
 
+// beingDeleted refuses to do anything else with a release whose deletion has begun.
+func beingDeleted(release *releases.Release) error {
+	return refused("release %s is being deleted; to go on with that: clm delete %s -n %s", release, release.Name, release.Namespace)
+}
+
 // Delete deletes a release and its dependents. Errors are those of Apply.
 func (s *Session) Delete(ctx context.Context, d *Deletion, limits Limits) error {
 	b := newBoard(s, "delete", d.Release.String())

@@ -130,6 +130,7 @@ func nextAfter(err error) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
 	var hooks *hooksError
+	var stale *reconciler.StaleError
 	switch {
 	case errors.As(err, &hooks) && !errors.As(err, &interrupted):
 		return hooks.advice()
@@ -139,6 +140,8 @@ func nextAfter(err error) string {
 		return "What has failed does not become ready by itself; clm status shows why."
 	case errors.As(err, &interrupted):
 		return "Nothing is lost: to go on, do the same again."
+	case errors.As(err, &stale):
+		return "What would be done now: clm plan, which makes a new one."
 	default:
 		return ""
 	}

@@ -5,6 +5,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -26,7 +27,7 @@ func (s *Session) PlanAdoption(ctx context.Context, namespace, name string, obje
 		return nil, err
 	}
 	wanted = slices.DeleteFunc(wanted, func(p possession) bool { return p.rendered < 0 })
-	found, err := s.resolve(objects, wanted, "the current revision of release "+plan.Release.String())
+	found, err := s.resolve(objects, wanted, scope{"the current revision of release " + plan.Release.String(), fmt.Sprintf("clm get manifest %s -n %s", name, namespace)})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (s *Session) PlanOrphaning(ctx context.Context, namespace, name string, obj
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.resolve(objects, owned, "release "+plan.Release.String())
+	found, err := s.resolve(objects, owned, scope{"release " + plan.Release.String(), fmt.Sprintf("clm tree %s -n %s", name, namespace)})
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,16 @@ func (s *Session) Unready(ctx context.Context, release *releases.Release, err er
 	if len(items) == 0 {
 		return nil, nil
 	}
-	return inspect.Tree(ctx, s.Inspection(release, items))
+	report, err := inspect.Tree(ctx, s.Inspection(release, items))
+	if err != nil {
+		return nil, err
+	}
+	// What is ready is waited for because of others, such as the instances of a type; that was said where it was waited for.
+	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *inspect.Node) bool { return node.Status == status.CurrentStatus })
+	if len(report.Nodes) == 0 {
+		return nil, nil
+	}
+	return report, nil
 }
 
 // maxExplained bounds of how many dependents it is found out why they are not ready.

@@ -62,7 +62,10 @@ func (s *Session) move(ctx context.Context, t *Transfer, options ApplyOptions, b
 	quiet := *s
 	quiet.options.Printer = silent{}
 	from.board = newBoard(&quiet, string(Move), t.From.Release.String())
-	return errors.Join(failure, from.carryOut(ctx, t.From, options))
+	if err := from.carryOut(ctx, t.From, options); err != nil {
+		return errors.Join(failure, fmt.Errorf("release %s, which lets go: %w", t.From.Release, err))
+	}
+	return failure
 }
 
 // beginAll takes the locks of several releases, in an order that is the same for everybody. The operations are in the order of the releases.

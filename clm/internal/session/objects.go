@@ -113,8 +113,15 @@ func parseReference(text string) (reference, error) {
 	return r, nil
 }
 
-// resolve returns the possessions that are denoted by texts, without repetitions. The releases are those to which the possessions belong.
-func (s *Session) resolve(texts []string, possessions []possession, of string) ([]possession, error) {
+// scope is where objects are looked for.
+type scope struct {
+	name string
+	// show is the command that lists the objects.
+	show string
+}
+
+// resolve returns the possessions that are denoted by texts, without repetitions.
+func (s *Session) resolve(texts []string, possessions []possession, in scope) ([]possession, error) {
 	var found []possession
 	seen := map[key]bool{}
 	for _, text := range texts {
@@ -122,7 +129,7 @@ func (s *Session) resolve(texts []string, possessions []possession, of string) (
 		if err != nil {
 			return nil, err
 		}
-		match, err := s.match(r, possessions, of)
+		match, err := s.match(r, possessions, in)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +142,7 @@ func (s *Session) resolve(texts []string, possessions []possession, of string) (
 }
 
 // match returns the one possession that a reference denotes.
-func (s *Session) match(r reference, possessions []possession, of string) (possession, error) {
+func (s *Session) match(r reference, possessions []possession, in scope) (possession, error) {
 	named := slices.DeleteFunc(slices.Clone(possessions), func(p possession) bool {
 		return p.Name != r.name || r.namespace != "" && p.Namespace != r.namespace
 	})
@@ -154,13 +161,13 @@ func (s *Session) match(r reference, possessions []possession, of string) (posse
 	case 1:
 		return matches[0], nil
 	case 0:
-		return possession{}, refused("%s has no object %s among its dependents", of, r.text)
+		return possession{}, refused("there is no object %s in %s; all of them: %s", r.text, in.name, in.show)
 	default:
 		texts := make([]string, len(matches))
 		for i, match := range matches {
 			texts[i] = match.String()
 		}
-		return possession{}, refused("%s has several objects %s: %s; please give the group or the namespace as well", of, r.text, strings.Join(texts, ", "))
+		return possession{}, refused("there are several objects %s in %s: %s; please give the group or the namespace as well", r.text, in.name, strings.Join(texts, ", "))
 	}
 }
 

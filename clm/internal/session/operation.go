@@ -48,7 +48,7 @@ func (s *Session) begin(ctx context.Context, release *releases.Release, b *board
 		},
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("locking release %s: %w", release, err)
+		return nil, nil, err
 	}
 	o := &operation{Session: s, release: release, lock: lock, board: b}
 	return o, func() {

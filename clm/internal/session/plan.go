@@ -114,7 +114,7 @@ func (s *Session) find(ctx context.Context, namespace, name string) (*releases.R
 	case err != nil:
 		return nil, err
 	case release.State == releases.StateDeleting:
-		return nil, refused("release %s is being deleted; to go on with that: clm delete %s -n %s", release, name, namespace)
+		return nil, beingDeleted(release)
 	default:
 		return release, nil
 	}

@@ -86,7 +86,9 @@ func (s *Session) transfer(ctx context.Context, t *Transfer, texts []string) ([]
 			both = append(both, p)
 		}
 	}
-	found, err := s.resolve(texts, both, fmt.Sprintf("neither release %s nor release %s", t.From.Release, t.To.Release))
+	found, err := s.resolve(texts, both, scope{
+		fmt.Sprintf("releases %s and %s", t.From.Release, t.To.Release), fmt.Sprintf("clm tree %s -n %s", t.From.Release.Name, t.From.Release.Namespace),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (s *Session) PlanRollback(ctx context.Context, namespace, name string, numb
 		return nil, err
 	}
 	if release.State == releases.StateDeleting {
-		return nil, refused("release %s is being deleted", release)
+		return nil, beingDeleted(release)
 	}
 	to, err := rollbackTarget(release, number)
 	if err != nil {

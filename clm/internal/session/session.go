@@ -70,17 +70,22 @@ func (s *Session) Records() *releases.Store { return s.records }
 // Release reads a release. If there is none, the error says which ones there are.
 func (s *Session) Release(ctx context.Context, namespace, name string) (*releases.Release, error) {
 	release, err := s.records.Get(ctx, namespace, name)
-	if !errors.Is(err, releases.ErrNotFound) {
-		return release, err
+	if errors.Is(err, releases.ErrNotFound) {
+		return nil, s.suggest(ctx, namespace, name, err)
 	}
+	return release, err
+}
+
+// suggest adds to an error about a release that does not exist which ones there are.
+func (s *Session) suggest(ctx context.Context, namespace, name string, err error) error {
 	nearby, listErr := s.records.Nearby(ctx, namespace, name)
 	switch {
 	case listErr != nil:
-		return nil, err
+		return err
 	case len(nearby) == 0:
-		return nil, fmt.Errorf("%w; there are no releases in namespace %s", err, namespace)
+		return fmt.Errorf("%w; there are no releases in namespace %s", err, namespace)
 	default:
-		return nil, fmt.Errorf("%w; there are: %s", err, strings.Join(nearby, ", "))
+		return fmt.Errorf("%w; there are: %s", err, strings.Join(nearby, ", "))
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *Session) PlanTest(ctx context.Context, request TestRequest) (*TestRun, 
 		return nil, err
 	}
 	if release.State == releases.StateDeleting {
-		return nil, refused("release %s is being deleted", release)
+		return nil, beingDeleted(release)
 	}
 	run := &TestRun{Release: release, request: request}
 	run.tests, err = s.tests(ctx, release, request)
