@@ -132,3 +132,22 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		t.Errorf("got exit code %d, %s%s", got.code, got.stdout, got.stderr)
 	}
 }
+
+// TestLogsThatCannotBeFollowed is about nodes that cannot be reached: whoever waits for lines of their containers is told so.
+func TestLogsThatCannotBeFollowed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
+	command, output := p.start("logs", "web", "-f")
+	testenv.Eventually(t, func() (bool, string) {
+		return strings.Contains(output.String(), "/main cannot be read: "), output.String()
+	})
+	if err := command.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait()
+	if code := command.ProcessState.ExitCode(); code != exitInterrupted || strings.Count(output.String(), "cannot be read") != 1 {
+		t.Errorf("want exit code %d and to be told once, got %d:\n%s", exitInterrupted, code, output)
+	}
+	p.must("delete", "web", "-y")
+}

@@ -145,11 +145,11 @@ func (f *logFollower) end() {
 	f.known.active--
 }
 
-// stream follows one run to its end, across connections.
+// stream follows one run to its end, across connections. Whatever keeps it from being read is told once, and tried again.
 func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLogOptions) {
 	// last is the time of the latest line, shown that of the latest before the connection broke.
 	var last, shown time.Time
-	for {
+	for failures := 0; ; {
 		err := f.copy(ctx, run, options, func(line []byte) {
 			at, text := splitTime(line)
 			if !at.IsZero() && !at.After(shown) {
@@ -171,6 +171,13 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 			return
 		case !goesOn:
 			return
+		case err == nil:
+			failures = 0
+		default:
+			// A connection may break; that it cannot be made again is something to know.
+			if failures++; failures == 2 {
+				f.report(run, err)
+			}
 		}
 		if shown = last; !shown.IsZero() {
 			since := metav1.NewTime(last)
