@@ -79,6 +79,9 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 // events tells whether what is done is shown to a program.
 func (o *changeOptions) events() bool { return o.output.value == outputJSON }
 
+// compares tells whether the server is asked about each object, even if nobody is asked for a confirmation.
+func (o *changeOptions) compares() bool { return o.diff.show || o.dryRun.value == dryRunServer }
+
 // errDryRunEvents keeps programs from reading what is written for people.
 var errDryRunEvents = errors.New("flags --output and --dry-run exclude each other: events are about what is done, and a plan is shown to people")
 
@@ -91,12 +94,15 @@ func (o *changeOptions) check() error {
 
 func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.Session, plan planner) error {
 	asks := !o.yes && o.dryRun.value == "" && e.interactive()
-	p, err := plan(s, asks || o.diff.show || o.dryRun.value == dryRunServer)
+	p, err := plan(s, asks || o.compares())
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	if o.dryRun.value != "" {
+		if !o.compares() {
+			admitIgnorance(p)
+		}
 		return showPlan(e, e.out, p, o.diff)
 	}
 	if p.Idle() {

@@ -52,6 +52,15 @@ func showPlan(e *environment, out io.Writer, p *session.Plan, flags diffFlags) e
 	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
 }
 
+// admitIgnorance is for plans that are shown without the server having been asked about objects.
+func admitIgnorance(p *session.Plan) {
+	for i := range p.Changes {
+		if change := &p.Changes[i]; change.Verb == reconciler.VerbCreated {
+			change.Reason = "unless it exists already"
+		}
+	}
+}
+
 func headline(p *session.Plan) string {
 	revision := fmt.Sprintf("revision %d", p.Revision.Number)
 	if p.New {
