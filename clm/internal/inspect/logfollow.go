@@ -149,7 +149,8 @@ func (f *logFollower) end() {
 func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLogOptions) {
 	// last is the time of the latest line, shown that of the latest before the connection broke.
 	var last, shown time.Time
-	for failures := 0; ; {
+	failures := 0
+	for {
 		err := f.copy(ctx, run, options, func(line []byte) {
 			at, text := splitTime(line)
 			if !at.IsZero() && !at.After(shown) {
@@ -160,16 +161,8 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 			}
 			f.write(run, text)
 		})
-		f.known.Lock()
-		goesOn := f.known.running[run]
-		f.known.Unlock()
 		switch {
-		case ctx.Err() != nil || apierrors.IsNotFound(err):
-			return
-		case err != nil && (!goesOn || apierrors.IsForbidden(err)):
-			f.report(run, err)
-			return
-		case !goesOn:
+		case f.isOver(ctx, run, err):
 			return
 		case err == nil:
 			failures = 0
@@ -188,6 +181,22 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// isOver tells whether there is nothing more to be read of a run whose connection has ended, and reports what kept it from being read then.
+func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
+	f.known.Lock()
+	goesOn := f.known.running[run]
+	f.known.Unlock()
+	switch {
+	case ctx.Err() != nil || apierrors.IsNotFound(err):
+		return true
+	case err != nil && (!goesOn || apierrors.IsForbidden(err)):
+		f.report(run, err)
+		return true
+	default:
+		return !goesOn
 	}
 }
 
