@@ -57,9 +57,15 @@ func (p *place) reachGate() {
 // openGate makes the second wave ready.
 func (p *place) openGate() {
 	p.Helper()
+	p.setGate("True")
+}
+
+// setGate sets the condition that says whether the second wave is ready.
+func (p *place) setGate(status string) {
+	p.Helper()
 	gate := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "gate"}}
 	patch := client.RawPatch(types.MergePatchType,
-		[]byte(`{"status":{"conditions":[{"type":"Open","status":"True","reason":"Opened","message":"","lastTransitionTime":"2020-01-01T00:00:00Z"}]}}`))
+		[]byte(`{"status":{"conditions":[{"type":"Open","status":"`+status+`","reason":"Opened","message":"","lastTransitionTime":"2020-01-01T00:00:00Z"}]}}`))
 	if err := p.client.Status().Patch(p.Context(), gate, patch); err != nil {
 		p.Fatal(err)
 	}

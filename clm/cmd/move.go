@@ -100,7 +100,7 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Se
 		}
 	}
 	if asks {
-		if err := e.confirm(ctx, fmt.Sprintf("Move %d objects from release %s to release %s?", len(t.Objects), t.From.Release, t.To.Release)); err != nil {
+		if err := e.confirm(ctx, fmt.Sprintf("Move %s from release %s to release %s?", counted(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
 			return err
 		}
 	}
