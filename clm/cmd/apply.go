@@ -85,8 +85,12 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 		})
 	}
 	request := session.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
-	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
-		return err
-	}
-	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) { return s.Plan(ctx, request, compare) })
+	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
+		if request.Sources == nil {
+			if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
+				return nil, err
+			}
+		}
+		return s.Plan(ctx, request, compare)
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -54,13 +55,15 @@ func requestsToEnd() []os.Signal {
 	})
 }
 
-// hurry has garbage collected less often than usual, unless the user says how often: commands end soon, and share processors with those who wait
-// for them.
+// hurry has garbage collected less often than usual, unless the user says how often, and not at all before the heap has 64 MiB: most commands end
+// before that, and share processors with those who wait for them.
 func hurry() {
-	const percent = 400
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
+	const late, later = 1600, 400 // percent; that of a heap that is empty is 4 MiB
+	if os.Getenv("GOGC") != "" {
+		return
 	}
+	debug.SetGCPercent(late)
+	runtime.AddCleanup(new(*int), func(percent int) { debug.SetGCPercent(percent) }, later)
 }
 
 // silenceLibraries turns off the logs of libraries, which would disturb what is shown: what users need to know comes as an error.

@@ -120,6 +120,9 @@ func (c *Cache) Watch(ctx context.Context, owner string, needs []Need) error {
 	return nil
 }
 
+// Begin is Watch for those who know already what they are going to need, and do not wait for it yet.
+func (c *Cache) Begin(owner string, needs []Need) { c.declare(owner, needs) }
+
 func (c *Cache) declare(owner string, needs []Need) []*kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()

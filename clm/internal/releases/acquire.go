@@ -95,9 +95,14 @@ func (l *Lock) acquire(ctx context.Context) error {
 
 // try acquires the lease if it does not exist, or nobody holds it, or its holder has not renewed it.
 func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
+	// Mostly there is none.
+	if held, err := l.create(ctx); held || err != nil {
+		return held, err
+	}
 	lease, err := l.leases.Get(ctx, prefix+l.options.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return l.create(ctx)
+		*other = rival{}
+		return false, nil
 	}
 	if err != nil {
 		return false, err

@@ -63,7 +63,8 @@ func TestDeath(t *testing.T) {
 				w.must(w.store.AddRevision(w.Context(), w.create("demo"), Revision{}, content(10, "b")))
 			},
 			operation: func(w *world, store *Store, release *Release) (*Release, error) {
-				return release, store.Prune(w.Context(), release, 1)
+				release.Prune(1)
+				return release, store.Save(w.Context(), release)
 			},
 		},
 	} {

@@ -89,6 +89,8 @@ type stored struct {
 	chunks chunks.Handles
 	// swept means that there are no other chunks than these.
 	swept bool
+	// leaving means that the record is going to be removed, and needs no finalizer any more.
+	leaving bool
 	// incomplete means that the inventory was not read.
 	incomplete bool
 	// ancestor is the record that was read if there is no index yet.
@@ -103,6 +105,11 @@ func (s *stored) took(object metav1.Object) {
 	s.uid, s.resourceVersion = string(object.GetUID()), object.GetResourceVersion()
 	s.finalizers, s.labels = object.GetFinalizers(), object.GetLabels()
 	s.deleting = object.GetDeletionTimestamp() != nil
+}
+
+// foreignFinalizers are those that others have put on the index Secret.
+func (s *stored) foreignFinalizers() []string {
+	return slices.DeleteFunc(slices.Clone(s.finalizers), func(name string) bool { return name == finalizer })
 }
 
 // names are the chunks that the index refers to.

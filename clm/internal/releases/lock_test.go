@@ -119,8 +119,8 @@ func TestWaitingIsNoPolling(t *testing.T) {
 		w.must(first.renew(t.Context()))
 	}
 	w.must(first.Fence())
-	if count := w.requests.Count(isLease); count != 2 {
-		t.Errorf("want one look and one watch, got:\n%s", w.requests)
+	if count := w.requests.Count(isLease); count != 3 {
+		t.Errorf("want one attempt, one look and one watch, got:\n%s", w.requests)
 	}
 	w.must(first.Release(t.Context()))
 	second := <-acquired
@@ -129,7 +129,7 @@ func TestWaitingIsNoPolling(t *testing.T) {
 		t.Errorf("want to be told once, got %s in addition", <-told)
 	}
 	if count := w.requests.Count(isLease); count != 4 {
-		t.Errorf("want another look and a creation, got:\n%s", w.requests)
+		t.Errorf("want a creation in addition, got:\n%s", w.requests)
 	}
 	w.must(second.Release(t.Context()))
 }

@@ -167,8 +167,9 @@ func (r *Release) String() string {
 	return r.Namespace + "/" + r.Name
 }
 
-// prune drops revisions until there are no more than that many, except the newest one that is or was ready.
-func (r *Release) prune(limit int) {
+// Prune forgets the oldest revisions until there are no more than that many, at least the current one. The newest one that is or was ready is
+// kept in addition. What was kept of the others goes when the release is saved.
+func (r *Release) Prune(limit int) {
 	surplus := len(r.Revisions) - max(limit, 1)
 	if surplus <= 0 {
 		return

@@ -28,7 +28,7 @@ func (s *Store) Remove(ctx context.Context, release *Release) error {
 	}
 	// So that none of the chunks is referred to when it goes.
 	emptied := release.Clone()
-	emptied.State, emptied.Revisions = StateDeleting, nil
+	emptied.State, emptied.Revisions, emptied.stored.leaving = StateDeleting, nil, true
 	err := s.commit(ctx, emptied, nil)
 	if err != nil {
 		return err
@@ -44,20 +44,24 @@ func (s *Store) Remove(ctx context.Context, release *Release) error {
 // remove removes what is left of a record that refers to nothing.
 func (s *Store) remove(ctx context.Context, release *Release) error {
 	store, known := s.chunks(release.Namespace, release.Name), &release.stored
-	left, err := store.List(ctx)
-	if err != nil {
-		return err
+	if !known.swept {
+		left, err := store.List(ctx)
+		if err != nil {
+			return err
+		}
+		complete, err := store.Remove(ctx, left)
+		if err != nil {
+			return err
+		}
+		if !complete {
+			return errors.New("further Secrets with parts of it are held by finalizers of others, or are being changed by them")
+		}
 	}
-	complete, err := store.Remove(ctx, left)
-	if err != nil {
-		return err
+	var err error
+	if slices.Contains(known.finalizers, finalizer) {
+		c := change{namespace: release.Namespace, name: release.Name}
+		err = s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": known.foreignFinalizers()}})
 	}
-	if !complete {
-		return errors.New("further Secrets with parts of it are held by finalizers of others, or are being changed by them")
-	}
-	c := change{namespace: release.Namespace, name: release.Name}
-	foreign := slices.DeleteFunc(slices.Clone(known.finalizers), func(name string) bool { return name == finalizer })
-	err = s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": foreign}})
 	if err == nil {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: prefix + release.Name}}
 		uid := apitypes.UID(known.uid)

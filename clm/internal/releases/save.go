@@ -88,18 +88,6 @@ func (s *Store) Save(ctx context.Context, release *Release) error {
 	return s.commit(ctx, release, nil)
 }
 
-// Prune forgets the oldest revisions until there are no more than that many, at least the current one. The newest one that is
-// or was ready is kept in addition.
-func (s *Store) Prune(ctx context.Context, release *Release, limit int) error {
-	pruned := release.Clone()
-	pruned.prune(limit)
-	if err := s.commit(ctx, pruned, nil); err != nil {
-		return err
-	}
-	*release = *pruned
-	return nil
-}
-
 func (s *Store) now() time.Time {
 	// More is not recorded.
 	return s.options.Clock.Now().UTC().Truncate(time.Microsecond)

@@ -79,8 +79,8 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 	w.must(w.store.Save(t.Context(), release))
 	for _, again := range []*Release{release, w.get("demo")} {
 		w.requests.Reset()
+		again.Prune(10)
 		w.must(w.store.Save(t.Context(), again))
-		w.must(w.store.Prune(t.Context(), again, 10))
 		if count := w.requests.Len(); count > 0 {
 			t.Errorf("want no request, got:\n%s", w.requests)
 		}
@@ -188,7 +188,7 @@ func TestPrune(t *testing.T) {
 				State:  map[rune]RevisionState{'S': RevisionSuperseded, 'R': RevisionReady, 'F': RevisionFailed, 'A': RevisionApplying}[state],
 			})
 		}
-		release.prune(test.limit)
+		release.Prune(test.limit)
 		var got []int64
 		for _, revision := range release.Revisions {
 			got = append(got, revision.Number)

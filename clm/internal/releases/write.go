@@ -135,8 +135,12 @@ func (s *Store) patchIndex(ctx context.Context, known *stored, c change, raw []b
 	if known.labels[recordLabel] != recordRelease {
 		metadata["labels"] = map[string]any{recordLabel: recordRelease}
 	}
-	// While an object is being deleted, it gets no new finalizers.
-	if !known.deleting && !slices.Contains(known.finalizers, finalizer) {
+	switch held := slices.Contains(known.finalizers, finalizer); {
+	case known.deleting:
+		// It gets no new finalizers, and is gone without ours.
+	case known.leaving:
+		metadata["finalizers"] = known.foreignFinalizers()
+	case !held:
 		metadata["finalizers"] = append(slices.Clone(known.finalizers), finalizer)
 	}
 	err := s.patch(ctx, known, c, map[string]any{"metadata": metadata, "data": map[string]any{dataKey: raw}})

@@ -96,12 +96,13 @@ type unsaved struct{}
 func (unsaved) Save(context.Context, []*reconciler.InventoryItem) error { return nil }
 
 func (s *Session) apply(ctx context.Context, plan *Plan, options ApplyOptions, b *board) error {
-	if !plan.Release.Recorded() {
-		if err := s.ensureNamespace(ctx, plan.Release.Namespace, options.CreateNamespace); err != nil {
+	o, done, err := s.begin(ctx, plan.Release, b, options.Limits)
+	if lacksNamespace(err) {
+		if err := s.createNamespace(ctx, plan.Release.Namespace, options.CreateNamespace); err != nil {
 			return err
 		}
+		o, done, err = s.begin(ctx, plan.Release, b, options.Limits)
 	}
-	o, done, err := s.begin(ctx, plan.Release, b, options.Limits)
 	if err != nil {
 		return err
 	}
@@ -111,8 +112,11 @@ func (s *Session) apply(ctx context.Context, plan *Plan, options ApplyOptions, b
 
 // carryOut does what the plan says if the release is still as it was when the plan was made.
 func (o *operation) carryOut(ctx context.Context, plan *Plan, options ApplyOptions) error {
-	if err := o.confirmUnchanged(ctx); err != nil {
-		return err
+	if plan.Release.Recorded() && !plan.New || plan.Release.Ancestor {
+		// Otherwise enter makes a write, which fails if the record has changed since it was read.
+		if err := o.confirmUnchanged(ctx); err != nil {
+			return err
+		}
 	}
 	if options.Exact {
 		if err := o.checkExact(ctx, plan); err != nil {
@@ -122,7 +126,7 @@ func (o *operation) carryOut(ctx context.Context, plan *Plan, options ApplyOptio
 	ctx, stop := o.watchLock(ctx)
 	defer stop()
 	if err := o.enter(ctx, plan); err != nil {
-		return err
+		return o.unlessChanged(err)
 	}
 	ctx, stopTimer := limited(ctx, options.Timeout)
 	defer stopTimer()
@@ -225,6 +229,9 @@ func (o *operation) leave(ctx context.Context, plan *Plan, result reconciler.Res
 		switch {
 		case failure == nil && result.Done:
 			release.State, release.Message, current.State = releases.StateReady, "", releases.RevisionReady
+			if options.HistoryMax > 0 {
+				release.Prune(options.HistoryMax)
+			}
 		case failure == nil || errors.As(failure, &interrupted):
 			// Whoever applies it next goes on with it.
 			release.State = releases.StateApplying
@@ -239,10 +246,5 @@ func (o *operation) leave(ctx context.Context, plan *Plan, result reconciler.Res
 	if err != nil {
 		return fmt.Errorf("recording release %s: %w", plan.Release, err)
 	}
-	if failure != nil || options.HistoryMax <= 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
-	defer cancel()
-	return o.records.Prune(ctx, o.release, options.HistoryMax)
+	return nil
 }

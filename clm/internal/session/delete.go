@@ -55,9 +55,21 @@ func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*D
 		release.Inventory = nil
 	}
 	d := &Deletion{Release: release}
+	if d.target, err = s.target(releases.OwnerID(release.Namespace, release.Name), release.Inventory); err != nil {
+		return nil, err
+	}
+	if err := s.planDeletion(ctx, d, request); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (s *Session) planDeletion(ctx context.Context, d *Deletion, request DeletionRequest) (err error) {
+	release := d.Release
 	if !request.SkipHooks {
 		if d.Hooks, err = s.deletionHooks(ctx, release); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, item := range release.Inventory {
@@ -69,13 +81,9 @@ func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*D
 			d.Goes = append(d.Goes, item)
 		}
 	}
-	if d.target, err = s.target(releases.OwnerID(release.Namespace, release.Name)); err != nil {
-		return nil, err
-	}
 	d.Blockers, err = d.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{ID: d.target.owner, Inventory: release.Inventory}})
 	if err != nil {
-		d.Close()
-		return nil, err
+		return err
 	}
 	// What tests have left goes first.
 	d.Blockers = slices.DeleteFunc(d.Blockers, func(blocker reconciler.Blocker) bool {
@@ -83,7 +91,7 @@ func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*D
 			return item.GroupVersionKind().GroupKind() == blocker.Type.GroupKind() && item.Namespace == blocker.Namespace && item.Name == blocker.Name
 		})
 	})
-	return d, nil
+	return nil
 }
 
 // Blocked returns an error if the deletion is forbidden.
@@ -128,14 +136,17 @@ func (s *Session) delete(ctx context.Context, d *Deletion, limits Limits, b *boa
 		return err
 	}
 	defer done()
-	if err := o.confirmUnchanged(ctx); err != nil {
-		return err
+	if o.release.State == releases.StateDeleting || o.release.Ancestor {
+		// Otherwise there is a write, which fails if the record has changed since it was read.
+		if err := o.confirmUnchanged(ctx); err != nil {
+			return err
+		}
 	}
 	ctx, stop := o.watchLock(ctx)
 	defer stop()
 	o.release.State, o.release.Message = releases.StateDeleting, ""
 	if err := o.records.Save(ctx, o.release); err != nil {
-		return err
+		return o.unlessChanged(err)
 	}
 	ctx, stopTimer := limited(ctx, limits.Timeout)
 	defer stopTimer()

@@ -91,6 +91,14 @@ func (o *operation) confirmUnchanged(ctx context.Context) error {
 	return nil
 }
 
+// unlessChanged returns the error of a write to the record, but says in its place that somebody else has written it.
+func (o *operation) unlessChanged(err error) error {
+	if errors.Is(err, releases.ErrOutdated) {
+		return &changedError{release: o.release.String()}
+	}
+	return err
+}
+
 // fence is called before each request that changes something.
 func (o *operation) fence(ctx context.Context) func() error {
 	return func() error {
@@ -134,20 +142,22 @@ func (o *operation) watchLock(ctx context.Context) (context.Context, context.Can
 	return ctx, func() { cancel(nil) }
 }
 
-// ensureNamespace creates the namespace of a new release, or says that it is missing.
-func (s *Session) ensureNamespace(ctx context.Context, name string, create bool) error {
-	namespace := &corev1.Namespace{}
-	err := s.client.Get(ctx, client.ObjectKey{Name: name}, namespace)
-	switch {
-	case err == nil || apierrors.IsForbidden(err):
-		// Who may not look at it finds out when the first object is written.
-		return nil
-	case !apierrors.IsNotFound(err):
-		return fmt.Errorf("looking for namespace %s: %w", name, err)
-	case !create:
+// lacksNamespace tells whether a request has failed because the namespace does not exist.
+func lacksNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
+// createNamespace creates the namespace of a release if that is wanted, or says that it is missing.
+func (s *Session) createNamespace(ctx context.Context, name string, wanted bool) error {
+	if !wanted {
 		return refused("namespace %s does not exist; to have it created: --create-namespace", name)
 	}
-	namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := s.client.Create(ctx, namespace, client.FieldOwner(releases.ReconcilerName)); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating namespace %s: %w", name, err)
 	}

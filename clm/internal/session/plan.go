@@ -98,11 +98,23 @@ func (s *Session) Plan(ctx context.Context, request Request, compare bool) (*Pla
 		return nil, err
 	}
 	plan := &Plan{Release: release, Operation: Apply}
+	if err := s.observe(plan); err != nil {
+		return nil, err
+	}
 	if err := s.render(ctx, request, plan); err != nil {
+		plan.Close()
 		return nil, err
 	}
 	plan.objects = objectsOf(plan)
 	return plan, s.compare(ctx, plan, compare)
+}
+
+// observe begins to look at the dependents of the release.
+func (s *Session) observe(plan *Plan) (err error) {
+	if plan.target == nil {
+		plan.target, err = s.target(releases.OwnerID(plan.Release.Namespace, plan.Release.Name), plan.Release.Inventory)
+	}
+	return err
 }
 
 // find reads a release, or returns a new one.
@@ -189,8 +201,7 @@ func digestOf(revision releases.Revision) string {
 
 // compare has the engine say what it would do.
 func (s *Session) compare(ctx context.Context, plan *Plan, compare bool) error {
-	var err error
-	if plan.target, err = s.target(releases.OwnerID(plan.Release.Namespace, plan.Release.Name)); err != nil {
+	if err := s.observe(plan); err != nil {
 		return err
 	}
 	options := reconciler.PlanOptions{Compare: compare, LeftAlone: plan.Operation == Heal}

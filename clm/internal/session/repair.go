@@ -90,7 +90,7 @@ func (s *Session) recording(name apitypes.NamespacedName) func(ctx context.Conte
 
 // rebuild completes the inventory by the labels of objects, and writes the record.
 func (o *operation) rebuild(ctx context.Context, release *releases.Release, write func(context.Context, *releases.Release) error) error {
-	t, err := o.target(releases.OwnerID(release.Namespace, release.Name))
+	t, err := o.target(releases.OwnerID(release.Namespace, release.Name), nil)
 	if err != nil {
 		return err
 	}

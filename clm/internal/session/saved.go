@@ -106,6 +106,6 @@ func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*
 		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
 	}
 	p.objects = objectsOf(p)
-	p.target, err = s.target(releases.OwnerID(namespace, name))
+	p.target, err = s.target(releases.OwnerID(namespace, name), p.Release.Inventory)
 	return p, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -39,7 +40,7 @@ type Session struct {
 	records *releases.Store
 }
 
-// Open returns a session. It makes no request.
+// Open returns a session. It does not wait for the cluster, but begins to ask what is served there, which whatever follows needs to know.
 func Open(options Options) (*Session, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -56,6 +57,7 @@ func Open(options Options) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
+	go func() { _, _ = factory.Local().RESTMapper().RESTMapping(schema.GroupKind{Kind: "Secret"}) }()
 	return &Session{
 		options: options,
 		factory: factory,

@@ -24,8 +24,8 @@ type target struct {
 	seen func(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
 }
 
-// target returns an engine for an owner. It is to be closed.
-func (s *Session) target(owner string) (*target, error) {
+// target returns an engine for an owner, and begins to observe the dependents that are recorded. It is to be closed.
+func (s *Session) target(owner string, recorded []*reconciler.InventoryItem) (*target, error) {
 	t := &target{owner: owner, woken: make(chan struct{}, 1)}
 	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: s.options.Clock})
 	var err error
@@ -49,6 +49,13 @@ func (s *Session) target(owner string) (*target, error) {
 		t.cache.Close()
 		return nil, err
 	}
+	var needs []observe.Need
+	for _, item := range recorded {
+		if item.Phase != reconciler.PhaseCompleted {
+			needs = append(needs, observe.Need{Kind: item.GroupVersionKind(), Namespaces: []string{item.Namespace}})
+		}
+	}
+	t.cache.Begin(digest.OwnerLabel(owner), needs)
 	return t, nil
 }
 

@@ -159,7 +159,7 @@ func (s *Session) test(ctx context.Context, run *TestRun, b *board) ([]TestResul
 	ctx, stop := o.watchLock(ctx)
 	defer stop()
 	run.operation = o
-	if run.target, err = s.target(releases.TestOwnerID(run.Release.Namespace, run.Release.Name)); err != nil {
+	if run.target, err = s.target(releases.TestOwnerID(run.Release.Namespace, run.Release.Name), run.Release.TestInventory); err != nil {
 		return nil, err
 	}
 	defer run.target.close()

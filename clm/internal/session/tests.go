@@ -208,7 +208,7 @@ func (t *testStore) Save(ctx context.Context, inventory []*reconciler.InventoryI
 // deleteTests removes what tests have left before the release is deleted. They may be instances of types of the release, and hide that there are
 // foreign ones; so that is looked at again.
 func (o *operation) deleteTests(ctx context.Context, d *Deletion, limits Limits) error {
-	t, err := o.target(releases.TestOwnerID(o.release.Namespace, o.release.Name))
+	t, err := o.target(releases.TestOwnerID(o.release.Namespace, o.release.Name), o.release.TestInventory)
 	if err != nil {
 		return err
 	}
