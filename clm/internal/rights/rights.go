@@ -62,7 +62,6 @@ func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 	}
 	if request.CreateNamespace {
 		r.missing[request.Namespace] = true
-		r.add(wholeCluster, corev1.GroupName, "namespaces", []string{request.Namespace}, "get")
 		r.add(wholeCluster, corev1.GroupName, "namespaces", nil, "create")
 	}
 	for _, object := range request.Objects {

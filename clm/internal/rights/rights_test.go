@@ -74,7 +74,7 @@ func TestOf(t *testing.T) {
 			reason:  "nor for that of the release, if it has to be created",
 			request: rights.Request{CreateNamespace: true},
 			objects: "{apiVersion: v1, kind: Service}",
-			want:    map[string][]string{"": {"/namespaces : create", "/namespaces shop: get", "/services " + all}},
+			want:    map[string][]string{"": {"/namespaces : create", "/services " + all}},
 		},
 		{
 			reason: "roles are handed out",
