@@ -127,3 +127,29 @@ func TestHangUp(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyReads has the reader of what clm prints go away, of which the system tells by a signal that ends a process.
+func TestNobodyReads(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("one", "1"))
+	for _, args := range [][]string{{"apply", "web", source}, {"delete", "web", "-o", "json"}} {
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := p.command(args...)
+		command.Stdout, command.Stderr = writer, writer
+		_ = reader.Close()
+		if err := command.Run(); err != nil {
+			t.Errorf("%s: %v", args[0], err)
+		}
+		_ = writer.Close()
+		if p.locked("web") {
+			t.Errorf("%s: the lock was not given back", args[0])
+		}
+	}
+	if values := p.configMap("one"); values != nil {
+		t.Errorf("got %v, want that it was deleted", values)
+	}
+}

@@ -5,6 +5,8 @@ package cmd
 
 import (
 	"errors"
+	"os/signal"
+	"syscall"
 
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -51,7 +53,16 @@ func (e environment) printer(events bool) progress.Printer {
 	if events {
 		options.Out, options.Mode = e.out, progress.ModeJSON
 	}
-	return progress.New(options)
+	return unattended{progress.New(options)}
+}
+
+// unattended goes on when nobody reads any more what it prints, as after "| head": an operation is not to be killed in the middle for that.
+type unattended struct{ progress.Printer }
+
+func (u unattended) Update(state progress.State) {
+	// Otherwise the next write would end clm. Writes fail instead, which a Printer ignores.
+	signal.Ignore(syscall.SIGPIPE)
+	u.Printer.Update(state)
 }
 
 // shown turns an error that was shown as the outcome of an operation into the exit code of the command.

@@ -17,7 +17,7 @@ import (
 
 // State is how an operation stands at one moment.
 type State struct {
-	// Operation is what is being done: apply, delete, rollback, test, wait.
+	// Operation is what is being done: apply, rollback, heal, delete, test, adopt, orphan, move, wait.
 	Operation string
 	// Release is namespace and name.
 	Release string
