@@ -109,12 +109,29 @@ func (c completer) offer(e *environment) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
 		defer cancel()
-		offers, err := c(ctx, e, args)
+		offers, err := c.inTime(ctx, e, args)
 		if err != nil {
 			cobra.CompDebugln(err.Error(), false)
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return slices.DeleteFunc(offers, func(offer string) bool { return !strings.HasPrefix(offer, toComplete) }), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// inTime does not wait longer than the context, which is not heeded by all that asks the cluster for its types.
+func (c completer) inTime(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
+	var offers []cobra.Completion
+	result := make(chan error, 1)
+	go func() {
+		found, err := c(ctx, e, args)
+		offers = found
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		return offers, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 

@@ -5,6 +5,8 @@ package cmd
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -113,5 +115,21 @@ func TestPlugin(t *testing.T) {
 	}
 	if diff := cmp.Diff("status\tShow how a release stands, and why it is not ready\n:4\n", output(pluginCompletionName, "stat")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestCompletionInTime asks a cluster that does not answer, in a way that cannot be interrupted.
+func TestCompletionInTime(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	defer close(ended)
+	silent := completer(func(context.Context, *environment, []string) ([]cobra.Completion, error) {
+		<-ended
+		return []cobra.Completion{"late"}, nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if offers, err := silent.inTime(ctx, nil, nil); offers != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %v, want nothing", offers, err)
 	}
 }
