@@ -11,6 +11,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -158,7 +159,11 @@ func (l *Lock) renewals(ctx context.Context) {
 		case <-timer.C:
 		}
 		next := l.interval()
-		if err := l.renew(ctx); err != nil && ctx.Err() == nil {
+		err := l.renew(ctx)
+		if errors.Is(err, errTaken) && l.outlived(ctx) {
+			return
+		}
+		if err != nil && ctx.Err() == nil {
 			if l.lose(err) {
 				return
 			}
@@ -203,6 +208,22 @@ func (l *Lock) renew(ctx context.Context) error {
 	defer l.mu.Unlock()
 	l.lease, l.renewed = written, sent
 	return nil
+}
+
+// outlived tells whether the lease has gone because its namespace is being deleted, where nobody can create another one. Then the lock goes on
+// without a lease, as one does that is acquired there.
+func (l *Lock) outlived(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, l.interval())
+	defer cancel()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: prefix + l.options.Name}}
+	_, err := l.leases.Create(ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lease = nil
+	return true
 }
 
 // lose ends the tenure if a failure to renew the lease is final, or lasts for too long. It tells whether it has.

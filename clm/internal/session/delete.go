@@ -36,6 +36,8 @@ type Deletion struct {
 	Blockers []reconciler.Blocker
 
 	target *target
+	// namespaceGoes means that the namespace of the release is one of its dependents, and goes when the record has gone.
+	namespaceGoes bool
 	// leftOut are the deletion hooks that could not be applied any more, as texts.
 	leftOut []string
 }
@@ -123,6 +125,9 @@ func (s *Session) Delete(ctx context.Context, d *Deletion, limits Limits) error 
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s is not deleted: %s", d.Release, summaryOf(err)), nextAfter(err)
 	}
+	if err == nil && d.namespaceGoes {
+		outcome.Summary += fmt.Sprintf(", and namespace %s goes as soon as nothing is left in it", d.Release.Namespace)
+	}
 	b.finish(outcome, err)
 	return err
 }
@@ -191,6 +196,10 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 		took: func(result reconciler.Result, err error) {
 			o.board.took(result, err, fmt.Sprintf("waiting until wave %d is gone", result.Wave))
 		},
+		enough: func(result reconciler.Result) bool {
+			d.namespaceGoes = onlyNamespaceGoes(result.Inventory, o.release.Namespace)
+			return d.namespaceGoes
+		},
 	}
 	o.board.expect(o.release.Inventory, func(item *reconciler.InventoryItem) int { return item.DeleteOrder })
 	o.board.say("deleting")
@@ -201,4 +210,11 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 		o.release.Inventory = nil
 	}
 	return err
+}
+
+// onlyNamespaceGoes tells whether nothing is left of a release but its own namespace, which is being deleted already. It cannot go as long as
+// the record is in it.
+func onlyNamespaceGoes(inventory []*reconciler.InventoryItem, namespace string) bool {
+	return len(inventory) == 1 && inventory[0].Group == "" && inventory[0].Kind == "Namespace" && inventory[0].Name == namespace &&
+		inventory[0].Phase == reconciler.PhaseDeleting
 }
