@@ -107,7 +107,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 	}
 	if p.Idle() {
 		// Objects of which it is not certain that nobody has changed them are applied after all.
-		if err := s.Await(ctx, p, o.Limits); !session.IsChanged(err) {
+		if err := s.Await(ctx, p, o.ApplyOptions); !session.IsChanged(err) {
 			return shown(err)
 		}
 	}

@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"os/signal"
 	"syscall"
@@ -36,7 +37,7 @@ func exitCode(err error) int {
 		return 0
 	case errors.As(err, &exit):
 		return exit.code
-	case errors.As(err, &interrupted):
+	case errors.As(err, &interrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &notReady):
 		return exitNotReady

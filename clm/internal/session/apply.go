@@ -50,12 +50,12 @@ func applied(plan *Plan, options ApplyOptions, err error) progress.Outcome {
 	}
 }
 
-// Await carries out a plan that is idle: it waits until everything is ready, and changes nothing. If something has to be changed after all, it
-// ends with an error of which IsChanged is true.
-func (s *Session) Await(ctx context.Context, plan *Plan, limits Limits) error {
+// Await carries out a plan that is idle: it waits until everything is ready, unless that is not to be waited for, and changes nothing. If something
+// has to be changed after all, it ends with an error of which IsChanged is true.
+func (s *Session) Await(ctx context.Context, plan *Plan, options ApplyOptions) error {
 	b := newBoard(s, string(plan.Operation), plan.Release.String())
 	b.state.Revision = plan.Revision.Number
-	err := s.await(ctx, plan, limits, b)
+	err := s.await(ctx, plan, options, b)
 	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", plan.Release, plan.Revision.Number)}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", plan.Release, plan.Revision.Number, summaryOf(err)), nextAfter(err)
@@ -64,15 +64,15 @@ func (s *Session) Await(ctx context.Context, plan *Plan, limits Limits) error {
 	return err
 }
 
-func (s *Session) await(ctx context.Context, plan *Plan, limits Limits, b *board) error {
-	ctx, stop := limited(ctx, limits.Timeout)
+func (s *Session) await(ctx context.Context, plan *Plan, options ApplyOptions, b *board) error {
+	ctx, stop := limited(ctx, options.Timeout)
 	defer stop()
 	changed := &changedError{release: plan.Release.String()}
 	request := s.applyRequest(plan, unsaved{})
 	request.Fence = func() error { return changed }
 	c := &convergence{
 		target:  plan.target,
-		timeout: limits.Timeout,
+		timeout: options.Timeout,
 		call: func(ctx context.Context) (reconciler.Result, error) {
 			result, err := plan.target.engine.Apply(ctx, request)
 			request.Inventory = result.Inventory
@@ -82,6 +82,9 @@ func (s *Session) await(ctx context.Context, plan *Plan, limits Limits, b *board
 			b.expect(result.Inventory, applyOrder)
 			b.took(result, err, applyPhase(result))
 		},
+	}
+	if options.NoWait {
+		c.enough = written
 	}
 	_, err := c.run(ctx)
 	if errors.Is(err, errChanged) {
@@ -229,9 +232,6 @@ func (o *operation) leave(ctx context.Context, plan *Plan, result reconciler.Res
 		switch {
 		case failure == nil && result.Done:
 			release.State, release.Message, current.State = releases.StateReady, "", releases.RevisionReady
-			if options.HistoryMax > 0 {
-				release.Prune(options.HistoryMax)
-			}
 		case failure == nil || errors.As(failure, &interrupted):
 			// Whoever applies it next goes on with it.
 			release.State = releases.StateApplying
@@ -241,6 +241,9 @@ func (o *operation) leave(ctx context.Context, plan *Plan, result reconciler.Res
 			release.State, release.Message = releases.StateFailed, failure.Error()
 		default:
 			release.State, release.Message, current.State = releases.StateFailed, failure.Error(), releases.RevisionFailed
+		}
+		if options.HistoryMax > 0 {
+			release.Prune(options.HistoryMax)
 		}
 	})
 	if err != nil {

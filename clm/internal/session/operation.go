@@ -47,6 +47,9 @@ func (s *Session) begin(ctx context.Context, release *releases.Release, b *board
 			b.say(fmt.Sprintf("waiting for the lock, which %s holds since %s", holder, since.Local().Format(time.TimeOnly)))
 		},
 	})
+	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+		return nil, nil, &InterruptedError{}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
