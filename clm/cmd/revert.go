@@ -20,6 +20,11 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 		// The revision had been ready; another one would not be what is wanted.
 		return shown(failure)
 	}
+	if ready == nil && p.Revision.Installed {
+		return errors.Join(failure, fmt.Errorf(
+			"release %s is not deleted: it was installed before, by a revision that is not recorded any more; apply what is good, or: clm delete %s -n %s",
+			p.Release, p.Release.Name, p.Release.Namespace))
+	}
 	s, err := e.open(o.events())
 	if err != nil {
 		return err

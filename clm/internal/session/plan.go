@@ -143,7 +143,8 @@ func (s *Session) render(ctx context.Context, request Request, plan *Plan) error
 			return nil
 		}
 	}
-	next := releases.Revision{Number: 1, Description: "applied"}
+	// A record that was lost, and restored, has dependents and no revisions.
+	next := releases.Revision{Number: 1, Description: "applied", Installed: len(plan.Release.Inventory) > 0}
 	if current := plan.Release.Current(); current != nil {
 		next.Number = current.Number + 1
 		next.Installed = current.Installed || plan.Release.LastReady() != nil
