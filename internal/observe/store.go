@@ -39,18 +39,36 @@ func (s *feedStore) Transformer() cache.TransformFunc {
 }
 
 func (s *feedStore) entry(object any) (*entry, error) {
+	if known, ok := object.(*entry); ok {
+		return known, nil
+	}
+	named, ok := object.(metav1.Object)
+	if !ok {
+		return nil, fmt.Errorf("unexpected object of type %T", object)
+	}
+	e := &entry{key: types.NamespacedName{Namespace: named.GetNamespace(), Name: named.GetName()}}
+	if written, known := s.written(e.key, named.GetResourceVersion()); known {
+		e.observation = written
+		return e, nil
+	}
+	reader := s.kind.cache.options.Reader
 	switch object := object.(type) {
-	case *entry:
-		return object, nil
 	case *unstructured.Unstructured:
-		key := types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
-		return &entry{key: key, observation: s.kind.cache.options.Reader.Read(object)}, nil
+		e.observation = reader.Read(object)
 	case *metav1.PartialObjectMetadata:
-		key := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
-		return &entry{key: key, observation: s.kind.cache.options.Reader.ReadMetadata(s.kind.gvk, object)}, nil
+		e.observation = reader.ReadMetadata(s.kind.gvk, object)
 	default:
 		return nil, fmt.Errorf("unexpected object of type %T", object)
 	}
+	return e, nil
+}
+
+// written returns what was observed of an object when it was written by us, if this is still its state.
+func (s *feedStore) written(key types.NamespacedName, resourceVersion string) (Observation, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, known := s.own[key]
+	return own, known && own.ResourceVersion == resourceVersion
 }
 
 // Add takes a new object into account.
