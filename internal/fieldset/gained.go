@@ -31,18 +31,31 @@ func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldp
 // sorted.
 func Holders(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]string, error) {
 	var holders []string
+	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
+		if slices.ContainsFunc(fields, func(path fieldpath.Path) bool { return hasAt(set, path) }) {
+			holders = append(holders, entry.Manager)
+		}
+	})
+	slices.Sort(holders)
+	return slices.Compact(holders), err
+}
+
+// eachOfOthers visits the entries of managers other than the given one, with the fields that each of them owns.
+func eachOfOthers(entries []metav1.ManagedFieldsEntry, manager string, visit func(metav1.ManagedFieldsEntry, *fieldpath.Set)) error {
 	for _, entry := range entries {
 		if entry.Manager == manager {
 			continue
 		}
 		set, err := parse(entry)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if slices.ContainsFunc(fields, func(path fieldpath.Path) bool { return set.Has(path) || containsBelow(set, path) }) {
-			holders = append(holders, entry.Manager)
-		}
+		visit(entry, set)
 	}
-	slices.Sort(holders)
-	return slices.Compact(holders), nil
+	return nil
+}
+
+// hasAt tells whether the set has the path, or a member below it.
+func hasAt(set *fieldpath.Set, path fieldpath.Path) bool {
+	return set.Has(path) || containsBelow(set, path)
 }

@@ -32,7 +32,7 @@ func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager
 	var surplus []fieldpath.Path
 	for path := range reclaimed.All() {
 		covered := slices.ContainsFunc(surplus, func(prefix fieldpath.Path) bool { return hasPrefix(path, prefix) })
-		if covered || kept.Has(path) || containsBelow(kept, path) {
+		if covered || hasAt(kept, path) {
 			continue
 		}
 		surplus = append(surplus, slices.Clone(path))

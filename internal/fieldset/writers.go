@@ -22,24 +22,16 @@ type Writer struct {
 // it is the one that was active last.
 func Writers(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]Writer, error) {
 	writers := make([]Writer, len(fields))
-	for _, entry := range entries {
-		if entry.Manager == manager {
-			continue
-		}
-		set, err := parse(entry)
-		if err != nil {
-			return nil, err
-		}
+	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
 		next := Writer{Manager: entry.Manager}
 		if entry.Time != nil {
 			next.Time = entry.Time.Time
 		}
 		for i, path := range fields {
-			owns := set.Has(path) || containsBelow(set, path)
-			if owns && (writers[i].Manager == "" || writers[i].Time.Before(next.Time)) {
+			if hasAt(set, path) && (writers[i].Manager == "" || writers[i].Time.Before(next.Time)) {
 				writers[i] = next
 			}
 		}
-	}
-	return writers, nil
+	})
+	return writers, err
 }

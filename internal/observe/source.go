@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/internal/lists"
 )
 
 // source is what a watch covers.
@@ -25,35 +26,16 @@ type source struct {
 func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVersionKind, store cache.ReflectorStore) error {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(gvk)
-	resource := c.dynamic.Resource(s.resource).Namespace(s.namespace)
-	return c.reflect(ctx, s, expected, &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = s.selector
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = s.selector
-			return resource.Watch(ctx, options)
-		},
-	}, store)
+	return c.reflect(ctx, s, expected, lists.Of(c.dynamic.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector}), store)
 }
 
 // listAndWatchMetadata is listAndWatch, but the server sends nothing but metadata.
 func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.ReflectorStore) error {
-	resource := c.metadata.Resource(s.resource).Namespace(s.namespace)
-	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = s.selector
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = s.selector
-			return resource.Watch(ctx, options)
-		},
-	}, store)
+	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector})
+	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, objects, store)
 }
 
-func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, lists *cache.ListWatch, store cache.ReflectorStore) error {
+func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, objects *cache.ListWatch, store cache.ReflectorStore) error {
 	options := cache.ReflectorOptions{Name: s.resource.GroupResource().String() + " in namespace '" + s.namespace + "' with labels '" + s.selector + "'"}
-	return cache.NewReflectorWithOptions(lists, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))
+	return cache.NewReflectorWithOptions(objects, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))
 }

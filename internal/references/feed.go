@@ -10,10 +10,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/internal/lists"
 )
 
 // feed watches one kind in one namespace. Its state is protected by the mutex of the Watcher.
@@ -78,16 +78,8 @@ func (f *feed) ended(err error) {
 func (f *feed) listAndWatch(ctx context.Context) error {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: f.scope.kind.resource()}
 	resource := f.watcher.options.Metadata.Resource(gvr).Namespace(f.scope.namespace)
-	listerWatcher := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return resource.Watch(ctx, options)
-		},
-	}
 	name := "references to " + gvr.Resource + " in " + f.scope.namespace
-	reflector := cache.NewReflectorWithOptions(listerWatcher, &metav1.PartialObjectMetadata{}, (*feedStore)(f), cache.ReflectorOptions{Name: name})
+	reflector := cache.NewReflectorWithOptions(lists.Of(resource, lists.Selection{}), &metav1.PartialObjectMetadata{}, (*feedStore)(f), cache.ReflectorOptions{Name: name})
 	return reflector.ListAndWatchWithContext(ctx)
 }
 

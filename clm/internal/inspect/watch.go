@@ -17,11 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/component-operator/runtime/clm/internal/follow"
+	"github.com/component-operator/runtime/internal/lists"
 )
 
 // WatchSink is told when it is time for another picture.
@@ -103,27 +103,17 @@ type treeWatch struct {
 // kind watches what one LIST of Tree returns.
 func (w *treeWatch) kind(ctx context.Context, q query) error {
 	resource := w.metadata.Resource(schema.GroupVersionResource{Group: q.resource.Group, Version: q.resource.Version, Resource: q.resource.plural}).Namespace(q.namespace)
-	selector := ""
+	selection := lists.Selection{}
 	if !q.all {
-		selector = w.Selector.String()
-	}
-	lists := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
-			return resource.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
-			options.LabelSelector = selector
-			return resource.Watch(ctx, options)
-		},
+		selection.Labels = w.Selector.String()
 	}
 	look := func(object runtime.Object) bool { return w.belongs(q.resource.GroupKind(), object) }
-	return w.follow(ctx, lists, look, Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
+	return w.follow(ctx, lists.Of(resource, selection), look, Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
 }
 
 // events watches what is reported, as far as it may be a reason.
 func (w *treeWatch) events(ctx context.Context, namespace string) error {
-	lists := cache.NewListWatchFromClient(w.core.RESTClient(), events.plural, namespace, fields.Everything())
+	reported := cache.NewListWatchFromClient(w.core.RESTClient(), events.plural, namespace, fields.Everything())
 	look := func(object runtime.Object) bool {
 		event, ok := object.(*corev1.Event)
 		if !ok {
@@ -137,7 +127,7 @@ func (w *treeWatch) events(ctx context.Context, namespace string) error {
 		defer w.mu.Unlock()
 		return w.roots[about.key()] || w.members[about.UID]
 	}
-	return w.follow(ctx, lists, look, Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
+	return w.follow(ctx, reported, look, Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 }
 
 // follow calls attention to what the function says is ours.

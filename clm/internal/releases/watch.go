@@ -14,12 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/follow"
+	"github.com/component-operator/runtime/internal/lists"
 )
 
 // Watch calls a function once when the record of a release is watched, whether there is one or not, and then whenever it was created, written or
@@ -33,18 +32,8 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 		return fmt.Errorf("setting up a watch: %w", err)
 	}
 	secrets := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
-	selector := fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()
-	lists := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.FieldSelector = selector
-			return secrets.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.FieldSelector = selector
-			return secrets.Watch(ctx, options)
-		},
-	}
-	err = follow.Objects(ctx, lists, follow.Sink{
+	named := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
+	err = follow.Objects(ctx, lists.Of(secrets, named), follow.Sink{
 		Seen: func([]runtime.Object) error { changed(); return nil },
 		Gone: func(runtime.Object) error { changed(); return nil },
 	})

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lists
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Resource is a resource of a dynamic client or of one for metadata; in one namespace if it is limited to that.
+type Resource[L runtime.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+// Selection says which objects are meant. The zero value means all.
+type Selection struct {
+	// Labels and Fields are selectors; empty if they select everything.
+	Labels, Fields string
+}
+
+// Of lists and watches the selected objects of a resource.
+func Of[L runtime.Object](resource Resource[L], selection Selection) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector, options.FieldSelector = selection.Labels, selection.Fields
+			return resource.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector, options.FieldSelector = selection.Labels, selection.Fields
+			return resource.Watch(ctx, options)
+		},
+	}
+}
