@@ -158,3 +158,8 @@ func (p *place) change(name, value string) {
 		p.Fatal(err)
 	}
 }
+
+// run is Main for streams and a context of the caller's choice.
+func run(ctx context.Context, s streams, args []string) int {
+	return execute(ctx, newRootCommand(s), args)
+}

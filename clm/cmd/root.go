@@ -72,11 +72,6 @@ func silenceLibraries() {
 	klog.SetLogger(logr.Discard())
 }
 
-// run is Main for streams and a context of the caller's choice.
-func run(ctx context.Context, s streams, args []string) int {
-	return execute(ctx, newRootCommand(s), args)
-}
-
 func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
