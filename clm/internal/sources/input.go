@@ -4,6 +4,7 @@
 package sources
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +21,10 @@ type input struct {
 	used bool
 }
 
-// file reads a file, or standard input.
-func (i *input) file(name string) ([]byte, error) {
+// file reads a file, or standard input. It does not wait for whoever writes to a pipe after the context has ended.
+func (i *input) file(ctx context.Context, name string) ([]byte, error) {
 	if name != stdinReference {
-		return os.ReadFile(name)
+		return await(ctx, func() ([]byte, error) { return os.ReadFile(name) })
 	}
 	switch {
 	case i.stdin == nil:
@@ -32,11 +33,30 @@ func (i *input) file(name string) ([]byte, error) {
 		return nil, errors.New("standard input can be read only once; use a file for the other")
 	}
 	i.used = true
-	return io.ReadAll(i.stdin)
+	return await(ctx, func() ([]byte, error) { return io.ReadAll(i.stdin) })
+}
+
+// await returns what a function reads, or the error of the context if that ends before.
+func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type outcome struct {
+		content []byte
+		err     error
+	}
+	outcomes := make(chan outcome, 1)
+	go func() {
+		content, err := read()
+		outcomes <- outcome{content, err}
+	}()
+	select {
+	case o := <-outcomes:
+		return o.content, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // loadValues merges values as Helm does.
-func loadValues(input *input, options Options) (map[string]any, error) {
+func loadValues(ctx context.Context, input *input, options Options) (map[string]any, error) {
 	return helm.MergeValues(helm.ValuesInput{
 		Files:     options.ValuesFiles,
 		Set:       options.Set,
@@ -46,7 +66,7 @@ func loadValues(input *input, options Options) (map[string]any, error) {
 			if strings.Contains(name, "://") {
 				return nil, fmt.Errorf("values must be in a local file; %s is none", name)
 			}
-			return input.file(name)
+			return input.file(ctx, name)
 		},
 	})
 }

@@ -52,7 +52,7 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 		return member{}, err
 	}
 	if reference == stdinReference {
-		return loadManifests(reference, []string{stdinReference}, input)
+		return loadManifests(ctx, reference, []string{stdinReference}, input)
 	}
 	if remote.Is(reference) {
 		return loadRemote(ctx, reference, options.Remote)
@@ -62,13 +62,13 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	case err != nil:
 		return member{}, err
 	case info.IsDir():
-		return loadFolder(reference, input, options)
+		return loadFolder(ctx, reference, input, options)
 	default:
-		return loadFile(reference, input)
+		return loadFile(ctx, reference, input)
 	}
 }
 
-func loadFolder(folder string, input *input, options Options) (member, error) {
+func loadFolder(ctx context.Context, folder string, input *input, options Options) (member, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return member{}, err
@@ -93,7 +93,7 @@ func loadFolder(folder string, input *input, options Options) (member, error) {
 		return member{}, fmt.Errorf("the folder has neither %s nor a kustomization file nor files that end with %s",
 			chartFile, strings.Join(manifestExtensions, ", "))
 	}
-	return loadManifests(folder, files, input)
+	return loadManifests(ctx, folder, files, input)
 }
 
 // loadRemote fetches a packaged chart, or a file with manifests.
@@ -124,8 +124,8 @@ func loadRemote(ctx context.Context, text string, options remote.Options) (membe
 }
 
 // loadFile tells packaged charts from manifests by their content, since names say little.
-func loadFile(name string, input *input) (member, error) {
-	content, err := input.file(name)
+func loadFile(ctx context.Context, name string, input *input) (member, error) {
+	content, err := input.file(ctx, name)
 	if err != nil {
 		return member{}, err
 	}
@@ -165,10 +165,10 @@ func loadKustomization(folder string, options Options) (member, error) {
 }
 
 // loadManifests expects at least one file.
-func loadManifests(reference string, names []string, input *input) (member, error) {
+func loadManifests(ctx context.Context, reference string, names []string, input *input) (member, error) {
 	files := make([]file, 0, len(names))
 	for _, name := range names {
-		content, err := input.file(name)
+		content, err := input.file(ctx, name)
 		if err != nil {
 			return member{}, err
 		}

@@ -6,6 +6,7 @@ package sources_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -213,4 +214,30 @@ func TestLoadEndsWithTheContext(t *testing.T) {
 	if _, err := sources.Load(ctx, []string{root + "/m.yaml"}, sources.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestLoadFromAPipe reads what nobody writes.
+func TestLoadFromAPipe(t *testing.T) {
+	t.Parallel()
+	for _, options := range []sources.Options{{}, {ValuesFiles: []string{"-"}}} {
+		reader, writer := io.Pipe()
+		ctx, interrupt := context.WithCancel(t.Context())
+		options.Stdin = reading{Reader: reader, begun: interrupt}
+		if _, err := sources.Load(ctx, []string{"-"}, options); !errors.Is(err, context.Canceled) {
+			t.Errorf("want the load to end with its context, got %v", err)
+		}
+		_ = writer.Close()
+	}
+}
+
+// reading tells when it is read from.
+type reading struct {
+	io.Reader
+
+	begun func()
+}
+
+func (r reading) Read(into []byte) (int, error) {
+	r.begun()
+	return r.Reader.Read(into)
 }

@@ -75,7 +75,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	input := &input{stdin: options.Stdin}
 	set := &Set{}
 	var err error
-	if set.values, err = loadValues(input, options); err != nil {
+	if set.values, err = loadValues(ctx, input, options); err != nil {
 		return nil, err
 	}
 	for _, reference := range references {
