@@ -26,7 +26,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 	marked := map[string]int{}
 	for _, found := range e.found {
 		release := releaseOf(found.id)
-		if release != "" && !found.copied && e.recorded[release] == nil && e.concerns(release) {
+		if release != "" && !found.copied && e.lost(release) {
 			marked[release]++
 		}
 	}
@@ -35,7 +35,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 		return err
 	}
 	for _, name := range remains {
-		if e.recorded[name.String()] == nil && e.concerns(name.String()) {
+		if e.lost(name.String()) {
 			marked[name.String()] += 0
 		}
 	}
@@ -54,6 +54,11 @@ func (e *examination) examineLost(ctx context.Context) error {
 		e.add(finding)
 	}
 	return nil
+}
+
+// lost tells whether the examination is about the release, and has found no record of it.
+func (e *examination) lost(release string) bool {
+	return e.recorded[release] == nil && !e.unread[release] && e.concerns(release)
 }
 
 // concerns tells whether the examination is about the release.

@@ -76,7 +76,7 @@ type Diagnosis struct {
 // about all of the namespace, or of all namespaces if it is empty. The error is releases.ErrNotFound if nothing at all is found of a
 // release with the name.
 func (s *Session) Examine(ctx context.Context, namespace, name string) (*Diagnosis, error) {
-	e := &examination{Session: s, namespace: namespace, name: name, diagnosis: &Diagnosis{}, recorded: map[string]*releases.Release{}}
+	e := &examination{Session: s, namespace: namespace, name: name, diagnosis: &Diagnosis{}, recorded: map[string]*releases.Release{}, unread: map[string]bool{}}
 	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -115,8 +115,10 @@ type examination struct {
 	// recorded are all releases with a record, by namespace and name; intact those whose record is.
 	recorded map[string]*releases.Release
 	intact   []*releases.Release
-	found    []sighting
-	byKey    map[key]sighting
+	// unread are those whose record exists, and cannot be used; by namespace and name.
+	unread map[string]bool
+	found  []sighting
+	byKey  map[key]sighting
 }
 
 func (e *examination) add(finding Finding) {
@@ -156,6 +158,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 			return err
 		case err != nil:
 			e.note("%s", err)
+			e.unread[name.String()] = true
 		default:
 			e.recorded[name.String()] = release
 			e.intact = append(e.intact, release)
