@@ -6,6 +6,8 @@ package reconciler
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -121,6 +123,11 @@ func dropNulls(content map[string]any, fields ...string) {
 
 // encodeStringData moves stringData into data, as the server does on other writes than apply.
 func encodeStringData(u *unstructured.Unstructured) string {
+	for _, field := range []string{"data", "stringData"} {
+		if problem := secretProblem(u.Object[field]); problem != "" {
+			return fmt.Sprintf("%s: %s: %s", objectText(u), field, problem)
+		}
+	}
 	values, found, err := unstructured.NestedStringMap(u.Object, "stringData")
 	if err != nil {
 		return fmt.Sprintf("%s: stringData: all values must be strings: %s", objectText(u), err)
@@ -134,6 +141,22 @@ func encodeStringData(u *unstructured.Unstructured) string {
 		}
 	}
 	unstructured.RemoveNestedField(u.Object, "stringData")
+	return ""
+}
+
+// secretProblem says what is wrong with the values of a Secret, and none of them: messages are shown and recorded, also those of the server.
+func secretProblem(content any) string {
+	values, ok := content.(map[string]any)
+	if !ok && content != nil {
+		return "it must be a map"
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		switch values[key].(type) {
+		case nil, string:
+		default:
+			return fmt.Sprintf("all values must be strings: that of %q is none; put it in quotes", key)
+		}
+	}
 	return ""
 }
 
