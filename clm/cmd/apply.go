@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/component-operator/runtime/clm/internal/session"
 )
@@ -50,10 +51,16 @@ If it is interrupted or killed, nothing is lost: applying the same again goes on
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
 	addPolicyFlags(flags, &o.policies)
+	var planned []string
+	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
 	addChangeFlags(flags, &o.changeOptions)
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false, "if it fails, return to the last revision that was ready, or delete the release if there is none")
 	flags.Var(filePath{&o.plan}, "plan", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
+	for _, name := range planned {
+		// What these say is a part of the plan.
+		command.MarkFlagsMutuallyExclusive("plan", name)
+	}
 	return command
 }
 

@@ -68,6 +68,8 @@ func TestBadInput(t *testing.T) {
 		{"a plan has no form for programs", []string{"apply", "web", source, "--dry-run", "server", "-o", "json"}, "flags --output and --dry-run exclude each other"},
 		{"nor has that of a deletion", []string{"delete", "web", "--dry-run", "-o", "json"}, "flags --output and --dry-run exclude each other"},
 		{"nor that of a move", []string{"move", "cm/a", "--from", "web", "--to", "b", "--dry-run", "client", "-o", "json"}, "flags --output and --dry-run exclude each other"},
+		{"a plan has its values in it", []string{"apply", "web", "--plan", "web.plan", "--set", "a=b"}, "[plan set] were all set"},
+		{"and its policies", []string{"apply", "web", "--plan", "web.plan", "--adopt", "always"}, "[adopt plan] were all set"},
 		{"a form that no command has", []string{"ls", "-o", "xml"}, `flag --output: unable to match a printer suitable for the output format "xml", allowed formats are`},
 		{"a state that no release has", []string{"ls", "--state", "Sleepy"}, `flag --state: "Sleepy" is not one of Applying`},
 		{"an empty name", []string{"apply", "", source}, `invalid name of a release ""`},
