@@ -74,7 +74,7 @@ func (v statusView) head(style terminal.Style) [][2]string {
 	release, now := v.Release, time.Now()
 	rows := [][2]string{
 		{"Release", style.Bold(release.String())},
-		{"State", v.paintState(style) + ", for " + age(release.Updated, now)},
+		{"State", v.paintState(style) + ", for " + age(release.Since, now)},
 	}
 	if work := v.work(now); work != "" {
 		rows = append(rows, [2]string{"", work})

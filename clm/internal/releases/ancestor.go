@@ -114,9 +114,10 @@ func decodeAncestor(configMap *corev1.ConfigMap) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
+	updated := ancestorTime(configMap, "updateTimestamp")
 	release := &Release{
 		Namespace: configMap.Namespace, Name: strings.TrimPrefix(configMap.Name, ancestorPrefix), State: state.release, Inventory: inventory, Ancestor: true,
-		Created: ancestorTime(configMap, "creationTimestamp"), Updated: ancestorTime(configMap, "updateTimestamp"),
+		Created: ancestorTime(configMap, "creationTimestamp"), Updated: updated, Since: updated,
 		stored: stored{ancestor: &takenOver{UID: string(configMap.UID), Checksum: checksum}},
 	}
 	if number, err := strconv.ParseInt(configMap.Data["revision"], 10, 64); err != nil {

@@ -120,7 +120,7 @@ func (w *world) expectOneOf(before, after *Release, err error, partial func(*Rel
 	case before != nil && found.stored.resourceVersion == before.stored.resourceVersion:
 		w.equal("record", before, found)
 	case before != nil:
-		found.Updated = after.Updated
+		found.Updated, found.Since = after.Updated, after.Since
 		w.equal("record", after, found)
 	}
 	for _, revision := range found.Revisions {

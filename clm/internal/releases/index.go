@@ -4,6 +4,7 @@
 package releases
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type index struct {
 	Message       string          `json:"message,omitempty"`
 	Created       time.Time       `json:"created"`
 	Updated       time.Time       `json:"updated"`
+	Since         time.Time       `json:"since,omitzero"`
 	Revisions     []indexRevision `json:"revisions,omitempty"`
 	Inventory     *itemList       `json:"inventory,omitempty"`
 	HookInventory *itemList       `json:"hookInventory,omitempty"`
@@ -180,7 +182,7 @@ func (i *index) encode() ([]byte, error) {
 // release returns what an index says, without inventories.
 func (i *index) release(namespace, name string) *Release {
 	release := &Release{
-		Namespace: namespace, Name: name, State: i.State, Message: i.Message, Created: i.Created, Updated: i.Updated, DeletionStage: i.DeletionStage,
+		Namespace: namespace, Name: name, State: i.State, Message: i.Message, Created: i.Created, Updated: i.Updated, Since: cmp.Or(i.Since, i.Updated), DeletionStage: i.DeletionStage,
 	}
 	for _, revision := range i.Revisions {
 		release.Revisions = append(release.Revisions, revision.Revision)
@@ -192,7 +194,7 @@ func (i *index) release(namespace, name string) *Release {
 func indexOf(release *Release) index {
 	next := index{
 		Version: formatVersion, State: release.State, Message: shorten(release.Message), DeletionStage: release.DeletionStage,
-		Created: release.Created, Updated: release.stored.index.Updated,
+		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
 	}
 	for _, revision := range release.Revisions {
 		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: release.stored.index.chunksOf(revision.Number)})

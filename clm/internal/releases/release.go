@@ -44,6 +44,8 @@ type Release struct {
 	Created time.Time
 	// Updated is when the record was written last.
 	Updated time.Time
+	// Since is when the release has come into its state. Of records that do not tell, it is Updated.
+	Since time.Time
 	// Revisions, oldest first. The last one is the current one. There is none if the process died that created the release.
 	Revisions []Revision
 	// Inventory of the dependents.

@@ -5,6 +5,7 @@ package releases
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,6 +113,7 @@ func (s *Store) commit(ctx context.Context, release *Release, contents [][]byte)
 	}
 	release.Ancestor = false
 	release.Created, release.Updated, release.Message = known.index.Created, known.index.Updated, known.index.Message
+	release.Since = cmp.Or(known.index.Since, known.index.Updated)
 	return nil
 }
 

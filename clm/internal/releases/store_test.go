@@ -26,6 +26,12 @@ func TestRoundTrip(t *testing.T) {
 			release.State, release.Message, release.Current().State = StateReady, "all is well", RevisionReady
 			w.must(w.store.Save(t.Context(), release))
 			w.equal("after a save", w.get(name), release)
+			since := release.Since
+			release.Message = "all is still well"
+			w.must(w.store.Save(t.Context(), release))
+			if !since.Before(release.Updated) || !release.Since.Equal(since) || !w.get(name).Since.Equal(since) {
+				t.Errorf("want it to be in its state since %s, got %s, updated %s", since, release.Since, release.Updated)
+			}
 			w.must(w.store.AddRevision(t.Context(), release, Revision{Description: "second"}, content(3, "b")))
 			found := w.get(name)
 			w.equal("after a second revision", found, release)

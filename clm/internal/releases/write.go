@@ -34,6 +34,9 @@ func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c
 	if c.next.Created.IsZero() {
 		c.next.Created = c.next.Updated
 	}
+	if c.next.State != known.index.State {
+		c.next.Since = c.next.Updated
+	}
 	raw, err := c.next.encode()
 	if err != nil {
 		return err
