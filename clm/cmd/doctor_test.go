@@ -175,7 +175,8 @@ func TestDoctorOfALimitedUser(t *testing.T) {
 	})
 	got := p.must("doctor", "web", "--as", user)
 	for _, want := range []string{
-		"note: you may not list deployments.apps\n", "note: you may not list configmaps in other namespaces than PLACE\n", `cannot list resource "leases"`,
+		"note: you may not list these types: ", ", deployments.apps, ", "note: you may not list these types in other namespaces than PLACE: configmaps, secrets\n",
+		`cannot list resource "leases"`,
 		"1 release examined, 0 findings",
 	} {
 		if !strings.Contains(p.stable(got.stdout), want) {

@@ -134,7 +134,7 @@ func (o *operation) carryOut(ctx context.Context, plan *Plan, options ApplyOptio
 	ctx, stopTimer := limited(ctx, options.Timeout)
 	defer stopTimer()
 	result, err := o.converge(ctx, plan, options)
-	return errors.Join(err, o.leave(ctx, plan, result, err, options))
+	return errors.Join(err, o.leave(ctx, result, err, options))
 }
 
 // errRehearsed ends a call of the engine that must not change anything.
@@ -225,7 +225,7 @@ func written(result reconciler.Result) bool {
 }
 
 // leave records how the operation ended.
-func (o *operation) leave(ctx context.Context, plan *Plan, result reconciler.Result, failure error, options ApplyOptions) error {
+func (o *operation) leave(ctx context.Context, result reconciler.Result, failure error, options ApplyOptions) error {
 	var interrupted *InterruptedError
 	err := o.record(ctx, func(release *releases.Release) {
 		current := release.Current()
@@ -247,7 +247,7 @@ func (o *operation) leave(ctx context.Context, plan *Plan, result reconciler.Res
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("recording release %s: %w", plan.Release, err)
+		return err
 	}
 	return nil
 }

@@ -121,7 +121,8 @@ func summaryOf(err error) string {
 	case errors.As(err, &interrupted):
 		return "interrupted"
 	default:
-		return err.Error()
+		// Errors about several objects are joined by line breaks.
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 }
 

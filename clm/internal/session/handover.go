@@ -45,11 +45,15 @@ func (s *Session) PlanAdoption(ctx context.Context, namespace, name string, obje
 	return plan, nil
 }
 
-// confirmAdoptable says which of the objects that are to be taken over do not exist.
+// confirmAdoptable says which of the objects that are to be taken over do not exist, or cannot be looked at.
 func (p *Plan) confirmAdoptable() error {
 	for _, change := range p.Changes {
 		adopts := slices.ContainsFunc(p.takeOver, func(object types.ObjectKey) bool { return keyOf(object) == keyOf(change.Object) })
-		if adopts && change.UID == "" {
+		switch {
+		case !adopts || change.UID != "":
+		case change.Refusal != "":
+			return fmt.Errorf("adopting %s: %s", change.Object, change.Refusal)
+		default:
 			return refused("%s does not exist, so that there is nothing to adopt; clm apply, or clm drift --heal, creates it", change.Object)
 		}
 	}

@@ -45,6 +45,7 @@ type sweep struct {
 	mu       sync.Mutex
 	found    []sighting
 	unlisted []string
+	denied   map[string][]string // types that must not be listed, by where
 }
 
 const (
@@ -76,7 +77,10 @@ func (s *sweep) run(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	slices.Sort(s.unlisted)
+	for where, names := range s.denied {
+		slices.Sort(names)
+		s.unlisted = append(s.unlisted, fmt.Sprintf("you may not list these types%s: %s", where, strings.Join(names, ", ")))
+	}
 	slices.SortFunc(s.found, func(a, b sighting) int {
 		return cmp.Or(cmp.Compare(a.ObjectInfo.String(), b.ObjectInfo.String()), cmp.Compare(a.Group, b.Group))
 	})
@@ -101,7 +105,7 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 	case !apierrors.IsForbidden(err):
 		return err
 	case !resource.Namespaced:
-		s.note("you may not list " + name)
+		s.deny("", name)
 		return nil
 	}
 	var looked []string
@@ -113,18 +117,21 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 			return err
 		}
 	}
-	if len(looked) == 0 {
-		s.note("you may not list " + name)
-	} else {
-		s.note(fmt.Sprintf("you may not list %s in other namespaces than %s", name, strings.Join(looked, ", ")))
+	where := ""
+	if len(looked) > 0 {
+		where = " in other namespaces than " + strings.Join(looked, ", ")
 	}
+	s.deny(where, name)
 	return nil
 }
 
-func (s *sweep) note(text string) {
+func (s *sweep) deny(where, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unlisted = append(s.unlisted, text)
+	if s.denied == nil {
+		s.denied = map[string][]string{}
+	}
+	s.denied[where] = append(s.denied[where], name)
 }
 
 func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
