@@ -228,24 +228,3 @@ func TestOppositeMoves(t *testing.T) {
 	p.must("delete", "a")
 	p.must("delete", "b")
 }
-
-// TestLimitedUserHandsNothingOver must be told what is missing.
-func TestLimitedUserHandsNothingOver(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
-	p.must("apply", "other", p.file("other.yaml", manifestOf("two")))
-	for _, args := range [][]string{
-		{"drift", "web"}, {"drift", "web", "--heal"}, {"adopt", "web", "cm/one"}, {"orphan", "web", "cm/one"}, {"move", "cm/one", "--from", "web", "--to", "other"},
-	} {
-		got := p.clm(append(args, "--as", "nobody-"+p.namespace)...)
-		if got.code != 1 || !strings.Contains(got.stderr, `cannot get resource "secrets"`) {
-			t.Errorf("%s: expected an error that names verb and resource, got exit code %d: %s", args, got.code, got.stderr)
-		}
-	}
-	if owners := p.owner("one") + " " + p.owner("two"); owners != "web other" {
-		t.Errorf("unexpected owners: %s", owners)
-	}
-	p.must("delete", "web")
-	p.must("delete", "other")
-}

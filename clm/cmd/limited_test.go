@@ -79,60 +79,6 @@ func (p *place) versions() map[string]string {
 	return found
 }
 
-func TestWhoMayNotIsTold(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	one, two := p.file("one.yaml", twoWaves), p.file("two.yaml", strings.ReplaceAll(twoWaves, `value: "1"`, `value: "2"`))
-	p.must("apply", "web", one)
-	p.must("apply", "web", two)
-	nobody := p.user("nobody")
-	reader := p.user("reader", rule("*", "*", "get", "list", "watch"))
-	before := p.versions()
-	for _, test := range []struct {
-		reason, user string
-		want         []string
-		commands     [][]string
-	}{
-		{
-			reason: "whoever may do nothing is told of the record, which comes first", user: nobody, want: []string{"cannot get resource \"secrets\""},
-			commands: [][]string{
-				{"apply", "web", one},
-				{"apply", "new", one},
-				{"plan", "web", one},
-				{"diff", "web", one},
-				{"history", "web"},
-				{"get", "manifest", "web"},
-				{"get", "values", "web"},
-				{"rollback", "web"},
-				{"delete", "web"},
-			},
-		}, {
-			reason: "lists are of Secrets, too", user: nobody, want: []string{"cannot list resource \"secrets\""}, commands: [][]string{{"ls"}},
-		}, {
-			reason: "whoever may only read gets no lock", user: reader, want: []string{"locking release ", "cannot create resource \"leases\""},
-			commands: [][]string{{"apply", "web", one}, {"apply", "new", one}, {"rollback", "web"}, {"delete", "web"}},
-		},
-	} {
-		for _, command := range test.commands {
-			p.expectDenied(test.want, append(command, test.user)...)
-			if diff := cmp.Diff(before, p.versions()); diff != "" {
-				t.Fatalf("%s: clm %v has changed something (-before +after):\n%s", test.reason, command, diff)
-			}
-		}
-	}
-	for _, command := range [][]string{{"plan", "web", one}, {"diff", "web", one}} {
-		if got := p.must(append(command, reader)...); !strings.Contains(got.stdout, "cannot patch resource \"configmaps\"") {
-			t.Errorf("want to be told that the server cannot be asked, got:\n%s", got.stdout)
-		}
-	}
-	for _, command := range [][]string{{"history", "web"}, {"get", "manifest", "web"}, {"get", "values", "web"}, {"ls"}, {"apply", "web", two}} {
-		p.must(append(command, reader)...)
-	}
-	if diff := cmp.Diff(before, p.versions()); diff != "" {
-		t.Errorf("looking has changed something (-before +after):\n%s", diff)
-	}
-}
-
 // TestWhoMayNotCreateDeployments may do everything else, so the first wave is applied.
 func TestWhoMayNotCreateDeployments(t *testing.T) {
 	t.Parallel()

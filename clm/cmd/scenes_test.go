@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -210,35 +209,8 @@ func (s *transcript) playLocked() {
 	s.replace(sincePattern, "since TIME")
 }
 
-// stream runs clm and notes of each object only the last event: how many there are depends on how fast the cluster is.
-func (s *transcript) stream(args ...string) {
-	s.Helper()
-	before := s.text.String()
-	s.run(args...)
-	said := strings.TrimPrefix(s.text.String(), before)
-	s.text.Reset()
-	s.text.WriteString(before)
-	lines := strings.SplitAfter(said, "\n")
-	for i, line := range lines {
-		object := objectPattern.FindString(line)
-		if object == "" || !slices.ContainsFunc(lines[i+1:], func(later string) bool { return strings.Contains(later, object) }) {
-			s.text.WriteString(line)
-		}
-	}
-}
-
-// objectPattern matches what an event is about.
-var objectPattern = regexp.MustCompile(`"object":\{[^}]*\}`)
-
 // sincePattern matches since when somebody has the lock.
 var sincePattern = regexp.MustCompile(`since \d\d:\d\d:\d\d`)
-
-// replace replaces what differs from run to run.
-func (s *transcript) replace(pattern *regexp.Regexp, by string) {
-	text := pattern.ReplaceAllString(s.text.String(), by)
-	s.text.Reset()
-	s.text.WriteString(text)
-}
 
 // playDeleting is about a release whose deletion has not come to an end.
 func (s *transcript) playDeleting() {

@@ -6,6 +6,7 @@ package cmd
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,33 @@ func (s *transcript) run(args ...string) {
 		fmt.Fprintf(&s.text, "exit code %d\n", got.code)
 	}
 	s.text.WriteString("\n")
+}
+
+// stream runs clm and notes of each object only the last event: how many there are depends on how fast the cluster is.
+func (s *transcript) stream(args ...string) {
+	s.Helper()
+	before := s.text.String()
+	s.run(args...)
+	said := strings.TrimPrefix(s.text.String(), before)
+	s.text.Reset()
+	s.text.WriteString(before)
+	lines := strings.SplitAfter(said, "\n")
+	for i, line := range lines {
+		object := objectPattern.FindString(line)
+		if object == "" || !slices.ContainsFunc(lines[i+1:], func(later string) bool { return strings.Contains(later, object) }) {
+			s.text.WriteString(line)
+		}
+	}
+}
+
+// objectPattern matches what an event is about.
+var objectPattern = regexp.MustCompile(`"object":\{[^}]*\}`)
+
+// replace replaces what differs from run to run.
+func (s *transcript) replace(pattern *regexp.Regexp, by string) {
+	text := pattern.ReplaceAllString(s.text.String(), by)
+	s.text.Reset()
+	s.text.WriteString(text)
 }
 
 // expect compares all that was noted with a golden file.

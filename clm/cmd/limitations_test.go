@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// limitation is what becomes of a command whose user may not do everything.
+type limitation struct {
+	// args are the arguments, in which FILE stands for one with another revision of release web.
+	args string
+	// nobody is what somebody is told who may do nothing, with exit code 1; empty if it works nevertheless.
+	nobody string
+	// reader is what somebody is told who may read everything, and code is how the command ends then.
+	reader string
+	code   int
+}
+
+// limitations has all commands that talk to a cluster.
+func limitations() map[string][]limitation {
+	const record, records, lock, object = `cannot get resource "secrets"`, `cannot list resource "secrets"`, `cannot create resource "leases"`, `cannot patch resource "configmaps"`
+	reads := func(args string) []limitation { return []limitation{{args: args, nobody: record}} }
+	writes := func(args string) []limitation {
+		return []limitation{{args: args, nobody: record, reader: lock, code: 1}}
+	}
+	return map[string][]limitation{
+		"clm apply":        slices.Concat(writes("web FILE"), writes("new FILE")),
+		"clm rollback":     writes("web"),
+		"clm test":         writes("web"),
+		"clm delete":       writes("web"),
+		"clm adopt":        {{args: "web cm/taken", nobody: record, reader: object, code: 1}},
+		"clm orphan":       writes("web cm/first"),
+		"clm move":         writes("cm/first --from web --to other"),
+		"clm plan":         {{args: "web FILE", nobody: record, reader: object}},
+		"clm diff":         {{args: "web FILE", nobody: record, reader: object}},
+		"clm ls":           {{nobody: records}, {args: "-A", nobody: records, reader: records, code: 1}},
+		"clm history":      reads("web"),
+		"clm get manifest": reads("web"),
+		"clm get values":   reads("web"),
+		"clm status":       reads("web"),
+		"clm tree":         reads("web"),
+		"clm events":       reads("web"),
+		"clm logs":         reads("web cm/first"),
+		"clm wait":         reads("web"),
+		"clm drift":        {{args: "web", nobody: record, reader: object}, {args: "web --heal", nobody: record, reader: object, code: exitRefused}},
+		"clm doctor": {
+			{nobody: records, reader: "you may not list these types: ", code: exitChanges},
+			{args: "web", nobody: record, reader: "you may not list these types in other namespaces than ", code: exitChanges},
+			{args: "web --fix", nobody: record, reader: lock, code: 1},
+		},
+		// What these ask the cluster for, everybody may know.
+		"clm template": {{args: "web FILE --server"}},
+		"clm rbac":     {{args: "web FILE"}},
+	}
+}
+
+// needNoRights are the commands, or groups of them, that have no need of a cluster.
+var needNoRights = map[string]string{
+	"completion": "prints scripts",
+	"help":       "prints texts",
+	"options":    "prints texts",
+	"sandbox":    "makes a cluster, in which its user may do everything",
+	"version":    "prints texts",
+}
+
+// leaves returns the paths of all commands that are no groups.
+func leaves(command *cobra.Command) []string {
+	if !command.HasSubCommands() {
+		return []string{command.CommandPath()}
+	}
+	var paths []string
+	for _, child := range command.Commands() {
+		paths = append(paths, leaves(child)...)
+	}
+	return paths
+}
+
+// TestLimitationsAreComplete makes sure that no command is forgotten.
+func TestLimitationsAreComplete(t *testing.T) {
+	t.Parallel()
+	root := Command()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	rows, reasons := limitations(), map[string]bool{}
+	for _, path := range leaves(root) {
+		word := strings.Fields(path)[1]
+		if _, limited := rows[path]; limited == (needNoRights[word] != "") {
+			t.Errorf("%s: what becomes of it if its user may not do everything has to be known, unless it needs no rights", path)
+		}
+		delete(rows, path)
+		reasons[word] = true
+	}
+	for path := range rows {
+		t.Errorf("there is no command %s", path)
+	}
+	for word := range needNoRights {
+		if !reasons[word] {
+			t.Errorf("there is no command clm %s", word)
+		}
+	}
+}
+
+// TestWhoMayNotIsTold has two users try all commands. They change nothing.
+func TestWhoMayNotIsTold(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	content := configMap("first", "1") + configMap("taken", "1") +
+		"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: check, annotations: {clm.cs.sap.com/release-hook: test}}}\n"
+	p.must("apply", "web", p.file("one.yaml", content))
+	p.must("apply", "web", p.file("two.yaml", strings.ReplaceAll(content, `"1"`, `"2"`)))
+	p.must("apply", "other", p.file("other.yaml", configMap("second", "1")))
+	p.change("first", "3")
+	p.as("thief", configMapKind, "taken", p.mark("other"))
+	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "extra"}})
+	p.as("somebody", configMapKind, "extra", p.mark("web"))
+	file := p.file("three.yaml", strings.ReplaceAll(content, `"1"`, `"3"`))
+	nobody, reader := p.user("nobody"), p.user("reader", rule("*", "*", "get", "list", "watch"))
+	before := p.versions()
+	for path, rows := range limitations() {
+		for _, row := range rows {
+			args := strings.Fields(strings.TrimPrefix(path, "clm ") + " " + strings.ReplaceAll(row.args, "FILE", file))
+			code := 0
+			if row.nobody != "" {
+				code = 1
+			}
+			p.expect(p.clm(append(args, nobody)...), code, row.nobody)
+			p.expect(p.clm(append(args, reader)...), row.code, row.reader)
+			if diff := cmp.Diff(before, p.versions()); diff != "" {
+				t.Fatalf("%s %s has changed something (-before +after):\n%s", path, row.args, diff)
+			}
+		}
+	}
+}
+
+// without are the rights that the commands of deeds need, without a verb on a resource.
+func without(resource, verb string) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	for group, resources := range map[string][]string{"": {"secrets", "configmaps", "pods"}, "batch": {"jobs"}, "coordination.k8s.io": {"leases"}} {
+		for _, name := range resources {
+			verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+			if name == resource {
+				verbs = slices.DeleteFunc(verbs, func(other string) bool { return other == verb })
+			}
+			rules = append(rules, rule(group, name, verbs...))
+		}
+	}
+	return rules
+}
+
+// states are those of all releases.
+func (p *place) states() string {
+	p.Helper()
+	var states []string
+	for _, release := range p.items(p.must("ls", "-o", "json").stdout) {
+		states = append(states, release.GetName()+"="+p.text(release, "status", "state"))
+	}
+	return strings.Join(states, " ")
+}
+
+// TestOneRightIsMissing has users try what somebody with all rights completes afterwards.
+func TestOneRightIsMissing(t *testing.T) {
+	t.Parallel()
+	deeds := allDeeds()
+	for _, test := range []struct {
+		deed, resource, verb string
+		// code is how the command ends.
+		code int
+		// left are the states of the releases afterwards; empty if nothing has changed.
+		left string
+	}{
+		{"apply", "configmaps", "create", 1, "web=Failed"},
+		{"apply", "configmaps", "patch", 1, "web=Failed"},
+		{"apply", "configmaps", "delete", 1, "web=Failed"},
+		{"apply", "secrets", "patch", 1, ""},
+		{"rollback", "configmaps", "patch", 1, "web=Failed"},
+		{"rollback", "secrets", "patch", 1, ""},
+		{"delete", "configmaps", "delete", 1, "web=Deleting"},
+		{"delete", "jobs", "patch", 1, "web=Deleting"},
+		{"delete", "secrets", "patch", 1, ""},
+		{"adopt", "configmaps", "patch", 1, ""},
+		{"orphan", "configmaps", "patch", 1, "shop=Failed"},
+		{"orphan", "secrets", "create", 1, ""},
+		{"move", "configmaps", "patch", 1, "shop=Ready web=Failed"},
+		{"move", "secrets", "patch", 1, ""},
+		{"doctor", "secrets", "patch", 1, ""},
+		{"drift", "configmaps", "patch", exitRefused, ""},
+		{"drift", "secrets", "patch", 1, "web=Ready"},
+		{"test", "configmaps", "patch", 1, "web=Ready"},
+		{"test", "secrets", "patch", 1, ""},
+	} {
+		t.Run(test.deed+"/"+test.resource+"/"+test.verb, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			d := deeds[test.deed]
+			args := d.prepare(p)
+			user, before := p.user("user", without(test.resource, test.verb)...), p.versions()
+			p.expect(p.clm(append(args, user)...), test.code, fmt.Sprintf("cannot %s resource %q", test.verb, test.resource))
+			after := p.versions()
+			// What a revision consists of is recorded before the revision, and used by the next attempt.
+			maps.DeleteFunc(after, func(name, _ string) bool { return before[name] == "" && strings.HasPrefix(name, "Secret clm-") })
+			if diff := cmp.Diff(before, after); test.left == "" && diff != "" {
+				t.Errorf("something has changed (-before +after):\n%s", diff)
+			}
+			if states := p.states(); test.left != "" && states != test.left {
+				t.Errorf("want the releases to be left %s, got %s", test.left, states)
+			}
+			if p.locked("web") || p.locked("shop") {
+				t.Error("a lock was not given back")
+			}
+			p.must(args...)
+			if state := d.state(p); state != d.want {
+				t.Errorf("want the next attempt to yield %q, got %q", d.want, state)
+			}
+		})
+	}
+}
