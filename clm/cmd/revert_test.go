@@ -8,7 +8,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // TestRevertOfTheFirstRevision deletes what was never installed, and nothing else.
@@ -36,4 +40,67 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 		}
 	}
 	p.must("delete", "web")
+}
+
+// TestRevertKeepsWhatWasAdopted deletes only what clm has created.
+func TestRevertKeepsWhatWasAdopted(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	theirs := func(name string) *corev1.ConfigMap {
+		t.Helper()
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}, Data: map[string]string{"value": "theirs"}}
+		if err := p.client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		return object
+	}
+	bad := "---" + strings.Replace(twoWaves, "matchLabels: {app: web}", "matchLabels: {app: other}", 1)
+	expectKept := func(name string) {
+		t.Helper()
+		object := &corev1.ConfigMap{}
+		if err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object); err != nil {
+			t.Fatal(err)
+		}
+		if object.DeletionTimestamp != nil || len(object.Labels) > 0 {
+			t.Errorf("want it to belong to nobody again, got labels %v", object.Labels)
+		}
+	}
+
+	theirs("theirs")
+	source := p.file("first.yaml", configMap("theirs", "1")+configMap("ours", "1")+bad)
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web is deleted", "These were there before")
+	expectKept("theirs")
+	err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "ours"}, &corev1.ConfigMap{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("want what was created to be deleted, got %v", err)
+	}
+
+	// The attempt that fails finally is not the one that has adopted.
+	p.awaitSecondAfter(theirs("older").CreationTimestamp)
+	source = p.file("second.yaml", configMap("older", "1")+configMap("ours", "1")+bad)
+	p.expect(p.clm("apply", "web", source), 1)
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web is deleted")
+	expectKept("older")
+
+	p.must("apply", "web", p.file("good.yaml", configMap("ours", "1")))
+	theirs("third")
+	source = p.file("third.yaml", configMap("third", "1")+configMap("ours", "2")+bad)
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web, revision 3, is ready")
+	expectKept("third")
+	if value := p.configMap("ours")["value"]; value != "1" {
+		t.Errorf("want the last revision that was ready, got %q", value)
+	}
+	p.must("delete", "web")
+}
+
+// awaitSecondAfter waits until objects that the API server creates are younger: their age has whole seconds.
+func (p *place) awaitSecondAfter(created metav1.Time) {
+	p.Helper()
+	testenv.Eventually(p, func() (bool, string) {
+		probe := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, GenerateName: "probe-"}, InvolvedObject: corev1.ObjectReference{Namespace: p.namespace}}
+		if err := p.client.Create(p.Context(), probe); err != nil {
+			return false, err.Error()
+		}
+		return created.Before(&probe.CreationTimestamp), "it is still the same second"
+	})
 }

@@ -46,6 +46,6 @@ func runRollback(ctx context.Context, e *environment, o changeOptions, name stri
 		return err
 	}
 	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
-		return s.PlanRollback(ctx, namespace, name, revision, compare)
+		return s.PlanRollback(ctx, session.RollbackRequest{Namespace: namespace, Name: name, Number: revision}, compare)
 	})
 }

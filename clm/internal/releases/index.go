@@ -78,6 +78,8 @@ type takenOver struct {
 type stored struct {
 	// uid and resourceVersion guard the next write; empty if there is no index yet.
 	uid, resourceVersion string
+	// created is when the index was created.
+	created metav1.Time
 	// raw is what the index Secret holds.
 	raw []byte
 	// index is the decoded form of raw.
@@ -105,6 +107,7 @@ func (s *stored) exists() bool { return s.uid != "" || s.ancestor != nil }
 // took takes over the metadata of the index Secret.
 func (s *stored) took(object metav1.Object) {
 	s.uid, s.resourceVersion = string(object.GetUID()), object.GetResourceVersion()
+	s.created = object.GetCreationTimestamp()
 	s.finalizers, s.labels = object.GetFinalizers(), object.GetLabels()
 	s.deleting = object.GetDeletionTimestamp() != nil
 }

@@ -46,7 +46,7 @@ func applied(plan *Plan, options ApplyOptions, err error) progress.Outcome {
 	case options.NoWait:
 		return progress.Outcome{Done: true, Summary: release + ", is written"}
 	default:
-		return progress.Outcome{Done: true, Summary: release + ", is ready"}
+		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: sparedText(plan.spared)}
 	}
 }
 
@@ -184,6 +184,7 @@ func (o *operation) converge(ctx context.Context, plan *Plan, options ApplyOptio
 			request.Inventory = o.release.Inventory
 			result, err := plan.target.engine.Apply(ctx, request)
 			o.release.Inventory = result.Inventory
+			plan.adopts(result.Actions)
 			o.board.expect(result.Inventory, applyOrder)
 			if err == nil {
 				request.Expected = nil

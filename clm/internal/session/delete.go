@@ -22,6 +22,8 @@ type DeletionRequest struct {
 	Namespace, Name string
 	// SkipHooks leaves out the deletion hooks, as far as they are not over.
 	SkipHooks bool
+	// Failed is the plan, if any, that has failed: what it has adopted stays.
+	Failed *Plan
 }
 
 // Deletion is what is going to happen when a release is deleted.
@@ -40,6 +42,8 @@ type Deletion struct {
 	namespaceGoes bool
 	// leftOut are the deletion hooks that could not be applied any more, as texts.
 	leftOut []string
+	// spared are the dependents that stay because they were there before, as texts.
+	spared []string
 }
 
 // Close ends what was begun to find out how things stand.
@@ -69,6 +73,9 @@ func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*D
 
 func (s *Session) planDeletion(ctx context.Context, d *Deletion, request DeletionRequest) (err error) {
 	release := d.Release
+	if d.spared, err = s.spare(ctx, release, request.Failed); err != nil {
+		return err
+	}
 	if !request.SkipHooks {
 		if d.Hooks, err = s.deletionHooks(ctx, release); err != nil {
 			return err
@@ -118,7 +125,7 @@ func beingDeleted(release *releases.Release) error {
 func (s *Session) Delete(ctx context.Context, d *Deletion, limits Limits) error {
 	b := newBoard(s, "delete", d.Release.String())
 	err := s.delete(ctx, d, limits, b)
-	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s is deleted", d.Release)}
+	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s is deleted", d.Release), Next: sparedText(d.spared)}
 	if len(d.leftOut) > 0 {
 		outcome.Next = "These hooks could not be applied any more, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
 	}

@@ -65,6 +65,9 @@ type Plan struct {
 	objects  []client.Object
 	takeOver []types.ObjectKey
 	target   *target
+	// adopted are the texts of the objects that were adopted while the plan was carried out, spared those that stay although they are unwanted.
+	adopted map[string]bool
+	spared  []string
 }
 
 // Close ends what was begun to find out how things stand. It may be called more than once.

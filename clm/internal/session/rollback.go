@@ -18,22 +18,34 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
+// RollbackRequest says to which revision a release is to return.
+type RollbackRequest struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Number of the revision. Defaults to the newest one before the current one that was ready.
+	Number int64
+	// Failed is the plan, if any, that has failed: what it has adopted stays.
+	Failed *Plan
+}
+
 // PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
-// those of installations and upgrades. The revision number defaults to the newest one before the current one that was ready. If that is what is
-// going on already, the plan is to go on with it. The plan is to be closed.
-func (s *Session) PlanRollback(ctx context.Context, namespace, name string, number int64, compare bool) (*Plan, error) {
-	release, err := s.Release(ctx, namespace, name)
+// those of installations and upgrades. If that is what is going on already, the plan is to go on with it. The plan is to be closed.
+func (s *Session) PlanRollback(ctx context.Context, request RollbackRequest, compare bool) (*Plan, error) {
+	release, err := s.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
 		return nil, err
 	}
 	if release.State == releases.StateDeleting {
 		return nil, beingDeleted(release)
 	}
-	to, err := rollbackTarget(release, number)
+	to, err := rollbackTarget(release, request.Number)
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Release: release, Operation: Rollback, New: !resumes(release, number), Revision: to}
+	plan := &Plan{Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to}
+	if plan.spared, err = s.spare(ctx, release, request.Failed); err != nil {
+		return nil, err
+	}
 	if plan.Content, err = s.records.Content(ctx, release, to.Number); err != nil {
 		return nil, err
 	}
