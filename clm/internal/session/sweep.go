@@ -100,7 +100,7 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 	err := s.list(ctx, kind, "")
 	name := schema.GroupResource{Group: gv.Group, Resource: resource.Name}.String()
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+	case isUnserved(err):
 		return nil
 	case !apierrors.IsForbidden(err):
 		return err
@@ -113,6 +113,9 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 		switch err := s.list(ctx, kind, namespace); {
 		case err == nil:
 			looked = append(looked, namespace)
+		case isUnserved(err):
+			// In the whole cluster, the server says first that it may not be listed.
+			return nil
 		case !apierrors.IsForbidden(err):
 			return err
 		}
@@ -123,6 +126,11 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 	}
 	s.deny(where, name)
 	return nil
+}
+
+// isUnserved tells whether a type cannot be listed, because it is gone, or nobody can list it.
+func isUnserved(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
 func (s *sweep) deny(where, name string) {
