@@ -45,7 +45,8 @@ func newRbacCommand(e *environment) *cobra.Command {
 		Use:   "rbac NAME SOURCE...",
 		Short: "Show the rights that it takes to work on a release",
 		Long: `Show Roles, and a ClusterRole if one is needed, with the least rights that it takes to apply what the sources yield, to roll it back and to
-delete it, as release NAME. They are for the kinds of its objects, and for the record and the lock of the release.
+delete it, as release NAME. They are for the kinds of its objects, and for the record and the lock of the release; not for the pods, ReplicaSets
+and events that tell why an object is not ready.
 
 There is a Role in each namespace in which there are objects. The ClusterRole is for types without namespaces, and for namespaces that come
 with the release, because a Role cannot be there before. To hand out roles of its own, a release needs the right to
