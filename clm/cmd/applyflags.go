@@ -94,7 +94,12 @@ func (m *maxDeletions) Set(value string) error {
 
 // check refuses a plan that deletes more than is allowed.
 func (m *maxDeletions) check(p *session.Plan) error {
-	deletions, dependents := 0, len(p.Release.Inventory)
+	deletions, dependents := 0, 0
+	for _, item := range p.Release.Inventory {
+		if item.Phase != reconciler.PhaseCompleted {
+			dependents++
+		}
+	}
 	for _, change := range p.Changes {
 		if change.Verb == reconciler.VerbDeleted {
 			deletions++

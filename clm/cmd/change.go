@@ -103,7 +103,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 		if !o.compares() {
 			admitIgnorance(p)
 		}
-		return showPlan(e, e.out, p, o.diff)
+		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p))
 	}
 	if p.Idle() {
 		// Objects of which it is not certain that nobody has changed them are applied after all.

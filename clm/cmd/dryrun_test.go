@@ -26,3 +26,14 @@ func TestDryRunWithoutTheServer(t *testing.T) {
 		}
 	}
 }
+
+func TestDryRunKeepsLimits(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
+	got := p.clm("apply", "web", p.file("app.yaml", configMap("a", "1")), "--dry-run=client", "--max-deletions", "0")
+	p.expect(got, exitRefused, "1 of 2 dependents of release PLACE/web would be deleted; allowed are 0 by --max-deletions 0")
+	if !strings.Contains(got.stdout, "1 to delete") {
+		t.Errorf("want the plan to be shown nevertheless, got %s", got.stdout)
+	}
+}

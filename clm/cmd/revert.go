@@ -36,7 +36,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 			return errors.Join(failure, fmt.Errorf("deleting what has failed: %w", err))
 		}
 		defer d.Close()
-		return errors.Join(shown(failure), s.Delete(ctx, d, o.Limits))
+		return errors.Join(shown(failure), unrepeated(s.Delete(ctx, d, o.Limits)))
 	}
 	back, err := s.PlanRollback(ctx, session.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
@@ -45,5 +45,13 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 	defer back.Close()
 	options := o.ApplyOptions
 	options.Exact, options.NoWait = false, false
-	return errors.Join(shown(failure), s.Apply(ctx, back, options))
+	return errors.Join(shown(failure), unrepeated(s.Apply(ctx, back, options)))
+}
+
+// unrepeated returns an error that does not have the whole command begin anew, which would apply once more what has failed.
+func unrepeated(err error) error {
+	if session.IsChanged(err) {
+		return fmt.Errorf("reverting what has failed: %s", err) //nolint:errorlint // what it is must not be seen any more
+	}
+	return err
 }

@@ -103,8 +103,9 @@ func kindOf(err error) string {
 
 // isRefusal tells whether the server will never accept the object as it is.
 func isRefusal(err error) bool {
-	if strings.Contains(err.Error(), "failed to create typed patch object") {
-		// The server has no reason for values that do not fit the schema; it calls them an internal error.
+	// The server has no reason for values that do not fit the schema or the type, such as bad quantities; it calls them an internal error. That a
+	// webhook cannot convert an object has another text.
+	if strings.Contains(err.Error(), "failed to create typed patch object") || strings.Contains(err.Error(), "unable to convert unstructured object to") {
 		return true
 	}
 	if strings.Contains(err.Error(), "etcdserver: request is too large") {

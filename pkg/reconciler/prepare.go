@@ -124,7 +124,7 @@ func dropNulls(content map[string]any, fields ...string) {
 // encodeStringData moves stringData into data, as the server does on other writes than apply.
 func encodeStringData(u *unstructured.Unstructured) string {
 	for _, field := range []string{"data", "stringData"} {
-		if problem := secretProblem(u.Object[field]); problem != "" {
+		if problem := secretProblem(u.Object[field], field == "data"); problem != "" {
 			return fmt.Sprintf("%s: %s: %s", objectText(u), field, problem)
 		}
 	}
@@ -145,14 +145,18 @@ func encodeStringData(u *unstructured.Unstructured) string {
 }
 
 // secretProblem says what is wrong with the values of a Secret, and none of them: messages are shown and recorded, also those of the server.
-func secretProblem(content any) string {
+func secretProblem(content any, encoded bool) string {
 	values, ok := content.(map[string]any)
 	if !ok && content != nil {
 		return "it must be a map"
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		switch values[key].(type) {
-		case nil, string:
+		switch value := values[key].(type) {
+		case nil:
+		case string:
+			if _, err := base64.StdEncoding.DecodeString(value); encoded && err != nil {
+				return fmt.Sprintf("all values must be encoded by base64: that of %q is not; as it is, it belongs into stringData", key)
+			}
 		default:
 			return fmt.Sprintf("all values must be strings: that of %q is none; put it in quotes", key)
 		}

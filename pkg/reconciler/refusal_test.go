@@ -85,4 +85,6 @@ func TestServerRefusalNamesTheObject(t *testing.T) {
 	w.expectRefusal(err, "Service NS/bad: rejected by the API server", "70000")
 	_, err = w.apply("apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: many}\n")
 	w.expectRefusal(err, "Service NS/bad: rejected by the API server", "ports")
+	_, err = w.apply("apiVersion: v1\nkind: LimitRange\nmetadata: {name: bad}\nspec: {limits: [{type: Container, max: {cpu: 1x}}]}\n")
+	w.expectRefusal(err, "LimitRange NS/bad: rejected by the API server", "quantities")
 }

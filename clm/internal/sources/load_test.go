@@ -146,6 +146,11 @@ func TestLoadErrors(t *testing.T) {
 			reason: "the place is named", files: files{"m/a.yaml": configMap("a", "p: q") + "---\na: [\n"}, references: []string{"m"},
 			want: []string{"loading ROOT/m: parsing ROOT/m/a.yaml: document 2: ", "line"},
 		},
+		"NoSeparator": {
+			reason: "of keys that are there twice the last one counts, so that the first object would be lost", references: []string{"m.yaml"},
+			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
+			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is there already, in line ", "separated by lines with ---"},
+		},
 		"NoKind": {
 			reason: "what a document says may be confidential", files: files{"m.yaml": "password: secret\n"}, references: []string{"m.yaml"},
 			want: []string{"parsing ROOT/m.yaml: document 1: kind is missing"},

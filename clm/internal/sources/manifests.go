@@ -70,6 +70,9 @@ func (g *manifestGenerator) Fingerprint() string {
 const guessSize = 4096
 
 func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
+	if err := checkSeparators(content); err != nil {
+		return nil, err
+	}
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), guessSize)
 	var objects []*unstructured.Unstructured
 	for document := 1; ; document++ {
@@ -91,6 +94,31 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 		}
 		objects = append(objects, found...)
 	}
+}
+
+// checkSeparators refuses documents in which an object begins anew: the separator is missing, and of fields that are there twice the last one
+// counts, so that nothing would be left of the first object. The fields are looked for at the beginnings of lines, where nothing else can
+// be that looks like them.
+func checkSeparators(content []byte) error {
+	lines := map[string]int{}
+	number := 0
+	for line := range bytes.Lines(content) {
+		number++
+		if bytes.HasPrefix(line, []byte("---")) {
+			clear(lines)
+			continue
+		}
+		for _, field := range []string{"apiVersion", "kind"} {
+			if !bytes.HasPrefix(line, []byte(field+":")) {
+				continue
+			}
+			if lines[field] > 0 {
+				return fmt.Errorf("line %d: %s is there already, in line %d; objects must be separated by lines with ---", number, field, lines[field])
+			}
+			lines[field] = number
+		}
+	}
+	return nil
 }
 
 func decodeManifest(raw []byte) ([]*unstructured.Unstructured, error) {
