@@ -192,3 +192,19 @@ func TestDoctorOfALimitedUser(t *testing.T) {
 	}
 	p.must("delete", "web")
 }
+
+// TestDoctorFindsChangedLabels is about an object of which the annotation still tells who it belonged to.
+func TestDoctorFindsChangedLabels(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", manifestOf("one")))
+	p.as("somebody", configMapKind, "one", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"x"}}}`)
+	p.expectFindings([]string{"Stolen one"})
+	if got := p.clm("doctor", "--fix", "-y"); got.code != exitChanges || !strings.Contains(got.stdout+got.stderr, "to take it back: clm adopt web OBJECT") {
+		t.Errorf("expected advice and nothing else, got exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	p.expectFindings([]string{"Stolen one"})
+	p.must("adopt", "web", "cm/one")
+	p.expectFindings(nil)
+	p.must("delete", "web")
+}

@@ -31,6 +31,7 @@ func exitCode(err error) int {
 	var refused *session.RefusedError
 	var locked *releases.LockedError
 	var stale *reconciler.StaleError
+	var rejected *reconciler.RefusedError
 	var interrupted *session.InterruptedError
 	switch {
 	case err == nil:
@@ -41,7 +42,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &notReady):
 		return exitNotReady
-	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), session.IsChanged(err):
+	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), session.IsChanged(err), errors.As(err, &rejected) && rejected.Foreign:
 		return exitRefused
 	default:
 		return 1

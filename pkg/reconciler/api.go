@@ -189,6 +189,8 @@ type Blocker struct {
 type RefusedError struct {
 	// Problems are texts that name object, field, value, and what is allowed; sorted.
 	Problems []string
+	// Foreign means that there is nothing wrong with the objects: all problems are objects of others that adoption policies protect.
+	Foreign bool
 }
 
 // Error returns the problems, separated by semicolons.
@@ -196,7 +198,7 @@ func (e *RefusedError) Error() string {
 	return strings.Join(e.Problems, "; ")
 }
 
-func refused(problems ...string) error {
+func refused(problems ...string) *RefusedError {
 	slices.Sort(problems)
 	return &RefusedError{Problems: slices.Compact(problems)}
 }

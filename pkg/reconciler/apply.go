@@ -107,10 +107,12 @@ func (p *pass) checkOwnership(targets []*target) error {
 			problems = append(problems, fmt.Sprintf("%s: %s", t.key, d.message))
 		}
 	}
-	if len(problems) > 0 {
-		return refused(problems...)
+	if len(problems) == 0 {
+		return nil
 	}
-	return nil
+	refusal := refused(problems...)
+	refusal.Foreign = true
+	return refusal
 }
 
 // deleteRedundant deletes, after all objects are ready, what is no longer among them.

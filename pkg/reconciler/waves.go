@@ -154,6 +154,7 @@ type tally struct {
 	ready    []*InventoryItem
 	unready  []outcome
 	problems []string
+	faulty   bool // some of the problems are in the objects themselves
 	failures []error
 	fenced   *FencedError // one stands for all
 	stale    []string
@@ -172,6 +173,7 @@ func (t *tally) add(o outcome, err error) {
 		t.stale = append(t.stale, stale.Changes...)
 	case errors.As(err, &refused):
 		t.problems = append(t.problems, refused.Problems...)
+		t.faulty = t.faulty || !refused.Foreign
 	case err != nil:
 		t.failures = append(t.failures, err)
 	case o.ready:
@@ -194,6 +196,7 @@ func (t *tally) err() error {
 		return nil
 	}
 	refusals := refused(t.problems...)
+	refusals.Foreign = !t.faulty
 	if len(t.failures) == 0 {
 		return refusals
 	}

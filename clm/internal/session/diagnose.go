@@ -154,6 +154,9 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	case owner.label == "":
 		finding.Kind, finding.Message = FindingStolen, "it is recorded, and somebody has removed its label, so that it belongs to nobody"
 		finding.Advice = fmt.Sprintf("to mark it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
+	case owner.id == releases.OwnerID(release.Namespace, release.Name):
+		finding.Kind, finding.Message = FindingStolen, "it is recorded, and somebody has changed its label, so that it does not belong to the release"
+		finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
 	default:
 		if err := e.stolen(ctx, &finding, release, owner); err != nil {
 			return err

@@ -132,6 +132,7 @@ func nextAfter(err error) string {
 	var interrupted *InterruptedError
 	var hooks *hooksError
 	var stale *reconciler.StaleError
+	var rejected *reconciler.RefusedError
 	switch {
 	case errors.As(err, &hooks) && !errors.As(err, &interrupted):
 		return hooks.advice()
@@ -141,6 +142,8 @@ func nextAfter(err error) string {
 		return "What has failed does not become ready by itself; clm status shows why."
 	case errors.As(err, &interrupted):
 		return "Nothing is lost: to go on, do the same again."
+	case errors.As(err, &rejected) && rejected.Foreign:
+		return "To take an object over whoever has it: --adopt always. To take it from another release, which then lets go of it: clm move."
 	case errors.As(err, &stale):
 		return "What would be done now: clm plan, which makes a new one."
 	default:
