@@ -64,7 +64,7 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	if err := o.check(); err != nil {
 		return err
 	}
-	s, err := e.open(o.events())
+	s, err := e.begin(o.events())
 	if err != nil {
 		return err
 	}

@@ -151,8 +151,8 @@ func completeKubeconfig(names func(config clientcmdapi.Config) []string) complet
 func keysOf[T any](entries map[string]T) []string { return slices.Sorted(maps.Keys(entries)) }
 
 // quietly connects to the cluster, and calls the function with the namespace of the command line.
-func quietly(e *environment, use func(s *session.Session, namespace string) error) error {
-	s, namespace, err := e.connect(false)
+func quietly(ctx context.Context, e *environment, use func(s *session.Session, namespace string) error) error {
+	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func quietly(e *environment, use func(s *session.Session, namespace string) erro
 
 func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
 	var offers []cobra.Completion
-	err := quietly(e, func(s *session.Session, namespace string) error {
+	err := quietly(ctx, e, func(s *session.Session, namespace string) error {
 		names, err := s.Records().Names(ctx, namespace)
 		for _, name := range names {
 			offers = append(offers, name.Name)
@@ -174,7 +174,7 @@ func completeReleases(ctx context.Context, e *environment, _ []string) ([]cobra.
 
 func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobra.Completion, error) {
 	var offers []cobra.Completion
-	err := quietly(e, func(s *session.Session, _ string) error {
+	err := quietly(ctx, e, func(s *session.Session, _ string) error {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 		err := s.Client().List(ctx, list)

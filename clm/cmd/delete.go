@@ -64,7 +64,7 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	if events && o.dryRun {
 		return errDryRunEvents
 	}
-	s, namespace, err := e.connect(events)
+	s, namespace, err := e.connect(ctx, events)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 			return err
 		}
 	}
-	s, err := e.open(false)
+	s, err := e.open(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ because their drift policy says so are shown as well. With --heal everything els
 }
 
 func runDrift(ctx context.Context, e *environment, o driftOptions) error {
-	s, namespace, err := e.connect(false)
+	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return err
 	}

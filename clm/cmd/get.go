@@ -64,7 +64,7 @@ func newGetPartCommand(e *environment, part, short string, of func(releases.Cont
 }
 
 func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.Content) any) error {
-	s, namespace, err := e.connect(false)
+	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return err
 	}

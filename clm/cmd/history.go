@@ -65,7 +65,7 @@ func (e *environment) release(ctx context.Context, name string) (*releases.Relea
 
 // openRelease connects to the cluster and reads a release. The session is to be closed.
 func (e *environment) openRelease(ctx context.Context, name string) (*session.Session, *releases.Release, error) {
-	s, namespace, err := e.connect(false)
+	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}

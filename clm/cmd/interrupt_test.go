@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -151,5 +152,28 @@ func TestNobodyReads(t *testing.T) {
 	}
 	if values := p.configMap("one"); values != nil {
 		t.Errorf("got %v, want that it was deleted", values)
+	}
+}
+
+// TestInterruptBeforeTheServerAnswers has a server that accepts connections and says nothing, as behind a tunnel that is down.
+func TestInterruptBeforeTheServerAnswers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("a", "1"))
+	for _, args := range [][]string{{"apply", "web", source}, {"ls"}} {
+		asked, silence := make(chan struct{}, 100), make(chan struct{})
+		x := newProxy(t, func(x *proxy) {
+			x.before = func(testenv.Request) bool {
+				asked <- struct{}{}
+				<-silence
+				return false
+			}
+		})
+		ctx, interrupt := context.WithCancel(t.Context())
+		ended := p.through(x).background(ctx, args...)
+		<-asked
+		interrupt()
+		p.expect(<-ended, exitInterrupted, "interrupted")
+		close(silence)
 	}
 }

@@ -63,7 +63,7 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 			return err
 		}
 	}
-	s, err := e.open(false)
+	s, err := e.open(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 		To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
 		Objects: o.objects,
 	}
-	s, err := e.open(o.events())
+	s, err := e.open(ctx, o.events())
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
 		return err
 	}
-	s, err := e.open(false)
+	s, err := e.open(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func runRbac(ctx context.Context, e *environment, o rbacOptions) error {
 	if request.Objects, err = o.generate(ctx, e, namespace); err != nil {
 		return err
 	}
-	request.Resolve = func(kind schema.GroupKind) (rights.Resource, error) { return resolve(e, kind) }
+	request.Resolve = func(kind schema.GroupKind) (rights.Resource, error) { return resolve(ctx, e, kind) }
 	needed, err := rights.Of(request)
 	if err != nil {
 		return err
@@ -146,8 +146,8 @@ func (o rbacOptions) generate(ctx context.Context, e *environment, namespace str
 }
 
 // resolve asks the cluster for a type.
-func resolve(e *environment, kind schema.GroupKind) (rights.Resource, error) {
-	s, err := e.open(false)
+func resolve(ctx context.Context, e *environment, kind schema.GroupKind) (rights.Resource, error) {
+	s, err := e.open(ctx, false)
 	if err != nil {
 		return rights.Resource{}, err
 	}

@@ -93,16 +93,29 @@ func (e *environment) again(s *session.Session, limit int, attempt func() error)
 }
 
 // connect opens a session, and returns the namespace of the command line.
-func (e *environment) connect(events bool) (*session.Session, string, error) {
+func (e *environment) connect(ctx context.Context, events bool) (*session.Session, string, error) {
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return nil, "", err
 	}
-	s, err := e.open(events)
+	s, err := e.open(ctx, events)
 	return s, namespace, err
 }
 
 // open connects to the cluster. With events, operations are shown to programs, otherwise to people.
-func (e *environment) open(events bool) (*session.Session, error) {
+func (e *environment) open(ctx context.Context, events bool) (*session.Session, error) {
+	s, err := e.begin(events)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Ready(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin is open for those who have something to do before the cluster answers.
+func (e *environment) begin(events bool) (*session.Session, error) {
 	return e.kube.session(e.printer(events))
 }

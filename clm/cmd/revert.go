@@ -25,7 +25,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 			"release %s is not deleted: it was installed before, by a revision that is not recorded any more; apply what is good, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
-	s, err := e.open(o.events())
+	s, err := e.open(ctx, o.events())
 	if err != nil {
 		return err
 	}

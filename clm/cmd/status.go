@@ -58,7 +58,7 @@ func runStatus(ctx context.Context, e *environment, o lookOptions) error {
 
 // look shows a release as the function says, once or until the function Show of the following has seen enough. The views are not shown side by side.
 func (o lookOptions) look(ctx context.Context, e *environment, following session.Following, view func(*session.Standing) view) (*session.Standing, error) {
-	s, namespace, err := e.connect(false)
+	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, err
 	}

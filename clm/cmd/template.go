@@ -78,7 +78,7 @@ func runTemplate(ctx context.Context, e *environment, o templateOptions) error {
 		return err
 	}
 	if o.server {
-		s, err := e.open(false)
+		s, err := e.open(ctx, false)
 		if err != nil {
 			return err
 		}

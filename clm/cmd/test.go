@@ -70,7 +70,7 @@ func (o *testOptions) addFilter(filter string) error {
 }
 
 func runTest(ctx context.Context, e *environment, o testOptions) error {
-	s, namespace, err := e.connect(false)
+	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return err
 	}

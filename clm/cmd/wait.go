@@ -46,7 +46,7 @@ Nothing is changed: what is waited for is what others do. The exit code is 3 if 
 }
 
 func runWait(ctx context.Context, e *environment, o waitOptions) error {
-	s, namespace, err := e.connect(o.output.value == outputJSON)
+	s, namespace, err := e.connect(ctx, o.output.value == outputJSON)
 	if err != nil {
 		return err
 	}

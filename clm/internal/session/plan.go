@@ -122,6 +122,9 @@ func (s *Session) observe(plan *Plan) (err error) {
 
 // find reads a release, or returns a new one.
 func (s *Session) find(ctx context.Context, namespace, name string) (*releases.Release, error) {
+	if err := s.Ready(ctx); err != nil {
+		return nil, err
+	}
 	release, err := s.records.Get(ctx, namespace, name)
 	switch {
 	case errors.Is(err, releases.ErrNotFound):

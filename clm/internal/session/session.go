@@ -38,6 +38,8 @@ type Session struct {
 	factory *clients.Factory
 	client  *clients.Connection
 	records *releases.Store
+	// discovered is closed when it is known what the cluster serves, or that this cannot be known.
+	discovered chan struct{}
 }
 
 // Open returns a session. It does not wait for the cluster, but begins to ask what is served there, which whatever follows needs to know.
@@ -57,13 +59,30 @@ func Open(options Options) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	go func() { _, _ = factory.Local().RESTMapper().RESTMapping(schema.GroupKind{Kind: "Secret"}) }()
-	return &Session{
-		options: options,
-		factory: factory,
-		client:  factory.Local(),
-		records: releases.NewStore(releases.Options{Client: factory.Local(), Clock: options.Clock}),
-	}, nil
+	s := &Session{
+		options:    options,
+		factory:    factory,
+		client:     factory.Local(),
+		records:    releases.NewStore(releases.Options{Client: factory.Local(), Clock: options.Clock}),
+		discovered: make(chan struct{}),
+	}
+	go func() {
+		defer close(s.discovered)
+		// If it fails, whoever needs it tries again, and gets the error.
+		_, _ = s.client.RESTMapper().RESTMapping(schema.GroupKind{Kind: "Secret"})
+	}()
+	return s, nil
+}
+
+// Ready returns when it is known what the cluster serves, or that this cannot be known. Otherwise the error is that of the context: discovery
+// itself does not end with a context, which may take long if the server does not answer.
+func (s *Session) Ready(ctx context.Context) error {
+	select {
+	case <-s.discovered:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Records are the records of all releases.
