@@ -24,7 +24,8 @@ const defaultValidity = 15 * time.Second
 
 // Lock acquires the lock of a release. It waits as long as somebody else has it and the options allow that; after their timeout the
 // error is a LockedError. A lease that is not renewed for as long as it lasts, counted by our own clock from when we have seen
-// it, is taken over; that of a process that has ended on this machine at once. In a namespace that is being deleted no Lease can be created; there the lock excludes nobody.
+// it, is taken over; that of a process that has ended on this machine at once. In a namespace that is being deleted no
+// Lease can be created; there the lock excludes nobody as soon as the Lease has gone that there was.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
@@ -96,13 +97,16 @@ func (l *Lock) acquire(ctx context.Context) error {
 // try acquires the lease if it does not exist, or nobody holds it, or its holder has not renewed it.
 func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	// Mostly there is none.
-	if held, err := l.create(ctx); held || err != nil {
-		return held, err
+	created, err := l.create(ctx)
+	terminating := apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	if created || err != nil && !terminating {
+		return created, err
 	}
 	lease, err := l.leases.Get(ctx, prefix+l.options.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
+		// Where no other one can be created, there is none to be waited for.
 		*other = rival{}
-		return false, nil
+		return terminating, nil
 	}
 	if err != nil {
 		return false, err
@@ -140,12 +144,10 @@ func (l *Lock) create(ctx context.Context) (held bool, err error) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: prefix + l.options.Name}}
 	l.describe(lease, sent)
 	created, err := l.leases.Create(ctx, lease, metav1.CreateOptions{FieldManager: l.manager})
-	switch {
-	case apierrors.IsAlreadyExists(err):
+	if apierrors.IsAlreadyExists(err) {
 		return false, nil
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return true, nil
-	case err != nil:
+	}
+	if err != nil {
 		return false, err
 	}
 	l.lease, l.renewed = created, sent

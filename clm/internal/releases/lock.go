@@ -220,6 +220,10 @@ func (l *Lock) outlived(ctx context.Context) bool {
 	if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return false
 	}
+	// Others may have taken the one that there is, as long as it stays.
+	if _, err := l.leases.Get(ctx, lease.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease = nil

@@ -4,7 +4,9 @@
 package releases
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -14,6 +16,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,6 +123,47 @@ func TestLockOutlivesItsNamespace(t *testing.T) {
 	default:
 	}
 	w.must(lock.Release(t.Context()))
+}
+
+// TestLocksWhileTheNamespaceGoes has a lease remain in a namespace that is being deleted.
+func TestLocksWhileTheNamespaceGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	options := w.lockOptions("first@host/1")
+	options.validity = 3 * time.Second
+	lock := w.lock(w.store, options)
+	w.finalizeLease(`["example.com/hold"]`)
+	w.Cleanup(func() { w.finalizeLease("null") })
+	w.must(w.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+
+	other := w.lockOptions("second@host/2")
+	other.Timeout = -1
+	var locked *LockedError
+	if _, err := w.store.Lock(t.Context(), other); !errors.As(err, &locked) {
+		t.Errorf("want the lease to exclude others as long as it exists, got %v", err)
+	}
+
+	testenv.Eventually(t, func() (bool, string) {
+		lease := w.lease()
+		lease.Annotations[lockAnnotation] = "another one"
+		err := w.client.Update(t.Context(), lease)
+		return err == nil, fmt.Sprint(err)
+	})
+	select {
+	case <-lock.Lost():
+	case <-lock.stopped:
+		if err := lock.Fence(); err == nil {
+			t.Error("want the lock to be lost that others have taken")
+		}
+	}
+}
+
+// finalizeLease sets the finalizers of the lease.
+func (w *world) finalizeLease(list string) {
+	w.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"}}
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":`+list+`}}`))
+	w.must(w.client.Patch(context.WithoutCancel(w.Context()), lease, patch))
 }
 
 // leaseVersion is the version of the lease, empty if there is none.
