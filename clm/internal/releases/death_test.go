@@ -5,6 +5,7 @@ package releases
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -177,6 +178,9 @@ func TestDeathWhileRemoving(t *testing.T) {
 			continue
 		}
 		w.must(err)
+		if left := len(w.secrets("clm.demo")); left > 0 && !slices.Contains(found.stored.finalizers, finalizer) {
+			t.Fatalf("after %d writes: want the index to be held as long as there are chunks, there are %d", survived, left)
+		}
 		w.must(w.store.Remove(t.Context(), found))
 		if left := w.secrets(); len(left) > 0 {
 			t.Fatalf("after %d writes: left are %v", survived, left)

@@ -93,8 +93,6 @@ type stored struct {
 	chunks chunks.Handles
 	// swept means that there are no other chunks than these.
 	swept bool
-	// leaving means that the record is going to be removed, and needs no finalizer any more.
-	leaving bool
 	// incomplete means that the inventory was not read.
 	incomplete bool
 	// ancestor is the record that was read if there is no index yet.
@@ -110,11 +108,6 @@ func (s *stored) took(object metav1.Object) {
 	s.created = object.GetCreationTimestamp()
 	s.finalizers, s.labels = object.GetFinalizers(), object.GetLabels()
 	s.deleting = object.GetDeletionTimestamp() != nil
-}
-
-// foreignFinalizers are those that others have put on the index Secret.
-func (s *stored) foreignFinalizers() []string {
-	return slices.DeleteFunc(slices.Clone(s.finalizers), func(name string) bool { return name == finalizer })
 }
 
 // names are the chunks that the index refers to.

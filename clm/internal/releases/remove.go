@@ -28,7 +28,7 @@ func (s *Store) Remove(ctx context.Context, release *Release) error {
 	}
 	// So that none of the chunks is referred to when it goes.
 	emptied := release.Clone()
-	emptied.State, emptied.Revisions, emptied.stored.leaving = StateDeleting, nil, true
+	emptied.State, emptied.Revisions = StateDeleting, nil
 	err := s.commit(ctx, emptied, nil)
 	if err != nil {
 		return err
@@ -57,11 +57,10 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 			return errors.New("further Secrets with parts of it are held by finalizers of others, or are being changed by them")
 		}
 	}
-	var err error
-	if slices.Contains(known.finalizers, finalizer) {
-		c := change{namespace: release.Namespace, name: release.Name}
-		err = s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": known.foreignFinalizers()}})
-	}
+	// Not before the chunks have gone: with the namespace, an index without finalizer would go at once, and nobody would know of them.
+	foreign := slices.DeleteFunc(slices.Clone(known.finalizers), func(name string) bool { return name == finalizer })
+	c := change{namespace: release.Namespace, name: release.Name}
+	err := s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": foreign}})
 	if err == nil {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: prefix + release.Name}}
 		uid := apitypes.UID(known.uid)

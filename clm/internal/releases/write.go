@@ -138,12 +138,8 @@ func (s *Store) patchIndex(ctx context.Context, known *stored, c change, raw []b
 	if known.labels[recordLabel] != recordRelease {
 		metadata["labels"] = map[string]any{recordLabel: recordRelease}
 	}
-	switch held := slices.Contains(known.finalizers, finalizer); {
-	case known.deleting:
-		// It gets no new finalizers, and is gone without ours.
-	case known.leaving:
-		metadata["finalizers"] = known.foreignFinalizers()
-	case !held:
+	// While an object is being deleted, it gets no new finalizers.
+	if !known.deleting && !slices.Contains(known.finalizers, finalizer) {
 		metadata["finalizers"] = append(slices.Clone(known.finalizers), finalizer)
 	}
 	err := s.patch(ctx, known, c, map[string]any{"metadata": metadata, "data": map[string]any{dataKey: raw}})
