@@ -6,6 +6,8 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,5 +27,37 @@ func TestDeleteWithItsNamespace(t *testing.T) {
 		namespace := &corev1.Namespace{}
 		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: p.namespace}, namespace)
 		return apierrors.IsNotFound(err), fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)
+	})
+}
+
+// TestDeleteAfterItsNamespace has the record be marked for deletion, with all that is in the namespace, before it is written for the last time.
+func TestDeleteAfterItsNamespace(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: PLACE}\n"+configMap("a", "1")))
+	var goes atomic.Bool
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if goes.Load() && request.Method == http.MethodPatch && request.Name == "clm.web" {
+				p.awaitMark()
+			}
+			return true
+		}
+		x.after = func(request testenv.Request) bool {
+			if request.Method == http.MethodDelete && request.Resource == "namespaces" {
+				goes.Store(true)
+			}
+			return true
+		}
+	})
+	p.expect(p.through(x).clm("delete", "web", "--timeout", "20s"), 0, "is deleted, and namespace PLACE goes as soon as nothing is left in it")
+}
+
+// awaitMark waits until the record is being deleted.
+func (p *place) awaitMark() {
+	testenv.Eventually(p, func() (bool, string) {
+		record := &corev1.Secret{}
+		err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: "clm.web"}, record)
+		return err == nil && record.DeletionTimestamp != nil || apierrors.IsNotFound(err), fmt.Sprintf("the record is not being deleted: %v", err)
 	})
 }

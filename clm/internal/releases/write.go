@@ -168,10 +168,25 @@ func (s *Store) patch(ctx context.Context, known *stored, c change, body map[str
 	object.SetNamespace(c.namespace)
 	object.SetName(prefix + c.name)
 	err = s.options.Client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, encoded), client.FieldOwner(s.options.FieldOwner))
+	if apierrors.IsConflict(err) && s.marked(ctx, known, c) {
+		return s.patch(ctx, known, c, body)
+	}
 	if err == nil {
 		known.took(object)
 	}
 	return err
+}
+
+// marked tells whether the Secret of a release has become another one by nothing but being deleted now, as all is that is in a namespace which is
+// being deleted. Then that is known, so that it happens once.
+func (s *Store) marked(ctx context.Context, known *stored, c change) bool {
+	secret := &corev1.Secret{}
+	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: c.namespace, Name: prefix + c.name}, secret)
+	if err != nil || known.deleting || secret.DeletionTimestamp == nil || string(secret.UID) != known.uid || !bytes.Equal(secret.Data[dataKey], known.raw) {
+		return false
+	}
+	known.took(secret)
+	return true
 }
 
 // recognize looks whether a write that was refused has succeeded before: a client repeats a request by itself if the server says
