@@ -6,6 +6,7 @@ package cmd
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,36 @@ func TestTheSecondApplyWaits(t *testing.T) {
 	p.expectHistory("Superseded", "Ready")
 	if p.locked("web") {
 		t.Error("the lock was not given back")
+	}
+}
+
+// TestApplyOfWhatIsDeletedMeanwhile has a process die that has planned to change a release which another one has deleted.
+func TestApplyOfWhatIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
+	var once sync.Once
+	var dead atomic.Bool
+	x := newProxy(t, func(x *proxy) {
+		x.before = func(request testenv.Request) bool {
+			if isLease(request) && request.IsWrite() {
+				once.Do(func() { p.must("delete", "web") })
+			}
+			return !dead.Load()
+		}
+		x.after = func(request testenv.Request) bool {
+			if request.Method == http.MethodPatch && request.Name == "clm.web" {
+				dead.Store(true)
+			}
+			return true
+		}
+	})
+	p.through(x).clm("apply", "web", p.file("app.yaml", configMap("a", "2")))
+	if !dead.Load() {
+		t.Error("want the process to die")
+	}
+	if records := p.records(); len(records) > 0 && !slices.Contains(records, "clm.web") {
+		t.Errorf("want nothing to be kept of which nobody knows, got %v", records)
 	}
 }
 

@@ -115,8 +115,9 @@ func (s *Session) apply(ctx context.Context, plan *Plan, options ApplyOptions, b
 
 // carryOut does what the plan says if the release is still as it was when the plan was made.
 func (o *operation) carryOut(ctx context.Context, plan *Plan, options ApplyOptions) error {
-	if plan.Release.Recorded() && !plan.New || plan.Release.Ancestor {
-		// Otherwise enter makes a write, which fails if the record has changed since it was read.
+	if plan.Release.Recorded() || plan.Release.Ancestor {
+		// What enter writes would be refused if the record has changed since it was read; but by then there are chunks of the revision, and if the
+		// record has gone, nobody knows of them. Of a new release, the index comes first.
 		if err := o.confirmUnchanged(ctx); err != nil {
 			return err
 		}
