@@ -104,3 +104,21 @@ func (p *place) awaitSecondAfter(created metav1.Time) {
 		return created.Before(&probe.CreationTimestamp), "it is still the same second"
 	})
 }
+
+// TestRevertOfWhatWasReady has a revision fail that was ready, because of what others do, as often as it is applied again.
+func TestRevertOfWhatWasReady(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("one", "1")+configMap("two", "1"))
+	p.must("apply", "web", source)
+	p.steal("one")
+	for range 3 {
+		p.change("two", "2")
+		p.expect(p.clm("apply", "web", source, "--revert-on-failure"), exitRefused, "has another owner")
+		p.expectHistory("Ready")
+		if p.configMap("two") == nil {
+			t.Fatal("want what was ready neither to be deleted nor to be replaced")
+		}
+	}
+	p.must("delete", "web")
+}

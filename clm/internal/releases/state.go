@@ -52,11 +52,11 @@ type RevisionState string
 const (
 	// RevisionApplying means that the revision is the current one, and was begun.
 	RevisionApplying RevisionState = "Applying"
-	// RevisionReady means that the revision is the current one, and became ready.
+	// RevisionReady means that the revision is the current one, and became ready; whether it still is, the state of the release tells.
 	RevisionReady RevisionState = "Ready"
-	// RevisionFailed means that the revision never became ready, or was not any more when it was last applied.
+	// RevisionFailed means that the revision never became ready.
 	RevisionFailed RevisionState = "Failed"
-	// RevisionSuperseded means that the revision was ready when the next one was begun.
+	// RevisionSuperseded means that the revision became ready before the next one was begun.
 	RevisionSuperseded RevisionState = "Superseded"
 )
 

@@ -162,7 +162,9 @@ func (o *operation) enter(ctx context.Context, plan *Plan) error {
 		return o.records.AddRevision(ctx, o.release, plan.Revision, plan.Content)
 	case o.release.State != releases.StateReady:
 		o.release.State, o.release.Message = releases.StateApplying, ""
-		o.release.Current().State = releases.RevisionApplying
+		if current := o.release.Current(); current.State != releases.RevisionReady {
+			current.State = releases.RevisionApplying
+		}
 		return o.records.Save(ctx, o.release)
 	default:
 		// It is ready, and stays so while what others have changed is put right.
@@ -238,7 +240,7 @@ func (o *operation) leave(ctx context.Context, result reconciler.Result, failure
 			// Whoever applies it next goes on with it.
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
-		case release.State == releases.StateReady:
+		case current.State == releases.RevisionReady:
 			// The revision had been ready; what failed was an attempt to put right what others have changed.
 			release.State, release.Message = releases.StateFailed, failure.Error()
 		default:
