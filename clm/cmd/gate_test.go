@@ -21,18 +21,21 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
+// gate is not ready before the test says so.
+const gate = `
+apiVersion: v1
+kind: Service
+metadata: {name: gate, annotations: {clm.cs.sap.com/status-hint: conditions=Open}}
+spec: {ports: [{port: 80}]}
+`
+
 // gated is a release of three waves, of which the second one is not ready before the test says so.
 const gated = `
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: first, annotations: {clm.cs.sap.com/apply-order: "-1"}}
 data: {value: "VALUE"}
----
-apiVersion: v1
-kind: Service
-metadata: {name: gate, annotations: {clm.cs.sap.com/status-hint: conditions=Open}}
-spec: {ports: [{port: 80}]}
----
+---` + gate + `---
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: last, annotations: {clm.cs.sap.com/apply-order: "1"}}

@@ -246,7 +246,8 @@ func (o *operation) leave(ctx context.Context, result reconciler.Result, failure
 		default:
 			release.State, release.Message, current.State = releases.StateFailed, failure.Error(), releases.RevisionFailed
 		}
-		if options.HistoryMax > 0 {
+		if unready := current.State != releases.RevisionReady; options.HistoryMax > 0 && !(unready && current.Rollback) {
+			// Whoever goes on with a rollback may do so by the number of the revision to which it leads.
 			release.Prune(options.HistoryMax)
 		}
 	})
