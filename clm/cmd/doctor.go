@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -174,7 +175,11 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.S
 	var failures []error
 	for _, finding := range repairable {
 		if err := s.Repair(ctx, finding); err != nil {
-			failures = append(failures, fmt.Errorf("repairing release %s, %s: %w", finding.Release, finding.Kind, err))
+			failure := fmt.Errorf("repairing release %s, %s: %w", finding.Release, finding.Kind, err)
+			// Several findings may have their repair in common.
+			if !slices.ContainsFunc(failures, func(known error) bool { return known.Error() == failure.Error() }) {
+				failures = append(failures, failure)
+			}
 			continue
 		}
 		repaired++

@@ -208,3 +208,26 @@ func TestDoctorFindsChangedLabels(t *testing.T) {
 	p.expectFindings(nil)
 	p.must("delete", "web")
 }
+
+// TestDoctorFinishesHandovers is about a release that still has recorded several objects of another one.
+func TestDoctorFinishesHandovers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", manifestOf("one", "two"))
+	p.must("apply", "a", source)
+	p.must("apply", "b", source, "--adopt", "always")
+	p.expectFindings([]string{"Stolen one", "Stolen two"})
+	if got := p.must("doctor", "--fix", "-y"); strings.Count(got.stderr, "repaired: ") != 2 {
+		t.Errorf("expected that both are told, got %s", got.stderr)
+	}
+	want := []string{"Superseded: applied", "Ready: handed over to release PLACE/b: ConfigMap PLACE/one, ConfigMap PLACE/two"}
+	if diff := cmp.Diff(want, p.descriptions("a")); diff != "" {
+		t.Errorf("what goes to one release is handed over at once (-want +got):\n%s", diff)
+	}
+	p.expectFindings(nil)
+	p.must("delete", "a")
+	if owners := p.owner("one") + p.owner("two"); owners != "bb" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	p.must("delete", "b")
+}

@@ -194,7 +194,12 @@ func (e *examination) stolen(ctx context.Context, finding *Finding, release *rel
 	// As after a move that was interrupted.
 	finding.Message += ", which renders it"
 	finding.Repair = fmt.Sprintf("release %s lets go of it", release)
-	finding.repair = e.finishing(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}, other, *finding.Object)
+	between := parties{from: apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}, to: other}
+	if e.handovers[between] == nil {
+		e.handovers[between] = &handover{parties: between}
+	}
+	e.handovers[between].add(*finding.Object)
+	finding.repair = e.finishing(e.handovers[between])
 	return nil
 }
 

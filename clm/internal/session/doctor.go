@@ -76,7 +76,10 @@ type Diagnosis struct {
 // about all of the namespace, or of all namespaces if it is empty. The error is releases.ErrNotFound if nothing at all is found of a
 // release with the name.
 func (s *Session) Examine(ctx context.Context, namespace, name string) (*Diagnosis, error) {
-	e := &examination{Session: s, namespace: namespace, name: name, diagnosis: &Diagnosis{}, recorded: map[string]*releases.Release{}, unread: map[string]bool{}}
+	e := &examination{
+		Session: s, namespace: namespace, name: name, diagnosis: &Diagnosis{},
+		recorded: map[string]*releases.Release{}, unread: map[string]bool{}, handovers: map[parties]*handover{},
+	}
 	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -119,6 +122,8 @@ type examination struct {
 	unread map[string]bool
 	found  []sighting
 	byKey  map[key]sighting
+	// handovers are what is to be finished, by who takes part in it.
+	handovers map[parties]*handover
 }
 
 func (e *examination) add(finding Finding) {

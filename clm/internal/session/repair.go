@@ -136,24 +136,47 @@ func (s *Session) takingOver(name apitypes.NamespacedName) func(ctx context.Cont
 	}
 }
 
-// finishing ends a move that was interrupted.
-func (s *Session) finishing(from, to apitypes.NamespacedName, object reconciler.ObjectInfo) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		kind := object.Kind
-		if object.Group != "" {
-			kind += "." + object.Group
-		}
-		text := kind + "/" + object.Name
-		if object.Namespace != "" {
-			text = kind + "/" + object.Namespace + "/" + object.Name
-		}
-		t, err := s.PlanMove(ctx, MoveRequest{From: from, To: to, Objects: []string{text}}, false)
-		if err != nil {
-			return err
-		}
-		defer t.Close()
-		quiet := *s
-		quiet.options.Printer = silent{}
-		return quiet.Move(ctx, t, ApplyOptions{Limits: Limits{Timeout: finishTimeout, LockTimeout: -1}})
+// parties are the releases of a move.
+type parties struct{ from, to apitypes.NamespacedName }
+
+// handover is a move that was interrupted, with all that the one release has yet to let go of: as long as it wants something of that, it does not
+// become ready. The findings about its objects have it in common.
+type handover struct {
+	parties
+	objects []string
+	// done means that it was tried; err is what came of it.
+	done bool
+	err  error
+}
+
+func (h *handover) add(object reconciler.ObjectInfo) {
+	kind := object.Kind
+	if object.Group != "" {
+		kind += "." + object.Group
 	}
+	if object.Namespace != "" {
+		kind += "/" + object.Namespace
+	}
+	h.objects = append(h.objects, kind+"/"+object.Name)
+}
+
+// finishing ends a move that was interrupted.
+func (s *Session) finishing(h *handover) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		if !h.done {
+			h.done, h.err = true, s.finish(ctx, h)
+		}
+		return h.err
+	}
+}
+
+func (s *Session) finish(ctx context.Context, h *handover) error {
+	t, err := s.PlanMove(ctx, MoveRequest{From: h.from, To: h.to, Objects: h.objects}, false)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	quiet := *s
+	quiet.options.Printer = silent{}
+	return quiet.Move(ctx, t, ApplyOptions{Limits: Limits{Timeout: finishTimeout, LockTimeout: -1}})
 }
