@@ -103,7 +103,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 		if !o.compares() {
 			admitIgnorance(p)
 		}
-		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p))
+		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected())
 	}
 	if p.Idle() {
 		// Objects of which it is not certain that nobody has changed them are applied after all.
@@ -133,6 +133,9 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *session.P
 		if err := showPlan(e, e.err, p, o.diff); err != nil {
 			return err
 		}
+	}
+	if err := p.Protected(); err != nil {
+		return err
 	}
 	if asks && len(p.Pending()) > 0 {
 		return e.confirm(ctx, fmt.Sprintf("%s release %s?", question(p), p.Release))

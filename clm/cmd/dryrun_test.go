@@ -4,6 +4,8 @@
 package cmd
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,5 +37,29 @@ func TestDryRunKeepsLimits(t *testing.T) {
 	p.expect(got, exitRefused, "1 of 2 dependents of release PLACE/web would be deleted; allowed are 0 by --max-deletions 0")
 	if !strings.Contains(got.stdout, "1 to delete") {
 		t.Errorf("want the plan to be shown nevertheless, got %s", got.stdout)
+	}
+}
+
+// TestPlanOfWhatOthersHave is not to be carried out, even in part.
+func TestPlanOfWhatOthersHave(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "other", p.file("other.yaml", configMap("a", "1")))
+	source := p.file("app.yaml", configMap("a", "1")+configMap("b", "1"))
+	saved := filepath.Join(t.TempDir(), "web.plan")
+	const want = "ConfigMap PLACE/a: exists already and has another owner, clm.cs.sap.com/PLACE/other, and its adoption policy is if-unowned; --adopt always takes"
+	for _, args := range [][]string{
+		{"plan", "web", source, "--out", saved},
+		{"diff", "web", source},
+		{"apply", "web", source, "--dry-run=server"},
+		{"apply", "web", source, "--diff", "-y"},
+	} {
+		p.expect(p.clm(args...), exitRefused, want)
+	}
+	if _, err := os.Stat(saved); !os.IsNotExist(err) {
+		t.Errorf("want no plan to be saved, got %v", err)
+	}
+	if p.configMap("b") != nil || p.clm("status", "web").code == 0 {
+		t.Error("want nothing to be begun")
 	}
 }

@@ -98,6 +98,9 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err := showPlan(e, e.out, p, o.diff); err != nil {
 		return err
 	}
+	if err := p.Protected(); err != nil {
+		return err
+	}
 	if o.out != "" {
 		if err := p.Save(o.out); err != nil {
 			return fmt.Errorf("saving the plan: %w", err)

@@ -42,7 +42,7 @@ func showPlan(e *environment, out io.Writer, p *session.Plan, flags diffFlags) e
 	changes := make([]diff.Change, 0, len(p.Changes))
 	for _, change := range p.Changes {
 		shown := diff.Change{
-			Object: change.Object.String(), Action: diffAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local,
+			Object: change.Object.String(), Action: diffAction(change), Reason: change.Reason, Refusal: change.Refusal, Local: change.Local, Notes: change.Notes,
 		}
 		if flags.show {
 			shown.Before, shown.After = content(change.Before), content(change.After)

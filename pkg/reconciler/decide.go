@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -60,6 +61,8 @@ type situation struct {
 	typed bool
 	// seen is the observation.
 	seen observe.Observation
+	// whose is the owner, if the server was asked, and tells.
+	whose string
 	// correction and verification are how long the next one must wait; zero if it may happen now.
 	correction, verification time.Duration
 	// fight names who changes the object again and again; empty if nobody does.
@@ -140,10 +143,14 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 }
 
 func ownership(s situation) string {
-	if s.seen.Owner != "" {
+	switch {
+	case s.seen.Owner == "":
+		return "has no owner"
+	case s.whose == "" || digest.OwnerLabel(s.whose) != s.seen.Owner:
 		return "has another owner"
+	default:
+		return "has another owner, " + s.whose
 	}
-	return "has no owner"
 }
 
 // decideTakeOver is about a foreign object that is to be ours in any case. It must not be deleted, be it in order to be created anew.

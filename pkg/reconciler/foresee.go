@@ -178,7 +178,7 @@ func (p *planner) foretell(change *Change, t *target, d decision, v view) {
 	change.Verb, change.Recreate, change.Reason = "", false, d.message
 	switch d.action {
 	case actionRefuse:
-		change.Reason, change.Refusal = "", d.message
+		change.Reason, change.Refusal, change.Foreign = "", d.message, true
 	case actionAwait:
 		next := decideApply(t, item, situation{owner: p.label, proven: true, typed: true})
 		change.Verb = next.verb

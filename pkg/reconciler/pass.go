@@ -290,7 +290,7 @@ func (p *pass) fetch(ctx context.Context, item *InventoryItem) (situation, *unst
 	if err != nil {
 		return s, nil, err
 	}
-	s.exists, s.seen = true, p.reader.Read(object)
+	s.exists, s.seen, s.whose = true, p.reader.Read(object), object.GetAnnotations()[p.keys.ownerAnnotation]
 	return s, object, nil
 }
 

@@ -6,6 +6,7 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,6 +51,12 @@ type Change struct {
 	Reason string `json:"reason,omitempty"`
 	// Refusal says why Apply would fail with the object; empty if it would not.
 	Refusal string `json:"refusal,omitempty"`
+	// Foreign means that the object belongs to others, and that its adoption policy protects it. That is certain, while the API server
+	// may accept what it rejects now after objects before it were applied.
+	Foreign bool `json:"foreign,omitempty"`
+	// Notes are what the API server would change in the object or warn about, as far as that was compared: unknown fields that are left out,
+	// for example.
+	Notes []string `json:"notes,omitempty"`
 	// Local means that After was computed from the manifest and, if the request holds it, the definition of the type, because the
 	// server cannot say it: it does not know the type as it will be, or the namespace, or has a webhook that knows no dry runs.
 	Local bool `json:"local,omitempty"`
@@ -180,7 +187,22 @@ func (p *planner) plan(ctx context.Context) (Plan, error) {
 		last[i], err = p.redundant(ctx, items[i])
 		return err
 	})
-	return Plan{Changes: append(changes, last...)}, err
+	return Plan{Changes: p.noted(append(changes, last...))}, err
+}
+
+// noted adds to changes what was noted about their objects.
+func (p *planner) noted(changes []Change) []Change {
+	notes := map[objectKey][]string{}
+	for _, notice := range p.result.Notes {
+		notes[keyOf(notice.Object)] = append(notes[keyOf(notice.Object)], notice.Message)
+	}
+	for i := range changes {
+		object := &changes[i].Object
+		messages := notes[keyOf(&InventoryItem{TypeVersionInfo: object.TypeVersionInfo, NameInfo: object.NameInfo})]
+		slices.Sort(messages)
+		changes[i].Notes = slices.Compact(messages)
+	}
+	return changes
 }
 
 // all does the work for all indexes side by side.

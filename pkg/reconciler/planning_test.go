@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -312,6 +313,7 @@ data: {"not a key": x}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: c}
+date: {a: b}
 `
 	plan := w.plan(manifests, compare)
 	lines := w.lines(plan)
@@ -323,6 +325,12 @@ metadata: {name: c}
 	}
 	if want := "0 Created ConfigMap NS/c: does not exist"; lines[2] != want {
 		t.Errorf("got %q, want %q", lines[2], want)
+	}
+	if a, b := plan.Changes[0], plan.Changes[1]; !a.Foreign || b.Foreign {
+		t.Errorf("belongs to others: %v, %v; expected: only the first", a.Foreign, b.Foreign)
+	}
+	if want := []string{"unknown fields were left out: .date"}; !slices.Equal(plan.Changes[2].Notes, want) {
+		t.Errorf("got the notes %v, want %v", plan.Changes[2].Notes, want)
 	}
 	_, err := w.apply(manifests)
 	for _, change := range plan.Changes[:2] {

@@ -66,9 +66,13 @@ func (p *planner) dryRun(ctx context.Context, t *target, d decision, v view) (co
 	if action != actionCreate {
 		action = actionApply
 	}
-	ctx = clients.WithWarnings(ctx, &clients.Collector{})
+	collector := &clients.Collector{}
+	ctx = clients.WithWarnings(ctx, collector)
 	object, err := p.send(ctx, t, v.situation, action)
 	c := comparison{before: v.live, applied: object, after: object}
+	if err == nil {
+		err = p.noteAnswer(t, object, collector)
+	}
 	if err != nil || d.action == actionCompare || d.action == actionRecreate {
 		return c, err
 	}

@@ -6,6 +6,7 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,6 @@ const createOnly = "1"
 
 // write applies the manifest of a target to the object that was seen, or creates it.
 func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (outcome, error) {
-	item := p.item(t)
 	before := p.suspects(ctx, t, s, d)
 	collector := &clients.Collector{}
 	object, err := p.send(clients.WithWarnings(ctx, collector), t, s, d.action)
@@ -36,16 +36,9 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 		return outcome{}, err
 	}
 	p.works[t.index].written = true
-	for _, warning := range collector.Warnings() {
-		p.note(&p.result.Notes, item, warning)
-	}
 	p.attribute(t, before, object)
-	manifest, err := p.object(t)
-	if err != nil {
+	if err := p.noteAnswer(t, object, collector); err != nil {
 		return outcome{}, err
-	}
-	for _, alteration := range alterations(manifest.Object, object.Object) {
-		p.note(&p.result.Notes, item, alteration)
 	}
 	changed := d.action != actionVerify || object.GetResourceVersion() != s.seen.ResourceVersion
 	cleaned, err := p.removeSurplus(ctx, t, object, changed && d.verb != VerbCorrected)
@@ -56,6 +49,18 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 		object, changed = cleaned, true
 	}
 	return p.wrote(t, object, d, changed)
+}
+
+// noteAnswer notes what the server has warned about, and what it has changed.
+func (p *pass) noteAnswer(t *target, object *unstructured.Unstructured, collector *clients.Collector) error {
+	manifest, err := p.object(t)
+	if err != nil {
+		return err
+	}
+	for _, message := range slices.Concat(collector.Warnings(), alterations(manifest.Object, object.Object)) {
+		p.note(&p.result.Notes, p.item(t), message)
+	}
+	return nil
 }
 
 // wrote records the response of a write.

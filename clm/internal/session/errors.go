@@ -126,6 +126,9 @@ func summaryOf(err error) string {
 	}
 }
 
+// adviceForeign says what can be done about objects of others.
+const adviceForeign = "--adopt always takes an object over, whoever has it; clm move takes it from another release, which then lets go of it"
+
 // nextAfter says what can be done after an operation that has ended with an error.
 func nextAfter(err error) string {
 	var notReady *NotReadyError
@@ -143,7 +146,7 @@ func nextAfter(err error) string {
 	case errors.As(err, &interrupted):
 		return "Nothing is lost: to go on, do the same again."
 	case errors.As(err, &rejected) && rejected.Foreign:
-		return "To take an object over whoever has it: --adopt always. To take it from another release, which then lets go of it: clm move."
+		return "To take over what others have: " + adviceForeign + "."
 	case errors.As(err, &stale):
 		return "What would be done now: clm plan, which makes a new one."
 	default:

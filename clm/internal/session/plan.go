@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -91,6 +92,20 @@ func (p *Plan) Pending() []reconciler.Change {
 		}
 	}
 	return pending
+}
+
+// Protected returns an error if the plan cannot be carried out because objects belong to others: a RefusedError that names them.
+func (p *Plan) Protected() error {
+	var problems []string
+	for _, change := range p.Changes {
+		if change.Foreign {
+			problems = append(problems, fmt.Sprintf("%s: %s", change.Object, change.Refusal))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return refused("%s; %s", strings.Join(problems, "; "), adviceForeign)
 }
 
 // Plan finds out what has to be done to make the release what is requested. With compare the server is asked what is going to become of each
