@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -56,6 +57,7 @@ func run() error {
 }
 
 func main() {
+	ctrl.SetLogger(klog.Background())
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "hello-operator:", err)
 		os.Exit(1)
