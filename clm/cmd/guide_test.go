@@ -120,7 +120,9 @@ func (g *guide) lines(output string) []string {
 }
 
 // isWaiting tells whether a line is about what is waited for: how often there is one depends on the cluster.
-func isWaiting(line string) bool { return strings.Contains(line, " waiting") || strings.Contains(line, "▸") }
+func isWaiting(line string) bool {
+	return strings.Contains(line, " waiting") || strings.Contains(line, "▸")
+}
 
 // compare looks for the lines of the page in the output, one after the other. Nothing may be between them but where the page has dots.
 func (g *guide) compare(command, want, output string) {
