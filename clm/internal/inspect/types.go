@@ -57,6 +57,9 @@ type Report struct {
 // Completed is the status of a dependent that has served its purpose and was removed. It has no live object.
 const Completed = status.Status("Completed")
 
+// Stolen is the status of a dependent that belongs to somebody else, or to nobody. Tree does not say so: whoever knows about owners does.
+const Stolen = status.Status("Stolen")
+
 // Node is an object and what it owns.
 type Node struct {
 	// Object is what this is about.
@@ -92,6 +95,17 @@ func (n *Node) Annotation(key string) string {
 	}
 	return n.live.GetAnnotations()[key]
 }
+
+// Label returns a label of the object; empty if it is not there.
+func (n *Node) Label(key string) string {
+	if n.live == nil {
+		return ""
+	}
+	return n.live.GetLabels()[key]
+}
+
+// Exists tells whether the object was found.
+func (n *Node) Exists() bool { return n.live != nil }
 
 // walk visits the node and all below it.
 func (n *Node) walk(visit func(node *Node)) {

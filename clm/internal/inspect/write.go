@@ -216,7 +216,7 @@ func (p *printer) paint(text string, verdict status.Status) string {
 		return text
 	case status.CurrentStatus, Completed:
 		return style.Green(text)
-	case status.FailedStatus, status.NotFoundStatus:
+	case status.FailedStatus, status.NotFoundStatus, Stolen:
 		return style.Red(text)
 	case status.InProgressStatus, status.TerminatingStatus, status.UnknownStatus:
 	}

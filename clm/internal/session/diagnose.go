@@ -133,6 +133,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	if !isExpected(item) {
 		return nil
 	}
+	id := releases.OwnerID(release.Namespace, release.Name)
 	owner, exists := e.byKey[keyOf(item)].ownership, true
 	if owner.label == "" {
 		var err error
@@ -145,17 +146,17 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	finding := Finding{Release: release.String(), Object: &reconciler.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}}
 	unwanted := item.Phase == reconciler.PhaseScheduledForDeletion || item.Phase == reconciler.PhaseDeleting
 	switch {
-	case exists && owner.is(releases.OwnerID(release.Namespace, release.Name)), unwanted:
+	case exists && owner.is(id), unwanted:
 		// What is not wanted any more, and not there any more, is forgotten by the next operation.
 		return nil
 	case !exists:
 		finding.Kind, finding.Message = FindingGone, "it is recorded, and does not exist"
 		finding.Advice = fmt.Sprintf("to create it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
 	case owner.label == "":
-		finding.Kind, finding.Message = FindingStolen, "it is recorded, and somebody has removed its label, so that it belongs to nobody"
+		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(id)
 		finding.Advice = fmt.Sprintf("to mark it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
-	case owner.id == releases.OwnerID(release.Namespace, release.Name):
-		finding.Kind, finding.Message = FindingStolen, "it is recorded, and somebody has changed its label, so that it does not belong to the release"
+	case owner.id == id:
+		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(id)
 		finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
 	default:
 		if err := e.stolen(ctx, &finding, release, owner); err != nil {
@@ -180,7 +181,7 @@ func isExpected(item *reconciler.InventoryItem) bool {
 
 // stolen completes the finding of an object that has another owner.
 func (e *examination) stolen(ctx context.Context, finding *Finding, release *releases.Release, owner ownership) error {
-	finding.Kind, finding.Message = FindingStolen, fmt.Sprintf("it is recorded, and belongs to %s", owner)
+	finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(releases.OwnerID(release.Namespace, release.Name))
 	finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
 	namespace, name, isRelease := strings.Cut(releaseOf(owner.id), "/")
 	if !isRelease || release.State == releases.StateDeleting {

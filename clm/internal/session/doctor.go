@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // FindingKind says what is wrong.
@@ -192,12 +191,11 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 }
 
 func (e *examination) selector() (labels.Selector, error) {
-	label := releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId
 	operator, values := selection.Exists, []string(nil)
 	if e.name != "" {
 		operator, values = selection.Equals, []string{digest.OwnerLabel(releases.OwnerID(e.namespace, e.name))}
 	}
-	requirement, err := labels.NewRequirement(label, operator, values)
+	requirement, err := labels.NewRequirement(ownerLabel, operator, values)
 	if err != nil {
 		return nil, fmt.Errorf("selecting dependents: %w", err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Inspection returns what is needed to look into a release with package inspect. Items are the dependents in question.
@@ -29,7 +28,7 @@ func (s *Session) Inspection(release *releases.Release, items []*reconciler.Inve
 
 // ownedBy fits the labels of what belongs to an owner.
 func ownedBy(owner string) labels.Selector {
-	return labels.SelectorFromSet(labels.Set{releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId: digest.OwnerLabel(owner)})
+	return labels.SelectorFromSet(labels.Set{ownerLabel: digest.OwnerLabel(owner)})
 }
 
 // Unready finds out why dependents or deletion hooks are not ready that an operation has waited for in vain. It returns nil if the error is no NotReadyError.

@@ -17,6 +17,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
+const (
+	ownerLabel      = releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId
+	ownerAnnotation = releases.ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId
+)
+
 // ownership is what an object says about its owner.
 type ownership struct {
 	// label is what decides, id is what it is made of.
@@ -36,6 +41,18 @@ func (o ownership) String() string {
 	return cmp.Or(o.id, "an unknown owner")
 }
 
+// loss says why an object does not belong to an owner that had it.
+func (o ownership) loss(ownerID string) string {
+	switch {
+	case o.label == "":
+		return "somebody has removed its label, so that it belongs to nobody"
+	case o.id == ownerID:
+		return "somebody has changed its label, so that it does not belong to the release"
+	default:
+		return "belongs to " + o.String()
+	}
+}
+
 // ownerOf reads who owns an object. An error may be NotFound.
 func (s *Session) ownerOf(ctx context.Context, object types.ObjectKey) (ownership, error) {
 	metadata := &metav1.PartialObjectMetadata{}
@@ -48,10 +65,7 @@ func (s *Session) ownerOf(ctx context.Context, object types.ObjectKey) (ownershi
 }
 
 func ownershipOf(object metav1.Object) ownership {
-	return ownership{
-		label: object.GetLabels()[releases.ReconcilerName+"/"+types.LabelKeySuffixOwnerId],
-		id:    object.GetAnnotations()[releases.ReconcilerName+"/"+types.AnnotationKeySuffixOwnerId],
-	}
+	return ownership{label: object.GetLabels()[ownerLabel], id: object.GetAnnotations()[ownerAnnotation]}
 }
 
 // releaseOf returns namespace and name of the release that has an owner id; empty if it is not that of a release.

@@ -51,7 +51,7 @@ type Place string
 const (
 	// PlacePending means that its turn has not come.
 	PlacePending Place = "pending"
-	// PlaceUnready means that it is not ready yet, or not gone yet, or was lost.
+	// PlaceUnready means that it is not ready yet, or not gone yet, or was lost, be it to another owner.
 	PlaceUnready Place = "unready"
 	// PlaceFailed means that it will not become ready by itself.
 	PlaceFailed Place = "failed"
@@ -120,6 +120,7 @@ func (s *Standing) place(nodes []*inspect.Node) {
 		if d.Item == nil {
 			continue
 		}
+		s.confirmOwner(node)
 		d.Place = placeOf(d.Item, node)
 		if deleting {
 			d.Place, d.Wave = placeInDeletion(d.Item, node), d.Item.DeleteOrder
@@ -127,6 +128,14 @@ func (s *Standing) place(nodes []*inspect.Node) {
 		s.Dependents = append(s.Dependents, d)
 	}
 	slices.SortStableFunc(s.Dependents, func(a, b Dependent) int { return cmp.Compare(a.Wave, b.Wave) })
+}
+
+// confirmOwner notes that a dependent which was found does not belong to the release.
+func (s *Standing) confirmOwner(node *inspect.Node) {
+	owner := ownership{label: node.Label(ownerLabel), id: node.Annotation(ownerAnnotation)}
+	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); node.Exists() && !owner.is(id) {
+		node.Status, node.Message = inspect.Stolen, owner.loss(id)
+	}
 }
 
 const digestKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDigest
@@ -151,7 +160,7 @@ func placeOf(item *reconciler.InventoryItem, node *inspect.Node) Place {
 		return PlaceReady
 	case status.FailedStatus:
 		return PlaceFailed
-	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus:
+	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus, inspect.Stolen:
 	}
 	return PlaceUnready
 }
@@ -160,7 +169,7 @@ func placeInDeletion(item *reconciler.InventoryItem, node *inspect.Node) Place {
 	switch {
 	case item.Phase == reconciler.PhaseCompleted:
 		return PlaceCompleted
-	case item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
+	case node.Status == inspect.Stolen || item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
 		return PlaceStays
 	default:
 		return leaving(node)

@@ -40,6 +40,8 @@ func TestPlaces(t *testing.T) {
 		{"gone, which is not recorded yet", reconciler.PhaseDeleting, status.NotFoundStatus, true, false, PlaceGone, PlaceGone},
 		{"it has served its purpose", reconciler.PhaseCompleted, inspect.Completed, false, false, PlaceCompleted, PlaceCompleted},
 		{"it has failed, and was removed", reconciler.PhaseFailed, status.NotFoundStatus, true, false, PlaceFailed, PlaceGone},
+		{"somebody else has it", reconciler.PhaseReady, inspect.Stolen, false, false, PlaceUnready, PlaceStays},
+		{"it is going to be taken over", reconciler.PhaseScheduledForApplication, inspect.Stolen, false, false, PlacePending, PlaceStays},
 		{"its delete policy keeps it", reconciler.PhaseReady, status.CurrentStatus, false, true, PlaceReady, PlaceStays},
 	} {
 		item := &reconciler.InventoryItem{Phase: test.phase, Digest: "new"}

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestStolenDependents is about a release whose objects are there and fine, but belong to somebody else.
+func TestStolenDependents(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", manifestOf("marked", "unmarked", "taken", "own"))
+	p.must("apply", "a", source)
+	p.must("status", "a")
+	p.must("wait", "a")
+	p.must("apply", "b", p.file("b.yaml", manifestOf("taken")), "--adopt", "always")
+	p.as("somebody", configMapKind, "marked", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":"x"}}}`)
+	p.as("somebody", configMapKind, "unmarked", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":null}}}`)
+
+	got := p.clm("status", "a")
+	if got.code != exitNotReady || !strings.Contains(got.stdout, "Ready, but not all dependents are ready") || !strings.Contains(got.stdout, "✓ 1 ready  ▸ 3 not ready") {
+		t.Errorf("expected that the release is not ready, got exit code %d: %s", got.code, got.stdout)
+	}
+	var problems []string
+	status := unstructured.Unstructured{}
+	if err := status.UnmarshalJSON([]byte(p.clm("status", "a", "-o", "json").stdout)); err != nil {
+		t.Fatal(err)
+	}
+	unready, _, _ := unstructured.NestedSlice(status.Object, "status", "unready")
+	for _, problem := range unready {
+		content := unstructured.Unstructured{Object: problem.(map[string]any)}
+		problems = append(problems, p.stable(p.text(content, "object", "name")+" "+p.text(content, "status")+": "+p.text(content, "message")))
+	}
+	slices.Sort(problems)
+	want := []string{
+		"marked Stolen: somebody has changed its label, so that it does not belong to the release",
+		"taken Stolen: belongs to release PLACE/b",
+		"unmarked Stolen: somebody has removed its label, so that it belongs to nobody",
+	}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Errorf("each object must be told (-want +got):\n%s", diff)
+	}
+	got = p.clm("wait", "a", "--timeout", "1s")
+	if got.code != exitNotReady || !strings.Contains(got.stderr, "ConfigMap "+p.namespace+"/taken: waiting: belongs to release "+p.namespace+"/b") {
+		t.Errorf("expected to wait in vain, got exit code %d: %s", got.code, got.stderr)
+	}
+	if tree := p.must("tree", "a").stdout; strings.Count(tree, "Stolen") != 3 {
+		t.Errorf("expected that three were stolen, got %s", tree)
+	}
+	p.must("status", "b")
+
+	p.must("adopt", "a", "cm/marked", "cm/unmarked", "cm/taken")
+	p.must("status", "a")
+	p.must("wait", "a")
+	p.must("delete", "a")
+	p.must("delete", "b")
+}
