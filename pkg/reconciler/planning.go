@@ -130,7 +130,12 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	}
 	// That a namespace is missing is to be seen.
 	planner.createsNamespaces, c.pass.createNamespaces = c.pass.createNamespaces, false
-	return planner.plan(flow.WithLimiter(ctx, c.pass.flow))
+	plan, err := planner.plan(flow.WithLimiter(ctx, c.pass.flow))
+	if err == nil && !c.pass.misplaced {
+		// Apply mostly follows.
+		r.memory.retain(request.ID, c.prepared)
+	}
+	return plan, err
 }
 
 // rehearsing returns a reconciler whose writes change nothing.
