@@ -65,14 +65,16 @@ func runLogs(ctx context.Context, e *environment, o logOptions) error {
 	}
 	defer s.Close()
 	o.Options = s.Inspection(release, release.Inventory)
-	if o.Select, err = s.Choose(release, o.objects); err != nil {
+	chosen, err := s.Choose(release, o.objects)
+	if err != nil {
 		return err
 	}
+	o.Select = chosen.Has
 	o.Color = bool(e.color.Style(e.out))
 	o.Problem = func(text string) { fmt.Fprintln(e.err, terminal.Clean(text)) }
 	err = inspect.Logs(ctx, o.LogOptions, e.out)
 	if o.Follow {
 		return interrupted(ctx, err)
 	}
-	return err
+	return errors.Join(err, chosen.ConfirmFound())
 }

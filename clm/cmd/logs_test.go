@@ -87,7 +87,14 @@ func TestLogs(t *testing.T) {
 			"back/main: container main, tail \"5\", since true, previous \"\"\n", "",
 		},
 		{"nothing has crashed", []string{"--previous"}, 0, "", "no container that was chosen was started more than once\n"},
-		{"a container that does not exist", []string{"-c", "other"}, 0, "", "no container that was chosen was started yet\n"},
+		{"a container that does not exist", []string{"-c", "other"}, 1, "", "Error: no pod that was chosen has a container \"other\"; there are: main\n"},
+		{"no pod that could have one", []string{"configmap/a", "-c", "other"}, 0, "", "no container that was chosen was started yet\n"},
+		{
+			"a pod that does not exist",
+			[]string{"deployment/back", "pod/none"},
+			4, "back/main: " + all,
+			"Error: release PLACE/web has no pod/none; all that it has: clm tree web -n PLACE\n",
+		},
 		{
 			"a dependent that does not exist",
 			[]string{"deployment/other"},

@@ -10,6 +10,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +45,8 @@ type LogOptions struct {
 }
 
 // Logs writes what the containers of the release have written, each line preceded by the names of the pod and the container. Lines are
-// written whole. Without Follow, one container comes after the other, and it is an error if one of them cannot be read.
+// written whole. Without Follow, one container comes after the other, and it is an error if one of them cannot be read, or if no pod has such a
+// container.
 //
 // With Follow, lines of different containers mix as they come. It returns nil when the context ends, and an error if no namespace may
 // be watched. A lost connection is taken up again where it broke.
@@ -82,9 +86,36 @@ func (r run) String() string { return r.pod + "/" + r.container }
 
 // readAll reads what is there.
 func (r *logReader) readAll(ctx context.Context) error {
-	total, failed := 0, 0
+	runs, names := r.chosen()
+	failed := 0
+	for _, run := range runs {
+		if err := r.copy(ctx, run, r.logOptions(run), func(line []byte) { r.write(run, line) }); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			failed++
+			r.report(run, err)
+		}
+	}
+	r.tellNotes()
+	switch {
+	case failed > 0:
+		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, len(runs))
+	case r.Container != "" && len(names) > 0 && !names[r.Container]:
+		return fmt.Errorf("no pod that was chosen has a container %q; there are: %s", r.Container, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	case len(runs) == 0 && r.Previous:
+		r.problem("no container that was chosen was started more than once")
+	case len(runs) == 0:
+		r.problem("no container that was chosen was started yet")
+	}
+	return nil
+}
+
+// chosen returns what is to be read, and the names of all containers of the pods that were chosen.
+func (r *logReader) chosen() ([]run, map[string]bool) {
+	var runs []run
+	names := map[string]bool{}
 	for _, root := range r.survey.grow() {
-		var runs []run
 		root.walk(func(node *Node) {
 			pod := &corev1.Pod{}
 			if node.live == nil || node.Object.key().GroupKind != pods.GroupKind() || r.Select != nil && !r.Select(root.Object, node.Object) {
@@ -92,29 +123,21 @@ func (r *logReader) readAll(ctx context.Context) error {
 			}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.live.Object, pod); err == nil {
 				runs = append(runs, r.runs(pod)...)
+				addContainers(names, pod)
 			}
 		})
-		for _, run := range runs {
-			total++
-			if err := r.copy(ctx, run, r.logOptions(run), func(line []byte) { r.write(run, line) }); err != nil {
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				failed++
-				r.report(run, err)
-			}
-		}
 	}
-	r.tellNotes()
-	switch {
-	case failed > 0:
-		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, total)
-	case total == 0 && r.Previous:
-		r.problem("no container that was chosen was started more than once")
-	case total == 0:
-		r.problem("no container that was chosen was started yet")
+	return runs, names
+}
+
+// addContainers adds the names of the containers of a pod.
+func addContainers(names map[string]bool, pod *corev1.Pod) {
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		names[c.Name] = true
 	}
-	return nil
+	for _, c := range pod.Spec.EphemeralContainers {
+		names[c.Name] = true
+	}
 }
 
 // runs returns the runs of containers of a pod that have a log.

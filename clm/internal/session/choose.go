@@ -5,6 +5,7 @@ package session
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -13,16 +14,18 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Choose returns a function that tells whether a pod, or the dependent that it belongs to, is among the named objects:
-// KIND[.GROUP]/[NAMESPACE/]NAME. Without names it is nil, which stands for all. That a release has no such dependent is a RefusedError; pods
-// come and go.
-func (s *Session) Choose(release *releases.Release, texts []string) (func(dependent, pod inspect.Object) bool, error) {
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	chosen := make([]choice, len(texts))
-	for i, text := range texts {
-		c := choice{}
+// Choice is what was chosen among the pods of a release. It is safe for concurrent use.
+type Choice struct {
+	release *releases.Release
+	choices []*choice
+}
+
+// Choose returns the choice of the pods that are, or whose dependent is, among the named objects: KIND[.GROUP]/[NAMESPACE/]NAME. Without
+// names these are all. That a release has no such dependent is a RefusedError; pods come and go.
+func (s *Session) Choose(release *releases.Release, texts []string) (*Choice, error) {
+	chosen := &Choice{release: release}
+	for _, text := range texts {
+		c := &choice{}
 		var err error
 		if c.reference, err = parseReference(text); err != nil {
 			return nil, err
@@ -36,21 +39,44 @@ func (s *Session) Choose(release *releases.Release, texts []string) (func(depend
 		if !isDependent && !c.kinds[schema.GroupKind{Kind: "Pod"}] {
 			return nil, refused("release %s has no object %s among its dependents; all of them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
 		}
-		chosen[i] = c
+		// A dependent is there, whether it has pods or not.
+		c.found.Store(isDependent)
+		chosen.choices = append(chosen.choices, c)
 	}
-	denoted := func(object inspect.Object) bool {
-		kind := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).GroupKind()
-		return slices.ContainsFunc(chosen, func(c choice) bool { return c.denotes(kind, object.Namespace, object.Name) })
+	return chosen, nil
+}
+
+// Has tells whether a pod of a dependent, perhaps itself, is chosen.
+func (c *Choice) Has(dependent, pod inspect.Object) bool {
+	has := len(c.choices) == 0
+	for _, choice := range c.choices {
+		for _, object := range []inspect.Object{dependent, pod} {
+			if choice.denotes(schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).GroupKind(), object.Namespace, object.Name) {
+				choice.found.Store(true)
+				has = true
+			}
+		}
 	}
-	return func(dependent, pod inspect.Object) bool { return denoted(dependent) || denoted(pod) }, nil
+	return has
+}
+
+// ConfirmFound returns a RefusedError if pods were chosen for which Has was never called.
+func (c *Choice) ConfirmFound() error {
+	for _, choice := range c.choices {
+		if !choice.found.Load() {
+			return refused("release %s has no %s; all that it has: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
+		}
+	}
+	return nil
 }
 
 // choice is a reference with the types that it may mean.
 type choice struct {
 	reference
 	kinds map[schema.GroupKind]bool
+	found atomic.Bool
 }
 
-func (c choice) denotes(kind schema.GroupKind, namespace, name string) bool {
+func (c *choice) denotes(kind schema.GroupKind, namespace, name string) bool {
 	return name == c.name && (c.namespace == "" || namespace == c.namespace) && (c.isNameOf(kind.Kind, kind.Group) || c.kinds[kind])
 }
