@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,12 +160,11 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 				text += " " + age(field.Time.Time, now) + " ago"
 			}
 		}
-		path := strings.TrimPrefix(field.Path, ".")
 		at := slices.IndexFunc(writers, func(w writer) bool { return w.text == text })
 		if at < 0 {
-			writers = append(writers, writer{text: text, paths: path})
+			writers = append(writers, writer{text: text, paths: field.Path})
 		} else {
-			writers[at].paths += ", " + path
+			writers[at].paths += ", " + field.Path
 		}
 	}
 	slices.SortStableFunc(writers, func(a, b writer) int { return cmp.Compare(a.text, b.text) })
