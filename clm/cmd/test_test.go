@@ -162,3 +162,12 @@ func TestTestsOfLimitedUsers(t *testing.T) {
 	p.must("delete", "web")
 	p.expectNothing()
 }
+
+// TestNoTests is about a release that has none.
+func TestNoTests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
+	p.expect(p.clm("test", "web", "--filter", "name=check"), 1, `release PLACE/web has no test "check", nor any other`)
+	p.must("delete", "web")
+}

@@ -138,7 +138,10 @@ func (s *Session) tests(ctx context.Context, release *releases.Release, request 
 		names[i] = test.GetName()
 	}
 	for _, name := range slices.Concat(request.Only, request.Except) {
-		if !slices.Contains(names, name) {
+		switch {
+		case len(names) == 0:
+			return nil, fmt.Errorf("release %s has no test %q, nor any other", release, name)
+		case !slices.Contains(names, name):
 			return nil, fmt.Errorf("release %s has no test %q; its tests are: %s", release, name, strings.Join(names, ", "))
 		}
 	}
