@@ -38,6 +38,21 @@ func TestNoFlagHidesAGlobalOne(t *testing.T) {
 	visit(root)
 }
 
+// TestVersionFlag is for those who do not know that it is a command.
+func TestVersionFlag(t *testing.T) {
+	t.Parallel()
+	var outputs [2]bytes.Buffer
+	for i, arg := range []string{"--version", "version"} {
+		var stderr bytes.Buffer
+		if code := run(t.Context(), streams{in: strings.NewReader(""), out: &outputs[i], err: &stderr}, []string{arg}); code != 0 {
+			t.Errorf("clm %s: exit code %d: %s", arg, code, &stderr)
+		}
+	}
+	if version, same := outputs[0].String(), outputs[1].String(); version == "" || version != same {
+		t.Errorf("expected the same version, got %q and %q", version, same)
+	}
+}
+
 // TestBadInput gives commands what they cannot use. Nobody is asked and nothing is done before that was found out.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
@@ -82,6 +97,10 @@ func TestBadInput(t *testing.T) {
 		{"there is no such command", []string{"destroy"}, `unknown command "destroy"`},
 		{"a letter is missing", []string{"aply", "web", source}, "Did you mean this?\n\tapply\n"},
 		{"there is no such flag", []string{"ls", "--everything"}, "unknown flag: --everything"},
+		{"a flag of another tool", []string{"upgrade", "web", source, "--install"}, "unknown flag: --install; clm apply makes a release that does not exist\n"},
+		{"with a value", []string{"apply", "web", "nginx", "--repo", "https://example.com"}, "unknown flag: --repo; a chart in a repository is the source https://HOST/PATH#CHART\n"},
+		{"a chart of another tool", []string{"plan", "web", "bitnami/nginx"}, "if bitnami/nginx is meant as helm's REPO/CHART: repositories have no names here"},
+		{"a document that is no object", []string{"template", "web", p.file("text.yaml", "hello\n")}, "document 1: it must be an object, with apiVersion, kind and metadata, and is a text\n"},
 	} {
 		p.stdin = configMap("a", "1")
 		args := test.args

@@ -108,6 +108,11 @@ nothing that is installed in the cluster.`,
 	command.SetOut(s.out)
 	command.SetErr(s.err)
 	command.SetUsageTemplate(usageTemplate)
+	command.SetFlagErrorFunc(suggestFlag)
+	// Without a flag of ours, there would be -v as well.
+	command.Flags().Bool("version", false, "print the version of clm")
+	command.Version, _ = buildInfo()
+	command.SetVersionTemplate("{{.Version}}\n")
 	e.kube = newKube(command.PersistentFlags())
 	command.PersistentFlags().Var(&e.color, "color", "when output is coloured: auto, always or never")
 	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Look at releases:"})

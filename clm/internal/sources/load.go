@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ type pureGenerator interface {
 	manifests.Pure
 }
 
+// chartOfRepository matches what looks like a chart in a repository that Helm was told the name of.
+var chartOfRepository = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+$`)
+
 // load finds out what the reference leads to.
 func load(ctx context.Context, reference string, input *input, options Options) (member, error) {
 	if err := ctx.Err(); err != nil {
@@ -59,6 +63,9 @@ func load(ctx context.Context, reference string, input *input, options Options) 
 	}
 	info, err := os.Stat(reference)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && chartOfRepository.MatchString(reference):
+		return member{}, fmt.Errorf("%w; if %s is meant as helm's REPO/CHART: repositories have no names here, a chart is https://HOST/PATH#CHART or oci://HOST/PATH",
+			err, reference)
 	case err != nil:
 		return member{}, err
 	case info.IsDir():

@@ -88,6 +88,9 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 		if len(raw.Raw) == 0 || bytes.Equal(raw.Raw, []byte("null")) {
 			continue // there are only comments
 		}
+		if raw.Raw[0] != '{' {
+			return nil, fmt.Errorf("document %d: it must be an object, with apiVersion, kind and metadata, and is %s", document, jsonType(raw.Raw))
+		}
 		found, err := decodeManifest(raw.Raw)
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", document, err)
@@ -119,6 +122,20 @@ func checkSeparators(content []byte) error {
 		}
 	}
 	return nil
+}
+
+// jsonType says what a value is that is no object.
+func jsonType(raw []byte) string {
+	switch raw[0] {
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case 't', 'f':
+		return "true or false"
+	default:
+		return "a number"
+	}
 }
 
 func decodeManifest(raw []byte) ([]*unstructured.Unstructured, error) {
