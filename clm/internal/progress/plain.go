@@ -20,7 +20,7 @@ import (
 // plain writes a line for each thing that changes, or if it is quiet the outcome only.
 type plain struct {
 	out   io.Writer
-	clock clock.PassiveClock
+	clock clock.WithDelayedExecution
 	style terminal.Style
 	quiet bool
 
@@ -29,7 +29,21 @@ type plain struct {
 	ended   bool
 	state   State
 	said    history
+	waits   map[Key]*waiting
+	// timer is set for the first of the reasons that are due.
+	timer clock.Timer
 }
+
+// waiting is what was said about an object that waits.
+type waiting struct {
+	// reason is the one that was said last.
+	reason string
+	// due is when it is time to say the present one; zero if there is no need to.
+	due time.Time
+}
+
+// patience is how long an object has to wait until the reason is worth a line: most of them pass at once.
+const patience = time.Second
 
 func (p *plain) Update(state State) {
 	p.mu.Lock()
@@ -37,8 +51,9 @@ func (p *plain) Update(state State) {
 	if p.ended {
 		return
 	}
+	now := p.clock.Now()
 	if p.started.IsZero() {
-		p.started = p.clock.Now()
+		p.started = now
 	}
 	state.Objects = slices.Clone(state.Objects)
 	p.state = state
@@ -57,8 +72,73 @@ func (p *plain) Update(state State) {
 		for _, news := range change.news(p.style) {
 			fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(change.after.Key.String()), news)
 		}
+		p.await(change.after, now)
 	}
 	_, _ = io.WriteString(p.out, b.String())
+	p.schedule(now)
+}
+
+// await has the reason told why an object waits, if it is still waiting then.
+func (p *plain) await(object Object, now time.Time) {
+	if object.standing() != moving || object.Wait == "" {
+		delete(p.waits, object.Key)
+		return
+	}
+	if p.waits == nil {
+		p.waits = map[Key]*waiting{}
+	}
+	if p.waits[object.Key] == nil {
+		p.waits[object.Key] = &waiting{}
+	}
+	if w := p.waits[object.Key]; w.due.IsZero() && w.reason != object.Wait {
+		w.due = now.Add(patience)
+	}
+}
+
+// schedule sets the timer.
+func (p *plain) schedule(now time.Time) {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+	var next time.Time
+	for _, w := range p.waits {
+		if !w.due.IsZero() && (next.IsZero() || w.due.Before(next)) {
+			next = w.due
+		}
+	}
+	if !next.IsZero() {
+		p.timer = p.clock.AfterFunc(next.Sub(now), p.tell)
+	}
+}
+
+// tell says why objects wait that have done so for a while.
+func (p *plain) tell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	now := p.clock.Now()
+	var b strings.Builder
+	for _, object := range p.state.Objects {
+		w := p.waits[object.Key]
+		if w == nil || w.due.IsZero() || now.Before(w.due) {
+			continue
+		}
+		w.due = time.Time{}
+		if w.reason == object.Wait {
+			continue // another one has come and gone meanwhile
+		}
+		w.reason = object.Wait
+		label := "waiting"
+		if object.leaving() {
+			label = object.label()
+		}
+		fmt.Fprintf(&b, "%s: %s: %s\n", terminal.Clean(object.Key.String()), p.style.Yellow(label), object.reason())
+	}
+	_, _ = io.WriteString(p.out, b.String())
+	p.schedule(now)
 }
 
 func (p *plain) Finish(outcome Outcome) {
@@ -68,10 +148,13 @@ func (p *plain) Finish(outcome Outcome) {
 		return
 	}
 	p.ended = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
 	writeOutcome(p.out, summary{state: p.state, outcome: outcome, started: p.started, now: p.clock.Now(), style: p.style})
 }
 
-// news returns what is worth a line. What was ready all the time, and what has not had its turn, is not.
+// news returns what is worth a line at once. What was ready all the time, and what has not had its turn, is not.
 func (c change) news(style terminal.Style) []string {
 	var news []string
 	if c.acted() {
@@ -90,21 +173,12 @@ func (c change) acted() bool {
 // situation is empty if it is the same as before, or said already by what was done.
 func (c change) situation(style terminal.Style) string {
 	was, is := c.before.standing(), c.after.standing()
-	if was == is && c.before.Wait == c.after.Wait && c.before.leaving() == c.after.leaving() {
-		return ""
-	}
-	reason := terminal.Clean(c.after.Wait)
-	if reason != "" {
-		reason = ": " + reason
-	}
 	switch {
-	case is == failed:
-		return style.Red(c.after.label()) + reason
-	case is == moving && c.after.leaving():
-		return style.Yellow(c.after.label()) + reason
-	case is == moving && reason != "":
-		return style.Yellow("waiting") + reason
-	case is == done && was != pending && !c.acted():
+	case is == failed && (was != failed || c.before.Wait != c.after.Wait):
+		return strings.TrimSuffix(style.Red(c.after.label())+": "+c.after.reason(), ": ")
+	case is == moving && c.after.leaving() && (was != moving || !c.before.leaving()):
+		return style.Yellow(c.after.label())
+	case is == done && was != done && was != pending && !c.acted():
 		return style.Green(c.after.label())
 	}
 	return ""

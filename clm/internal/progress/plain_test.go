@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -67,20 +68,63 @@ apply default/shop revision 3: applying wave 2 of 4
 ConfigMap default/settings: updated
 Secret default/keys: created
 Deployment default/web: created
-Deployment default/web: waiting: 1/3 replicas available
 Job default/migrate: updated
 Service default/web: created
 apply default/shop revision 3: retrying: connection refused
-Deployment default/web: waiting: 2/3 replicas available
 Job default/migrate: failed: job has reached its backoff limit
 Deployment default/web: ready
 apply default/shop revision 3: applying wave 3 of 4
 Job default/migrate: completed
 Widget.example.com default/front: created
-Widget.example.com default/front: waiting: no condition yet
   ▸ Widget.example.com default/front: creating for 0s: no condition yet
 ✗ timed out after 5m (4 created, 2 updated, 1 unchanged, 1 not begun, 0s)
 Look closer with: clm status shop
+`)
+}
+
+// TestPlainPatience tells why an object waits when it has waited for a second, and later reasons not more often.
+func TestPlainPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		printer := progress.New(progress.Options{Out: &out, Mode: progress.ModePlain})
+		for _, step := range []struct {
+			reason, wait string
+			phase        reconciler.Phase
+			pause        time.Duration
+			want         string
+		}{
+			{"it may pass at once", "not observed yet", reconciler.PhaseCreating, 500 * time.Millisecond, ""},
+			{"it did, but the object goes on waiting", "0/3 available", reconciler.PhaseCreating, 600 * time.Millisecond, "Deployment default/web: waiting: 0/3 available\n"},
+			{"what is known is not told again", "0/3 available", reconciler.PhaseCreating, time.Minute, ""},
+			{"reasons come one after the other", "1/3 available", reconciler.PhaseCreating, 900 * time.Millisecond, ""},
+			{"only the last one counts", "2/3 available", reconciler.PhaseCreating, time.Minute, "Deployment default/web: waiting: 2/3 available\n"},
+			{"a reason has come", "1/3 available", reconciler.PhaseCreating, 500 * time.Millisecond, ""},
+			{"and gone", "2/3 available", reconciler.PhaseCreating, time.Minute, ""},
+			{"one more", "1/3 available", reconciler.PhaseCreating, 900 * time.Millisecond, ""},
+			{"it waits no more", "", reconciler.PhaseReady, time.Minute, "Deployment default/web: ready\n"},
+			{"it goes at once", "", reconciler.PhaseDeleting, 0, "Deployment default/web: deleting\n"},
+			{"and something holds it", "finalizers: hold", reconciler.PhaseDeleting, time.Minute, "Deployment default/web: deleting: finalizers: hold\n"},
+		} {
+			printer.Update(progress.State{Objects: []progress.Object{object("apps/v1 Deployment default/web", 0, step.phase, wait(step.wait, 0))}})
+			time.Sleep(step.pause)
+			synctest.Wait()
+			expect(t, step.reason, out.String(), step.want)
+			out.Reset()
+		}
+		printer.Finish(progress.Outcome{Done: true, Summary: "done"})
+	})
+}
+
+// TestFailuresAreToldOnce has a reason that says itself what the label says.
+func TestFailuresAreToldOnce(t *testing.T) {
+	t.Parallel()
+	state := progress.State{Objects: []progress.Object{object("batch/v1 Job default/migrate", 0, reconciler.PhaseCreating, failed, wait("failed: it has reached its limit", 0))}}
+	got := play(progress.ModePlain, terminal.ColorAuto, progress.Outcome{Summary: "not ready"}, state)
+	expect(t, "in a line of its own, and in the list at the end", got, `
+Job default/migrate: failed: it has reached its limit
+  ✗ Job default/migrate: failed for 0s: it has reached its limit
+✗ not ready (0s)
 `)
 }
 
@@ -99,7 +143,6 @@ func TestPlainDeletion(t *testing.T) {
 	expect(t, "coloured, because that was asked for", strings.ReplaceAll(got, "\x1b", "^"), `
 ^[1mdelete default/shop^[0m: deleting
 Deployment default/web: ^[33mdeleting^[0m
-Deployment default/web: ^[33mdeleting^[0m: finalizers: example.com/hold
 Deployment default/web: ^[32mdeleted^[0m
 PersistentVolumeClaim default/data: ^[32morphaned^[0m
 ^[32m✓^[0m deleted^[2m (1 deleted, 1 orphaned, 0s)^[0m

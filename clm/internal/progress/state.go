@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -112,6 +113,11 @@ func (o Object) standing() standing {
 		}
 	}
 	return moving
+}
+
+// reason is why the object waits or has failed, to stand behind the label, which it does not repeat.
+func (o Object) reason() string {
+	return terminal.Clean(strings.TrimPrefix(o.Wait, o.label()+": "))
 }
 
 // label is the one word for what happens to the object.

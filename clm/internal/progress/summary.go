@@ -57,8 +57,8 @@ func (s summary) writeUnready(b *strings.Builder) {
 		if age := age(object, s.now); age != "" {
 			b.WriteString(" for " + age)
 		}
-		if object.Wait != "" {
-			b.WriteString(": " + terminal.Clean(object.Wait))
+		if reason := object.reason(); reason != "" {
+			b.WriteString(": " + reason)
 		}
 		b.WriteString("\n")
 	}
