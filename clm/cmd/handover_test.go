@@ -158,7 +158,7 @@ func TestMove(t *testing.T) {
 	}
 	expectGolden(t, "move-plan.txt", p.stable(p.must("move", "cm/one", "cm/once", "--from", "a", "--to", "b", "--dry-run=server").stdout))
 	before := p.uids("one", "once")
-	p.must("move", "cm/one", "cm/once", "--from", "a", "--to", "b")
+	p.expect(p.clm("move", "cm/one", "cm/once", "--from", "a", "--to", "b"), 0, "moved 2 objects from release PLACE/a to release PLACE/b")
 	if owners := p.owner("one") + p.owner("two") + p.owner("three") + p.owner("once"); owners != "babb" {
 		t.Errorf("unexpected owners: %s", owners)
 	}
@@ -180,7 +180,7 @@ func TestMove(t *testing.T) {
 	p.must("drift", "a", "--exit-code")
 	p.must("drift", "b", "--exit-code")
 	// What was done already is done again without harm.
-	p.must("move", "cm/one", "--from", "a", "--to", "b")
+	p.expect(p.clm("move", "cm/one", "--from", "a", "--to", "b"), 0, "nothing was left to be moved from release PLACE/a to release PLACE/b")
 	p.must("delete", "a")
 	if owners := p.owner("one") + p.owner("two"); owners != "bnone" {
 		t.Errorf("unexpected owners: %s", owners)

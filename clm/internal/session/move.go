@@ -22,13 +22,20 @@ func (s *Session) Move(ctx context.Context, t *Transfer, options ApplyOptions) e
 	b := newBoard(s, string(Move), t.To.Release.String())
 	b.state.Revision = t.To.Revision.Number
 	err := s.move(ctx, t, options, b)
-	text := fmt.Sprintf("%s from release %s to release %s", objectCount(len(t.Objects)), t.From.Release, t.To.Release)
-	outcome := progress.Outcome{Done: err == nil, Summary: "moved " + text}
-	if err != nil {
-		outcome.Summary, outcome.Next = fmt.Sprintf("moving %s: %s", text, summaryOf(err)), nextAfter(err)
-	}
-	b.finish(outcome, err)
+	b.finish(t.outcome(err), err)
 	return err
+}
+
+func (t *Transfer) outcome(err error) progress.Outcome {
+	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
+	switch {
+	case err != nil:
+		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", objectCount(len(t.Objects)), between, summaryOf(err)), Next: nextAfter(err)}
+	case t.left == 0:
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing was left to be moved %s", between)}
+	default:
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", objectCount(t.left), between)}
+	}
 }
 
 func objectCount(count int) string {

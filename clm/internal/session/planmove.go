@@ -23,6 +23,9 @@ type Transfer struct {
 	From, To *Plan
 	// Objects are those that are handed over.
 	Objects []reconciler.ObjectInfo
+
+	// left is the number of objects with which there is something left to be done.
+	left int
 }
 
 // Close ends what was begun to find out how things stand.
@@ -94,7 +97,8 @@ func (s *Session) transfer(ctx context.Context, t *Transfer, texts []string) ([]
 	}
 	var leaving, coming []possession
 	for _, object := range found {
-		if err := s.confirmMovable(ctx, t, object); err != nil {
+		owner, err := s.confirmMovable(ctx, t, object)
+		if err != nil {
 			return nil, err
 		}
 		t.Objects = append(t.Objects, object.ObjectInfo)
@@ -103,7 +107,12 @@ func (s *Session) transfer(ctx context.Context, t *Transfer, texts []string) ([]
 		if at >= 0 {
 			leaving = append(leaving, had[at])
 		}
-		if there := find(has, object); there >= 0 && has[there].rendered >= 0 {
+		there := find(has, object)
+		hasIt := there >= 0 && has[there].rendered >= 0
+		if !t.isSettled(owner, at >= 0, hasIt) {
+			t.left++
+		}
+		if hasIt {
 			continue
 		}
 		if at < 0 || had[at].rendered < 0 {
@@ -113,6 +122,11 @@ func (s *Session) transfer(ctx context.Context, t *Transfer, texts []string) ([]
 	}
 	t.forget(leaving)
 	return leaving, t.takeIn(coming)
+}
+
+// isSettled tells whether nothing is left to be done with an object: it has gone over, and both releases have recorded that.
+func (t *Transfer) isSettled(owner ownership, had, has bool) bool {
+	return !had && has && owner.is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name))
 }
 
 func find(list []possession, object possession) int {
@@ -167,19 +181,19 @@ func (t *Transfer) forget(objects []possession) {
 	})
 }
 
-// confirmMovable says why an object cannot be handed over.
-func (s *Session) confirmMovable(ctx context.Context, t *Transfer, object possession) error {
+// confirmMovable returns the owner of an object, or says why it cannot be handed over.
+func (s *Session) confirmMovable(ctx context.Context, t *Transfer, object possession) (ownership, error) {
 	owner, err := s.ownerOf(ctx, object)
 	switch {
 	case apierrors.IsNotFound(err):
-		return refused("%s does not exist, so that there is nothing to hand over", object)
+		return owner, refused("%s does not exist, so that there is nothing to hand over", object)
 	case err != nil:
-		return err
+		return owner, err
 	}
 	for _, release := range []*releases.Release{t.From.Release, t.To.Release} {
 		if owner.is(releases.OwnerID(release.Namespace, release.Name)) {
-			return nil
+			return owner, nil
 		}
 	}
-	return refused("%s belongs to %s, and neither to release %s nor to release %s", object, owner, t.From.Release, t.To.Release)
+	return owner, refused("%s belongs to %s, and neither to release %s nor to release %s", object, owner, t.From.Release, t.To.Release)
 }
