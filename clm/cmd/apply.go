@@ -80,6 +80,7 @@ func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
 
 func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	if o.revertOnFailure {
+		o.Reverts = true
 		o.failed = func(ctx context.Context, p *session.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
 	namespace, err := e.kube.namespace()

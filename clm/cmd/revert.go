@@ -16,7 +16,7 @@ import (
 func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Plan, failure error) error {
 	p.Close()
 	ready := p.Release.LastReady()
-	if ctx.Err() != nil || ready != nil && ready.Number == p.Release.Current().Number {
+	if ctx.Err() != nil || !p.NeverReady() {
 		// The revision had been ready; another one would not be what is wanted.
 		return shown(failure)
 	}
@@ -44,7 +44,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 	}
 	defer back.Close()
 	options := o.ApplyOptions
-	options.Exact, options.NoWait = false, false
+	options.Exact, options.NoWait, options.Reverts = false, false, false
 	return errors.Join(shown(failure), unrepeated(s.Apply(ctx, back, options)))
 }
 

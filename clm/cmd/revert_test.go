@@ -122,3 +122,19 @@ func TestRevertOfWhatWasReady(t *testing.T) {
 	}
 	p.must("delete", "web")
 }
+
+// TestRevertAdvisesNothingElse neither tells to go on with what is being reverted, nor keeps back what helps if it is not.
+func TestRevertAdvisesNothingElse(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const advice = "To go on waiting, do the same again"
+	bad := p.file("bad.yaml", configMap("a", "2")+deployment("web", neverReady, ""))
+	p.must("apply", "web", p.file("good.yaml", configMap("a", "1")))
+	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")
+	p.expect(got, exitNotReady, "not done within 1s", "release PLACE/web, revision 3, is ready")
+	if strings.Contains(got.stderr, advice) {
+		t.Errorf("what is reverted must not be gone on with: %s", got.stderr)
+	}
+	p.expect(p.clm("apply", "web", bad, "--timeout", "1s"), exitNotReady, advice)
+	p.must("delete", "web")
+}

@@ -26,6 +26,8 @@ type ApplyOptions struct {
 	HistoryMax int
 	// Exact refuses to do anything else than what the plan says.
 	Exact bool
+	// Reverts says that the caller undoes what has failed, if the revision was never ready, so that nothing else is advised.
+	Reverts bool
 }
 
 // Apply carries out a plan. The error is a RefusedError if somebody has to decide, a NotReadyError if not everything became ready,
@@ -41,6 +43,8 @@ func (s *Session) Apply(ctx context.Context, plan *Plan, options ApplyOptions) e
 func applied(plan *Plan, options ApplyOptions, err error) progress.Outcome {
 	release := fmt.Sprintf("release %s, revision %d", plan.Release, plan.Revision.Number)
 	switch {
+	case err != nil && options.Reverts && IsFailure(err) && plan.NeverReady():
+		return progress.Outcome{Summary: release + ": " + summaryOf(err)}
 	case err != nil:
 		return progress.Outcome{Summary: release + ": " + summaryOf(err), Next: nextAfter(err)}
 	case options.NoWait:
@@ -48,6 +52,12 @@ func applied(plan *Plan, options ApplyOptions, err error) progress.Outcome {
 	default:
 		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: sparedText(plan.spared)}
 	}
+}
+
+// NeverReady tells whether the revision of a plan that has failed was not ready before, either.
+func (p *Plan) NeverReady() bool {
+	ready := p.Release.LastReady()
+	return ready == nil || ready.Number != p.Release.Current().Number
 }
 
 // Await carries out a plan that is idle: it waits until everything is ready, unless that is not to be waited for, and changes nothing. If something
