@@ -225,6 +225,22 @@ func TestDoctorFinishesHandovers(t *testing.T) {
 		t.Errorf("what goes to one release is handed over at once (-want +got):\n%s", diff)
 	}
 	p.expectFindings(nil)
+
+	p.must("apply", "c", p.file("c.yaml", manifestOf("three", "four", "five")))
+	p.must("apply", "d", p.file("d.yaml", manifestOf("three")), "--adopt", "always")
+	p.must("apply", "e", p.file("e.yaml", manifestOf("four")), "--adopt", "always")
+	p.must("doctor", "--fix", "-y")
+	p.expectFindings(nil)
+	if states := strings.Join(p.descriptions("c"), "\n"); strings.Contains(states, "Failed") || strings.Count(states, "\n") != 1 {
+		t.Errorf("expected one more revision for what goes to several releases, got\n%s", states)
+	}
+	if owners := p.owner("three") + p.owner("four") + p.owner("five"); owners != "dec" {
+		t.Errorf("unexpected owners: %s", owners)
+	}
+	for _, release := range []string{"c", "d", "e"} {
+		p.must("delete", release)
+	}
+
 	p.must("delete", "a")
 	if owners := p.owner("one") + p.owner("two"); owners != "bb" {
 		t.Errorf("unexpected owners: %s", owners)

@@ -199,7 +199,7 @@ func (e *examination) stolen(ctx context.Context, finding *Finding, release *rel
 	if e.handovers[between] == nil {
 		e.handovers[between] = &handover{parties: between}
 	}
-	e.handovers[between].add(*finding.Object)
+	e.handovers[between].objects = append(e.handovers[between].objects, *finding.Object)
 	finding.repair = e.finishing(e.handovers[between])
 	return nil
 }

@@ -143,40 +143,38 @@ type parties struct{ from, to apitypes.NamespacedName }
 // become ready. The findings about its objects have it in common.
 type handover struct {
 	parties
-	objects []string
+	objects []reconciler.ObjectInfo
 	// done means that it was tried; err is what came of it.
 	done bool
 	err  error
 }
 
-func (h *handover) add(object reconciler.ObjectInfo) {
-	kind := object.Kind
-	if object.Group != "" {
-		kind += "." + object.Group
-	}
-	if object.Namespace != "" {
-		kind += "/" + object.Namespace
-	}
-	h.objects = append(h.objects, kind+"/"+object.Name)
-}
-
 // finishing ends a move that was interrupted.
-func (s *Session) finishing(h *handover) func(ctx context.Context) error {
+func (e *examination) finishing(h *handover) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		if !h.done {
-			h.done, h.err = true, s.finish(ctx, h)
+			h.done, h.err = true, e.finish(ctx, h)
 		}
 		return h.err
 	}
 }
 
-func (s *Session) finish(ctx context.Context, h *handover) error {
-	t, err := s.PlanMove(ctx, MoveRequest{From: h.from, To: h.to, Objects: h.objects}, false)
+func (e *examination) finish(ctx context.Context, h *handover) error {
+	request := MoveRequest{From: h.from, To: h.to}
+	for _, object := range h.objects {
+		request.Objects = append(request.Objects, referenceTo(object))
+	}
+	for _, other := range e.handovers {
+		if other != h && other.from == h.from {
+			request.gone = append(request.gone, other.objects...)
+		}
+	}
+	t, err := e.PlanMove(ctx, request, false)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	quiet := *s
+	quiet := *e.Session
 	quiet.options.Printer = silent{}
 	return quiet.Move(ctx, t, ApplyOptions{Limits: Limits{Timeout: finishTimeout, LockTimeout: -1}})
 }
