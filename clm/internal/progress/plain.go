@@ -135,7 +135,7 @@ func (p *plain) tell() {
 		if object.leaving() {
 			label = object.label()
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", terminal.Clean(object.Key.String()), p.style.Yellow(label), object.reason())
+		fmt.Fprintf(&b, "%s: %s: %s\n", terminal.Clean(object.Key.String()), p.style.Yellow(label), terminal.Clean(object.Wait))
 	}
 	_, _ = io.WriteString(p.out, b.String())
 	p.schedule(now)
@@ -175,7 +175,7 @@ func (c change) situation(style terminal.Style) string {
 	was, is := c.before.standing(), c.after.standing()
 	switch {
 	case is == failed && (was != failed || c.before.Wait != c.after.Wait):
-		return strings.TrimSuffix(style.Red(c.after.label())+": "+c.after.reason(), ": ")
+		return style.Red(c.after.label()) + c.after.because()
 	case is == moving && c.after.leaving() && (was != moving || !c.before.leaving()):
 		return style.Yellow(c.after.label())
 	case is == done && was != done && was != pending && !c.acted():

@@ -119,11 +119,22 @@ func TestPlainPatience(t *testing.T) {
 // TestFailuresAreToldOnce has a reason that says itself what the label says.
 func TestFailuresAreToldOnce(t *testing.T) {
 	t.Parallel()
-	state := progress.State{Objects: []progress.Object{object("batch/v1 Job default/migrate", 0, reconciler.PhaseCreating, failed, wait("failed: it has reached its limit", 0))}}
+	state := progress.State{Objects: []progress.Object{
+		object("batch/v1 Job default/migrate", 0, reconciler.PhaseCreating, failed, wait("failed: it has reached its limit", 0)),
+		object("batch/v1 Job default/seed", 0, reconciler.PhaseCreating, failed, wait("failed (BackoffLimitExceeded): too often", 0)),
+		object("batch/v1 Job default/other", 0, reconciler.PhaseCreating, failed, wait("failedness", 0)),
+		object("batch/v1 Job default/silent", 0, reconciler.PhaseCreating, failed),
+	}}
 	got := play(progress.ModePlain, terminal.ColorAuto, progress.Outcome{Summary: "not ready"}, state)
 	expect(t, "in a line of its own, and in the list at the end", got, `
 Job default/migrate: failed: it has reached its limit
+Job default/seed: failed (BackoffLimitExceeded): too often
+Job default/other: failed: failedness
+Job default/silent: failed
   ✗ Job default/migrate: failed for 0s: it has reached its limit
+  ✗ Job default/seed: failed for 0s (BackoffLimitExceeded): too often
+  ✗ Job default/other: failed for 0s: failedness
+  ✗ Job default/silent: failed
 ✗ not ready (0s)
 `)
 }

@@ -115,9 +115,14 @@ func (o Object) standing() standing {
 	return moving
 }
 
-// reason is why the object waits or has failed, to stand behind the label, which it does not repeat.
-func (o Object) reason() string {
-	return terminal.Clean(strings.TrimPrefix(o.Wait, o.label()+": "))
+// because is why the object waits or has failed, to follow upon the label, which it does not repeat.
+func (o Object) because() string {
+	reason := terminal.Clean(o.Wait)
+	rest, repeats := strings.CutPrefix(reason, o.label())
+	if reason == "" || repeats && (rest == "" || strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, " (")) {
+		return rest
+	}
+	return ": " + reason
 }
 
 // label is the one word for what happens to the object.

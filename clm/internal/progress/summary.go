@@ -57,10 +57,7 @@ func (s summary) writeUnready(b *strings.Builder) {
 		if age := age(object, s.now); age != "" {
 			b.WriteString(" for " + age)
 		}
-		if reason := object.reason(); reason != "" {
-			b.WriteString(": " + reason)
-		}
-		b.WriteString("\n")
+		b.WriteString(object.because() + "\n")
 	}
 	if more := len(unready) - maxUnready; more > 0 {
 		fmt.Fprintf(b, "  … and %d more\n", more)

@@ -98,7 +98,7 @@ func (v view) object(object Object, c columns) string {
 	if c.age > 0 {
 		line += "  " + fmt.Sprintf("%*s", c.age, age(object, v.now))
 	}
-	return strings.TrimRight(line+"  "+object.reason(), " ")
+	return strings.TrimRight(line+"  "+strings.TrimLeft(object.because(), ": "), " ")
 }
 
 // A wave is what follows upon one another with the same order.
