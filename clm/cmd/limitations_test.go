@@ -49,11 +49,11 @@ func limitations() map[string][]limitation {
 		"clm history":      reads("web"),
 		"clm get manifest": reads("web"),
 		"clm get values":   reads("web"),
-		"clm status":       reads("web"),
+		"clm status":       {{args: "web", nobody: record, reader: "belongs to release PLACE/other", code: exitNotReady}},
 		"clm tree":         reads("web"),
 		"clm events":       reads("web"),
 		"clm logs":         reads("web cm/first"),
-		"clm wait":         reads("web"),
+		"clm wait":         {{args: "web --timeout 1s", nobody: record, reader: "belongs to release PLACE/other", code: exitNotReady}},
 		"clm drift":        {{args: "web", nobody: record, reader: object}, {args: "web --heal", nobody: record, reader: object, code: exitRefused}},
 		"clm doctor": {
 			{nobody: records, reader: "you may not list these types: ", code: exitChanges},

@@ -83,7 +83,7 @@ func (s *transcript) playWaiting() {
 	s.run("wait", "web", "--timeout", "500ms")
 	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+deployment("web", neverReady, "")), "--no-wait")
 	s.eventuallyShows([]string{"status", "web"}, "0/1 replicas available")
-	s.run("wait", "web", "--timeout", "1s")
+	s.run("wait", "web", "--timeout", "3s")
 	s.run("wait", "web", "--timeout", "1s", "-o", "json")
 }
 
@@ -218,7 +218,7 @@ func (s *transcript) playDeleting() {
 	s.must("apply", "web", source)
 	s.must("apply", "shop", s.file("shop.yaml", configMap("c", "1")))
 	s.as("somebody", configMapKind, "a", `{"metadata":{"finalizers":["example.com/hold"]}}`)
-	s.run("delete", "web", "--timeout", "2s")
+	s.run("delete", "web", "--timeout", "3s")
 	for _, args := range [][]string{
 		{"status", "web"},
 		{"apply", "web", source},
