@@ -241,7 +241,7 @@ func written(result reconciler.Result) bool {
 // leave records how the operation ended.
 func (o *operation) leave(ctx context.Context, result reconciler.Result, failure error, options ApplyOptions) error {
 	var interrupted *InterruptedError
-	err := o.record(ctx, func(release *releases.Release) {
+	return o.record(ctx, func(release *releases.Release) {
 		current := release.Current()
 		switch {
 		case failure == nil && result.Done:
@@ -261,8 +261,4 @@ func (o *operation) leave(ctx context.Context, result reconciler.Result, failure
 			release.Prune(options.HistoryMax)
 		}
 	})
-	if err != nil {
-		return err
-	}
-	return nil
 }
