@@ -3,6 +3,8 @@
 
 package progress
 
+import "maps"
+
 // history remembers what was said last.
 type history struct {
 	phase, message string
@@ -19,16 +21,28 @@ type change struct {
 func (h *history) advance(state State) (phase, message bool, changes []change) {
 	phase, message = state.Phase != h.phase, state.Message != h.message
 	h.phase, h.message = state.Phase, state.Message
-	objects := make(map[Key]Object, len(state.Objects))
-	for _, object := range state.Objects {
-		before, known := h.objects[object.Key]
-		if !known || !before.sameAs(object) {
-			changes = append(changes, change{before: before, after: object, isNew: !known})
-		}
-		objects[object.Key] = object
+	if h.objects == nil {
+		h.objects = make(map[Key]Object, len(state.Objects))
 	}
-	h.objects = objects
+	for _, object := range state.Objects {
+		if before, known := h.objects[object.Key]; !known || !before.sameAs(object) {
+			changes = append(changes, change{before: before, after: object, isNew: !known})
+			h.objects[object.Key] = object
+		}
+	}
+	if len(h.objects) > len(state.Objects) {
+		h.forget(state.Objects)
+	}
 	return phase, message, changes
+}
+
+// forget keeps nothing but these objects.
+func (h *history) forget(but []Object) {
+	left := make(map[Key]bool, len(but))
+	for _, object := range but {
+		left[object.Key] = true
+	}
+	maps.DeleteFunc(h.objects, func(key Key, _ Object) bool { return !left[key] })
 }
 
 // sameAs compares what is said about an object.
