@@ -53,6 +53,13 @@ func TestLoad(t *testing.T) {
 			options: sources.Options{Set: []string{"x=1"}}, references: []string{"package"}, want: []string{`rel: x: "1"`},
 			sources: []sources.Source{{Reference: "ROOT/package", Kind: sources.Chart, Name: "web", Version: "1.2.3", AppVersion: "4.5"}},
 		},
+		"JSONInYAML": {
+			reason: "a document may consist of several JSON values", references: []string{"m.yaml"},
+			files: files{"m.yaml": configMap("a", "p: q") + "---\n" +
+				`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}` + "\n" +
+				`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}`},
+			want: []string{"a: p: q", "b: null", "c: null"}, sources: []sources.Source{{Reference: "ROOT/m.yaml", Kind: sources.Manifests}},
+		},
 		"Kustomization": {
 			reason: "what looks like a template is text, unless templates are asked for", files: kustomization,
 			references: []string{"k"}, want: []string{"my-a: x: '{{ .x }}'"},

@@ -4,17 +4,14 @@
 package sources
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/types"
@@ -64,78 +61,6 @@ func (g *manifestGenerator) Generate(ctx context.Context, _ string, _ string, _ 
 // Fingerprint identifies the content of the files, and their order.
 func (g *manifestGenerator) Fingerprint() string {
 	return "manifests/1 " + g.fingerprint
-}
-
-// guessSize is how much is looked at to tell JSON from YAML.
-const guessSize = 4096
-
-func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
-	if err := checkSeparators(content); err != nil {
-		return nil, err
-	}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), guessSize)
-	var objects []*unstructured.Unstructured
-	for document := 1; ; document++ {
-		var raw runtime.RawExtension
-		err := decoder.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", document, err)
-		}
-		raw.Raw = bytes.TrimSpace(raw.Raw)
-		if len(raw.Raw) == 0 || bytes.Equal(raw.Raw, []byte("null")) {
-			continue // there are only comments
-		}
-		if raw.Raw[0] != '{' {
-			return nil, fmt.Errorf("document %d: it must be an object, with apiVersion, kind and metadata, and is %s", document, jsonType(raw.Raw))
-		}
-		found, err := decodeManifest(raw.Raw)
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", document, err)
-		}
-		objects = append(objects, found...)
-	}
-}
-
-// checkSeparators refuses documents in which an object begins anew: the separator is missing, and of fields that are there twice the last one
-// counts, so that nothing would be left of the first object. The fields are looked for at the beginnings of lines, where nothing else can
-// be that looks like them.
-func checkSeparators(content []byte) error {
-	lines := map[string]int{}
-	number := 0
-	for line := range bytes.Lines(content) {
-		number++
-		if bytes.HasPrefix(line, []byte("---")) {
-			clear(lines)
-			continue
-		}
-		for _, field := range []string{"apiVersion", "kind"} {
-			if !bytes.HasPrefix(line, []byte(field+":")) {
-				continue
-			}
-			if lines[field] > 0 {
-				return fmt.Errorf("line %d: %s is there already, in line %d; objects must be separated by lines with ---", number, field, lines[field])
-			}
-			lines[field] = number
-		}
-	}
-	return nil
-}
-
-// jsonType says what a value is that is no object.
-func jsonType(raw []byte) string {
-	switch raw[0] {
-	case '[':
-		return "a list"
-	case '"':
-		return "a text"
-	case 't', 'f':
-		return "true or false"
-	default:
-		return "a number"
-	}
 }
 
 func decodeManifest(raw []byte) ([]*unstructured.Unstructured, error) {
