@@ -68,7 +68,11 @@ func (r *record) watchAll(ctx context.Context, server discovery.DiscoveryInterfa
 func (r *record) watch(ctx context.Context, kind schema.GroupVersionKind) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
-	if err := r.client.List(ctx, list, client.HasLabels{r.label}); err != nil {
+	err := r.client.List(ctx, list, client.HasLabels{r.label})
+	if isGone(err) {
+		return nil // the type went after it was discovered
+	}
+	if err != nil {
 		return fmt.Errorf("listing %s: %w", kind, err)
 	}
 	for i := range list.Items {
