@@ -117,8 +117,9 @@ func TestSandboxRunOnATerminal(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	screen, device := newTerminal(t)
-	script := `trap 'echo "<interrupted>"' INT
-echo "<ready>"; read line; echo "<$line>"; sleep 600
+	// A shell that is about to start a program does not pass an interrupt on to it; so it must not start one that lasts.
+	script := `trap 'echo "<interrupted>"; interrupted=1' INT
+echo "<ready>"; read line; echo "<$line>"; until [ "$interrupted" ]; do sleep 0.1; done
 kill -STOP $$; echo "<continued>"; read line; echo "<$line>"; exit 5`
 	shell := h.command(t, "sandbox", "run", "--nodes=-1", "--", "sh", "-c", script)
 	// With a shell around it, as in real life: one with job control takes the terminal when its command stops, and gives it back with fg.

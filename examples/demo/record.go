@@ -57,7 +57,8 @@ func (r *record) watchAll(ctx context.Context, server discovery.DiscoveryInterfa
 		return err
 	}
 	for _, kind := range kinds {
-		if err := r.watch(ctx, kind); err != nil {
+		// A type may go after it was discovered.
+		if err := r.watch(ctx, kind); err != nil && !isGone(err) {
 			return err
 		}
 	}
@@ -68,11 +69,7 @@ func (r *record) watchAll(ctx context.Context, server discovery.DiscoveryInterfa
 func (r *record) watch(ctx context.Context, kind schema.GroupVersionKind) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
-	err := r.client.List(ctx, list, client.HasLabels{r.label})
-	if isGone(err) {
-		return nil // the type went after it was discovered
-	}
-	if err != nil {
+	if err := r.client.List(ctx, list, client.HasLabels{r.label}); err != nil {
 		return fmt.Errorf("listing %s: %w", kind, err)
 	}
 	for i := range list.Items {
