@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/session"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/types"
@@ -186,13 +187,18 @@ func completeNamespaces(ctx context.Context, e *environment, _ []string) ([]cobr
 	return offers, err
 }
 
-// completeRevisions offers the latest first.
-func completeRevisions(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
+// releaseOf reads the release that the arguments name; there is none, and no error, as long as they do not.
+func releaseOf(ctx context.Context, e *environment, args []string) (*releases.Release, error) {
 	if len(args) == 0 {
 		return nil, nil
 	}
-	release, err := e.release(ctx, args[0])
-	if err != nil {
+	return e.release(ctx, args[0])
+}
+
+// completeRevisions offers the latest first.
+func completeRevisions(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
+	release, err := releaseOf(ctx, e, args)
+	if release == nil {
 		return nil, err
 	}
 	var offers []cobra.Completion
@@ -203,11 +209,8 @@ func completeRevisions(ctx context.Context, e *environment, args []string) ([]co
 }
 
 func completeDependents(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
-	if len(args) == 0 {
-		return nil, nil
-	}
-	release, err := e.release(ctx, args[0])
-	if err != nil {
+	release, err := releaseOf(ctx, e, args)
+	if release == nil {
 		return nil, err
 	}
 	var offers []cobra.Completion

@@ -60,14 +60,7 @@ func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 	if o.all && o.name != "" {
 		return fmt.Errorf("flag --all-namespaces and the name of a release (%s) exclude each other", o.name)
 	}
-	namespace := ""
-	if !o.all {
-		var err error
-		if namespace, err = e.kube.namespace(); err != nil {
-			return err
-		}
-	}
-	s, err := e.open(ctx, false)
+	s, namespace, err := e.connectTo(ctx, o.all)
 	if err != nil {
 		return err
 	}

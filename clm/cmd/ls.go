@@ -56,14 +56,7 @@ func runLs(ctx context.Context, e *environment, o lsOptions) error {
 			return fmt.Errorf("flag --state: %q is not one of %s", state, strings.Join(stateNames(), ", "))
 		}
 	}
-	namespace := ""
-	if !o.all {
-		var err error
-		if namespace, err = e.kube.namespace(); err != nil {
-			return err
-		}
-	}
-	s, err := e.open(ctx, false)
+	s, namespace, err := e.connectTo(ctx, o.all)
 	if err != nil {
 		return err
 	}

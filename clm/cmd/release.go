@@ -102,6 +102,15 @@ func (e *environment) connect(ctx context.Context, events bool) (*session.Sessio
 	return s, namespace, err
 }
 
+// connectTo is connect for people; the namespace is empty if all are meant.
+func (e *environment) connectTo(ctx context.Context, all bool) (*session.Session, string, error) {
+	if !all {
+		return e.connect(ctx, false)
+	}
+	s, err := e.open(ctx, false)
+	return s, "", err
+}
+
 // open connects to the cluster. With events, operations are shown to programs, otherwise to people.
 func (e *environment) open(ctx context.Context, events bool) (*session.Session, error) {
 	s, err := e.begin(events)

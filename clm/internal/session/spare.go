@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -50,7 +50,7 @@ func (s *Session) isOlder(ctx context.Context, item *reconciler.InventoryItem, t
 	object.SetGroupVersionKind(item.GroupVersionKind())
 	err := s.client.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object)
 	switch {
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("looking how old %s is: %w", objectText(item), err)
