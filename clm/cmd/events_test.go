@@ -72,8 +72,9 @@ func (s *shared) String() string {
 	return s.text.String()
 }
 
-// follow runs clm beside the test, which looks at what it prints. The function that it returns interrupts clm.
-func (p *place) follow(out io.Writer, args ...string) (interrupt func() int) {
+// follow runs clm beside the test, which looks at what it prints. The functions that it returns give the exit code: the
+// first interrupts clm, the second waits until clm has ended by itself.
+func (p *place) follow(out io.Writer, args ...string) (interrupt, end func() int) {
 	p.Helper()
 	ctx, cancel := context.WithCancel(p.Context())
 	ended := make(chan int, 1)
@@ -81,7 +82,8 @@ func (p *place) follow(out io.Writer, args ...string) (interrupt func() int) {
 	go func() {
 		ended <- run(ctx, streams{in: strings.NewReader(""), out: out, err: out}, append(args, "--kubeconfig", p.kubeconfig, "--namespace", p.namespace))
 	}()
-	return func() int { cancel(); return <-ended }
+	end = func() int { return <-ended }
+	return func() int { cancel(); return end() }, end
 }
 
 func (s *shared) expect(t *testing.T, text string) {
@@ -98,7 +100,7 @@ func TestEventsAsTheyCome(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+configMap("b", "1")))
 	p.report("a", corev1.EventTypeWarning, "Before")
 	out := &shared{}
-	interrupt := p.follow(out, "events", "web", "--watch", "--types", "Warning")
+	interrupt, _ := p.follow(out, "events", "web", "--watch", "--types", "Warning")
 	out.expect(t, "Warning  ConfigMap "+p.namespace+"/a: Before: is what happened (3 times)\n")
 	p.report("a", corev1.EventTypeNormal, "Unwanted")
 	p.report("b", corev1.EventTypeWarning, "After")
@@ -122,7 +124,8 @@ func TestChangesAsTheyCome(t *testing.T) {
 	applied := p.begin("apply", "web", never)
 	p.eventuallyShows([]string{"status", "web"}, "1 not ready", "running, but not ready")
 	status, tree := &shared{}, &shared{}
-	endOfStatus, endOfTree := p.follow(status, "status", "web", "--watch"), p.follow(tree, "tree", "web", "--watch", "--why")
+	_, endOfStatus := p.follow(status, "status", "web", "--watch")
+	_, endOfTree := p.follow(tree, "tree", "web", "--watch", "--why")
 	status.expect(t, "running, but not ready")
 	tree.expect(t, "running, but not ready")
 	p.cannotPull("web")
