@@ -153,6 +153,11 @@ func TestLoadErrors(t *testing.T) {
 			reason: "the place is named", files: files{"m/a.yaml": configMap("a", "p: q") + "---\na: [\n"}, references: []string{"m"},
 			want: []string{"loading ROOT/m: parsing ROOT/m/a.yaml: document 2: ", "line"},
 		},
+		"NotOnlyASeparator": {
+			reason: "what stands behind a separator would be lost", references: []string{"m.yaml"},
+			files: files{"m.yaml": configMap("a", "p: q") + "--- # the other one\n" + configMap("b", "p: q") + "--- kind: text\n"},
+			want:  []string{"parsing ROOT/m.yaml: line ", "--- separates objects; nothing may follow it in its line but a comment"},
+		},
 		"NoSeparator": {
 			reason: "of keys that are there twice the last one counts, so that the first object would be lost", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
@@ -160,15 +165,15 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"NoKind": {
 			reason: "what a document says may be confidential", files: files{"m.yaml": "password: secret\n"}, references: []string{"m.yaml"},
-			want: []string{"parsing ROOT/m.yaml: document 1: kind is missing"},
+			want: []string{"parsing ROOT/m.yaml: document 1: apiVersion of object <no name> is missing"},
 		},
 		"NoAPIVersion": {
 			reason: "objects have a type", files: files{"m.yaml": "kind: ConfigMap\nmetadata: {name: a}\n"}, references: []string{"m.yaml"},
-			want: []string{"document 1: ConfigMap a: apiVersion is missing"},
+			want: []string{"document 1: apiVersion of object a is missing"},
 		},
 		"NoName": {
 			reason: "objects have a name", files: files{"m.yaml": "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap}]\n"},
-			references: []string{"m.yaml"}, want: []string{"document 1: item 1 of List: ConfigMap : metadata.name is missing"},
+			references: []string{"m.yaml"}, want: []string{"document 1: item 1 of List: ConfigMap <no name>: metadata is missing"},
 		},
 		"GenerateName": {
 			reason: "each apply would make another one", files: files{"m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n"},
@@ -176,7 +181,7 @@ func TestLoadErrors(t *testing.T) {
 		},
 		"Labels": {
 			reason: "the engine could not read them", files: files{"m.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {x: 1}}\n"},
-			references: []string{"m.yaml"}, want: []string{"ConfigMap a: metadata.labels: all values must be texts"},
+			references: []string{"m.yaml"}, want: []string{"ConfigMap a: value of metadata.labels[x] is not a string, but the value 1; put it into quotes"},
 		},
 		"StdinTwice": {
 			reason: "standard input is gone when it was read", stdin: configMap("a", "p: q"), references: []string{"-"},

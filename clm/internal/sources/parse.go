@@ -4,7 +4,6 @@
 package sources
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,7 +13,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 // guessSize is how much is looked at to tell JSON from YAML.
@@ -22,30 +24,27 @@ const guessSize = 4096
 
 // parseManifests reads YAML documents, several side by side, or JSON values.
 func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
-	if err := checkSeparators(content); err != nil {
-		return nil, err
-	}
-	documents, err := splitManifests(content)
+	split, err := splitManifests(content)
 	if err != nil {
 		return nil, err
 	}
-	parsed, failures := make([][]*unstructured.Unstructured, len(documents)), make([]error, len(documents))
+	parsed, failures := make([][]*unstructured.Unstructured, len(split)), make([]error, len(split))
 	next := make(chan int)
 	var workers sync.WaitGroup
-	for range min(len(documents), runtime.GOMAXPROCS(0)) {
+	for range min(len(split), runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			for i := range next {
-				parsed[i], failures[i] = parseDocument(documents[i])
+				parsed[i], failures[i] = parseDocument(split[i])
 			}
 		})
 	}
-	for i := range documents {
+	for i := range split {
 		next <- i
 	}
 	close(next)
 	workers.Wait()
 	var objects []*unstructured.Unstructured
-	for i := range documents {
+	for i := range split {
 		if failures[i] != nil {
 			return nil, fmt.Errorf("document %d: %w", i+1, failures[i])
 		}
@@ -54,26 +53,51 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// splitManifests returns the YAML documents; a single one if the content is JSON, which may consist of several values.
+// splitManifests returns the YAML documents; a single one if the content is JSON, which may consist of several values. It refuses documents in which an
+// object begins anew: the separator is missing, and of fields that are there twice the last one counts, so that nothing would be left of
+// the first object. The fields are looked for at the beginnings of lines, where nothing else can be that looks like them.
 func splitManifests(content []byte) ([][]byte, error) {
 	if yaml.IsJSONBuffer(content[:min(len(content), guessSize)]) {
 		return [][]byte{content}, nil
 	}
-	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	var documents [][]byte
-	for {
-		document, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return documents, nil
+	var split [][]byte
+	begin, offset, number := 0, 0, 0
+	seen := map[string]int{} // where a field is in the document
+	for line := range bytes.Lines(content) {
+		number++
+		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok {
+			if rest = bytes.TrimSpace(rest); len(rest) > 0 && rest[0] != '#' {
+				return nil, fmt.Errorf("line %d: --- separates objects; nothing may follow it in its line but a comment", number)
+			}
+			if begin < offset {
+				split = append(split, content[begin:offset])
+			}
+			begin = offset + len(line)
+			clear(seen)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", len(documents)+1, err)
+		for _, field := range []string{"apiVersion", "kind"} {
+			if !bytes.HasPrefix(line, []byte(field+":")) {
+				continue
+			}
+			if seen[field] > 0 {
+				return nil, fmt.Errorf("line %d: %s is there already, in line %d; objects must be separated by lines with ---", number, field, seen[field])
+			}
+			seen[field] = number
 		}
-		documents = append(documents, document)
+		offset += len(line)
 	}
+	return append(split, content[begin:]), nil
 }
 
+// parseDocument reads a YAML document, or what may be JSON values.
 func parseDocument(document []byte) ([]*unstructured.Unstructured, error) {
+	if !yaml.IsJSONBuffer(document) {
+		content, err := documents.Decode(document)
+		if err != nil {
+			return nil, err
+		}
+		return documents.Objects(content, nil)
+	}
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(document), guessSize)
 	var objects []*unstructured.Unstructured
 	for {
@@ -85,56 +109,16 @@ func parseDocument(document []byte) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, err
 		}
-		raw.Raw = bytes.TrimSpace(raw.Raw)
-		if len(raw.Raw) == 0 || bytes.Equal(raw.Raw, []byte("null")) {
-			continue // there are only comments
+		var content any
+		if len(raw.Raw) > 0 {
+			if err := json.Unmarshal(raw.Raw, &content); err != nil {
+				return nil, err
+			}
 		}
-		if raw.Raw[0] != '{' {
-			return nil, fmt.Errorf("it must be an object, with apiVersion, kind and metadata, and is %s", jsonType(raw.Raw))
-		}
-		found, err := decodeManifest(raw.Raw)
+		found, err := documents.Objects(content, nil)
 		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, found...)
-	}
-}
-
-// checkSeparators refuses documents in which an object begins anew: the separator is missing, and of fields that are there twice the last one
-// counts, so that nothing would be left of the first object. The fields are looked for at the beginnings of lines, where nothing else can
-// be that looks like them.
-func checkSeparators(content []byte) error {
-	lines := map[string]int{}
-	number := 0
-	for line := range bytes.Lines(content) {
-		number++
-		if bytes.HasPrefix(line, []byte("---")) {
-			clear(lines)
-			continue
-		}
-		for _, field := range []string{"apiVersion", "kind"} {
-			if !bytes.HasPrefix(line, []byte(field+":")) {
-				continue
-			}
-			if lines[field] > 0 {
-				return fmt.Errorf("line %d: %s is there already, in line %d; objects must be separated by lines with ---", number, field, lines[field])
-			}
-			lines[field] = number
-		}
-	}
-	return nil
-}
-
-// jsonType says what a value is that is no object.
-func jsonType(raw []byte) string {
-	switch raw[0] {
-	case '[':
-		return "a list"
-	case '"':
-		return "a text"
-	case 't', 'f':
-		return "true or false"
-	default:
-		return "a number"
 	}
 }

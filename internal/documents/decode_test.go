@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package documents
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
@@ -37,8 +35,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, document string) {
 		want, wantErr := decodeViaJSON(document)
-		got, gotErr := decode(document)
-		if errors.Is(gotErr, errAmbiguousKey) {
+		got, gotErr := Decode([]byte(document))
+		if errors.Is(gotErr, ErrAmbiguousKey) {
 			return
 		}
 		if (wantErr == nil) != (gotErr == nil) {
@@ -52,25 +50,7 @@ func FuzzDecode(f *testing.F) {
 
 func TestDecodeAmbiguousKeys(t *testing.T) {
 	t.Parallel()
-	if content, err := decode("a: {1: x, '1': y}"); !errors.Is(err, errAmbiguousKey) {
+	if content, err := Decode([]byte("a: {1: x, '1': y}")); !errors.Is(err, ErrAmbiguousKey) {
 		t.Errorf("got %v and error %v", content, err)
 	}
-}
-
-func FuzzSplitDocuments(f *testing.F) {
-	for _, seed := range []string{
-		"", "---", "a\n---\nb", "---\n---\na", "a \n\t\r\n---  \n\n b\n--- \n", "a\n---b\n ---\nc---\n", "--- a\n---\u00a0\n---", "\u00a0\n---\na\n\u2028\n---\v\nb", "\n\n---\r\n# x\r\n---\r\n", "----\na\n----",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, content string) {
-		split := releaseutil.SplitManifests(content)
-		var want []string
-		for i := range len(split) {
-			want = append(want, split[fmt.Sprintf("manifest-%d", i)]+"\n")
-		}
-		if diff := cmp.Diff(want, splitDocuments(content)); diff != "" {
-			t.Errorf("unexpected documents (-Helm +got):\n%s", diff)
-		}
-	})
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package documents
 
 import (
 	"errors"
@@ -13,18 +13,19 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// errAmbiguousKey is about two keys such as 1 and "1". Which of them counts would be a matter of chance.
-var errAmbiguousKey = errors.New("the same key occurs in two notations")
+// ErrAmbiguousKey is about two keys such as 1 and "1". Which of them counts would be a matter of chance.
+var ErrAmbiguousKey = errors.New("the same key occurs in two notations")
 
 // Beyond this, JSON writes whole numbers with an exponent.
 const maxWholeFloat = 1e21
 
-// decode returns the content of a YAML document as the machinery of Kubernetes does, which converts the document to JSON
+// Decode returns the content of a YAML document as the machinery of Kubernetes does, which converts the document to JSON
 // and decodes that; doing without the JSON in between spares a third of the time. YAML means YAML 1.1 there, and the
-// last of several equal keys counts.
-func decode(document string) (any, error) {
+// last of several equal keys counts. The content consists of maps with string keys, slices, strings, bools, int64 and
+// float64; it is nil if the document holds nothing but blanks and comments.
+func Decode(document []byte) (any, error) {
 	var content any
-	if err := yaml.Unmarshal([]byte(document), &content); err != nil {
+	if err := yaml.Unmarshal(document, &content); err != nil {
 		return nil, err
 	}
 	return fromYAML(content)
@@ -87,7 +88,7 @@ func mapFromYAML(value map[any]any) (any, error) {
 			return nil, err
 		}
 		if _, ok := converted[name]; ok {
-			return nil, fmt.Errorf("%w: %q", errAmbiguousKey, name)
+			return nil, fmt.Errorf("%w: %q", ErrAmbiguousKey, name)
 		}
 		if converted[name], err = fromYAML(item); err != nil {
 			return nil, err

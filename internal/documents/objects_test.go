@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package documents
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+func TestObjects(t *testing.T) {
+	t.Parallel()
+	configMap := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n" }
+	item := func(name string) string {
+		return "- " + strings.ReplaceAll(strings.TrimSpace(configMap(name)), "\n", "\n  ") + "\n"
+	}
+	tests := []struct {
+		reason   string
+		document string
+		want     []string
+		err      string
+	}{
+		{"nothing", "# comment\n", nil, ""},
+		{"one document", configMap("a"), []string{configMap("a")}, ""},
+		{"JSON", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, []string{configMap("a")}, ""},
+		{"a list", "apiVersion: v1\nkind: List\nitems:\n" + item("a") + item("b"), []string{configMap("a"), configMap("b")}, ""},
+		{"an empty list", "apiVersion: v1\nkind: List\nitems: []", nil, ""},
+		{"a list of nothing", "apiVersion: v1\nkind: List\nitems:", nil, ""},
+		{"a list in a list", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n  " + strings.ReplaceAll(item("a"), "\n", "\n  "), []string{configMap("a")}, ""},
+		{"a typed list, whose items need no type", "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n", []string{configMap("a")}, ""},
+		{"a kind that merely sounds like a list", "apiVersion: x.io/v1\nkind: WaitingList\nmetadata: {name: a}\n", []string{"apiVersion: x.io/v1\nkind: WaitingList\nmetadata: {name: a}"}, ""},
+		{
+			"null in the metadata means what it means to the API server",
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: null, labels: null, annotations: {x: null, y: z}}",
+			[]string{"apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: '', y: z}}"},
+			"",
+		},
+		{"no kind", "apiVersion: v1\nmetadata: {name: a}", nil, "kind of object a is missing"},
+		{"no API version", "kind: Pod\nmetadata: {name: a}", nil, "apiVersion of object a is missing"},
+		{"neither", "a: b", nil, "apiVersion of object <no name> is missing"},
+		{"an API version that is none", "apiVersion: a/b/c\nkind: Pod\nmetadata: {name: a}", nil, "apiVersion of object a: unexpected GroupVersion string"},
+		{"an API version that is a number", "apiVersion: 1\nkind: Pod\nmetadata: {name: a}", nil, "apiVersion of object a is not a non-empty string"},
+		{"no metadata", "apiVersion: v1\nkind: Pod", nil, "Pod <no name>: metadata is missing"},
+		{"metadata that is none", "apiVersion: v1\nkind: Pod\nmetadata: [a]", nil, "Pod <no name>: metadata is missing"},
+		{"no name", "apiVersion: v1\nkind: Pod\nmetadata: {labels: {}}", nil, "Pod <no name>: metadata.name is missing"},
+		{"a generated name", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", nil, "metadata.generateName is not supported"},
+		{"a name that is a number", "apiVersion: v1\nkind: Pod\nmetadata: {name: 7}", nil, "metadata.name is not a string, but the value 7"},
+		{"an annotation that is a boolean", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {x: true}}", nil, "Pod a: value of metadata.annotations[x] is not a string, but the value true; put it into quotes"},
+		{"a label that is a map", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {x: {}}}", nil, "value of metadata.labels[x] is not a string, but a map"},
+		{"labels that are a list", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: [x]}", nil, "metadata.labels is not a map, but a list"},
+		{"an item that is text", "apiVersion: v1\nkind: List\nitems: [x]", nil, "item 1 of List: it is not an object, but text"},
+		{"an item without kind", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1}]", nil, "item 1 of List: kind of object <no name> is missing"},
+		{"annotations of a list that are none", "apiVersion: v1\nkind: List\nmetadata: {annotations: {x: 1}}\nitems: []", nil, "List: value of metadata.annotations[x] is not a string"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			content, err := Decode([]byte(tt.document))
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, err := Objects(content, nil)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("got error %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, want []map[string]any
+			for _, object := range objects {
+				got = append(got, object.Object)
+			}
+			for _, text := range tt.want {
+				var content map[string]any
+				if err := yaml.Unmarshal([]byte(text), &content); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, content)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("unexpected objects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInheritFromLists(t *testing.T) {
+	t.Parallel()
+	content, err := Decode([]byte("apiVersion: v1\nkind: List\nmetadata: {name: outer}\nitems:\n- apiVersion: v1\n  kind: ConfigMapList\n  metadata: {name: inner}\n  items: [{metadata: {name: a}}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if _, err := Objects(content, func(list, item *unstructured.Unstructured) {
+		got = append(got, list.GetName()+" gives to "+item.GetName())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"inner gives to a", "outer gives to a"}, got); diff != "" {
+		t.Errorf("unexpected order (-want +got):\n%s", diff)
+	}
+}
