@@ -36,8 +36,8 @@ type kindOfRequest struct {
 type auditLog struct {
 	file   *os.File
 	reader *bufio.Reader
-	part   []byte // the beginning of a line that is not complete yet
-	seen   map[string]bool
+	part   []byte          // the beginning of a line that is not complete yet
+	begun  map[string]bool // what has been logged when it began
 	counts map[kindOfRequest]int
 }
 
@@ -46,7 +46,7 @@ func openAuditLog(path string) (*auditLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
 	}
-	return &auditLog{file: file, reader: bufio.NewReaderSize(file, 1<<20), seen: map[string]bool{}, counts: map[kindOfRequest]int{}}, nil
+	return &auditLog{file: file, reader: bufio.NewReaderSize(file, 1<<20), begun: map[string]bool{}, counts: map[kindOfRequest]int{}}, nil
 }
 
 // checkAll compares the records of clients, which must not send anything any more, with the log.
@@ -56,7 +56,7 @@ func (a *auditLog) checkAll(ctx context.Context, connections []*connection) erro
 		errs = append(errs, a.check(ctx, c.requests.All()))
 	}
 	// What is remembered only to tell the stages of one request apart has served its purpose.
-	clear(a.seen)
+	clear(a.begun)
 	return errors.Join(errs...)
 }
 
@@ -101,21 +101,22 @@ func (a *auditLog) count(line []byte) error {
 	}
 	var event struct {
 		AuditID   string `json:"auditID"`
+		Stage     string `json:"stage"`
 		Verb      string `json:"verb"`
 		UserAgent string `json:"userAgent"`
 	}
 	if err := json.Unmarshal(line, &event); err != nil {
 		return fmt.Errorf("decoding the audit log: %w", err)
 	}
-	kind := kindOfRequest{agent: event.UserAgent, method: methodOf(event.Verb)}
-	if kind.method == methodWatch {
-		// A watch is logged when it begins and when it ends.
-		if a.seen[event.AuditID] {
-			return nil
-		}
-		a.seen[event.AuditID] = true
+	// What takes long, such as a watch, is logged when it begins and when it ends.
+	if a.begun[event.AuditID] {
+		delete(a.begun, event.AuditID)
+		return nil
 	}
-	a.counts[kind]++
+	if event.Stage == "ResponseStarted" {
+		a.begun[event.AuditID] = true
+	}
+	a.counts[kindOfRequest{agent: event.UserAgent, method: methodOf(event.Verb)}]++
 	return nil
 }
 

@@ -113,10 +113,11 @@ func TestAuditLogCountsEachRequestOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	line := func(id, verb, agent string) string {
-		return `{"kind":"Event","auditID":"` + id + `","verb":"` + verb + `","userAgent":"` + agent + `"}` + "\n"
+	line := func(stage, id, verb, agent string) string {
+		return `{"kind":"Event","stage":"` + stage + `","auditID":"` + id + `","verb":"` + verb + `","userAgent":"` + agent + `"}` + "\n"
 	}
-	write(line("1", "watch", "bench-a") + line("2", "list", "bench-a") + line("3", "get", "kubectl"))
+	const started, complete = "ResponseStarted", "ResponseComplete"
+	write(line(started, "1", "watch", "bench-a") + line(complete, "2", "list", "bench-a") + line(complete, "3", "get", "kubectl") + line(started, "5", "get", "bench-a"))
 	log, err := openAuditLog(path)
 	if err != nil {
 		t.Fatal(err)
@@ -125,16 +126,16 @@ func TestAuditLogCountsEachRequestOnce(t *testing.T) {
 	if err := log.catchUp(); err != nil {
 		t.Fatal(err)
 	}
-	whole := line("1", "watch", "bench-a") + line("4", "patch", "bench-a")
+	whole := line(complete, "1", "watch", "bench-a") + line(complete, "4", "patch", "bench-a") + line(complete, "5", "get", "bench-a")
 	for _, part := range []string{whole[:20], whole[20:]} {
 		write(part)
 		if err := log.catchUp(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := map[kindOfRequest]int{{"bench-a", methodWatch}: 1, {"bench-a", "GET"}: 1, {"bench-a", "PATCH"}: 1}
+	want := map[kindOfRequest]int{{"bench-a", methodWatch}: 1, {"bench-a", "GET"}: 2, {"bench-a", "PATCH"}: 1}
 	if diff := cmp.Diff(want, log.counts); diff != "" {
-		t.Errorf("a watch has two stages, others are ignored, and a line may come in parts (-want +got):\n%s", diff)
+		t.Errorf("what takes long has two stages, other clients are ignored, and a line may come in parts (-want +got):\n%s", diff)
 	}
 	write(`{"userAgent":"bench-a"` + "\n")
 	if err := log.catchUp(); err == nil || !strings.Contains(err.Error(), "decoding the audit log") {

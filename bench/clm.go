@@ -58,14 +58,14 @@ func commandLine(ctx context.Context, l *lab) ([]figure, error) {
 		var took [3]time.Duration
 		var cpu time.Duration
 		for i, args := range [][]string{{"apply", name, source}, {"apply", name, source}, {"delete", name}} {
+			if err := t.settle(ctx); err != nil {
+				return err
+			}
 			if took[i], cpu, err = t.run(ctx, t.kubeconfig, args...); err != nil {
 				return err
 			}
 			if i == 1 {
 				used = append(used, cpu)
-			}
-			if err := pause(ctx, quiet); err != nil {
-				return err
 			}
 		}
 		applies, repeats, deletions = append(applies, took[0]), append(repeats, took[1]), append(deletions, took[2])

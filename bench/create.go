@@ -75,18 +75,17 @@ func (s *stage) remove(ctx context.Context, bundle *Bundle) (time.Duration, erro
 	return gone.at.Sub(started), err
 }
 
-// repeat measures the limit and, right after it, the case, as often as asked for. Before each, the server has a moment for what its
-// controllers still have to do about the objects of the last one.
+// repeat measures the limit and, right after it, the case, as often as asked for.
 func (s *stage) repeat(ctx context.Context, once func(name string, found limits) error) error {
 	for i := range s.repeats {
-		if err := pause(ctx, quiet); err != nil {
+		if err := s.settle(ctx); err != nil {
 			return err
 		}
 		found, err := s.limits(ctx, s.bare, manyDependents)
 		if err != nil {
 			return err
 		}
-		if err := pause(ctx, quiet); err != nil {
+		if err := s.settle(ctx); err != nil {
 			return err
 		}
 		if err := once(fmt.Sprintf("%s-%d", s.name, i), found); err != nil {

@@ -24,6 +24,9 @@ func deleteComponent(ctx context.Context, l *lab) ([]figure, error) {
 		if _, err := s.operator.idle(ctx, 0); err != nil {
 			return err
 		}
+		if err := s.settle(ctx); err != nil {
+			return err
+		}
 		before := s.operator.requests.Len()
 		took, err := s.remove(ctx, bundle)
 		if err != nil {

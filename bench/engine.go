@@ -71,7 +71,7 @@ func createEngine(ctx context.Context, l *lab) ([]figure, error) {
 			return err
 		}
 		decoded = append(decoded, took)
-		if err := pause(ctx, quiet); err != nil {
+		if err := l.settle(ctx); err != nil {
 			return err
 		}
 		before := c.requests.Len()

@@ -126,6 +126,9 @@ func (l *lab) limits(ctx context.Context, bare *connection, n int) (limits, erro
 		return found, fmt.Errorf("measuring the limit of listing: %w", err)
 	}
 	found.list = time.Since(started)
+	if err := l.settle(ctx); err != nil {
+		return found, err
+	}
 	started = time.Now()
 	if err := bare.deleteEach(ctx, &corev1.ConfigMap{}, l.namespace, names); err != nil {
 		return found, fmt.Errorf("measuring the limit of deletion: %w", err)

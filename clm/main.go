@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/component-operator/runtime/clm/cmd"
+	_ "github.com/component-operator/runtime/clm/internal/hurry"
 )
 
 func main() {

@@ -100,7 +100,7 @@ func TestBadInput(t *testing.T) {
 		{"a flag of another tool", []string{"upgrade", "web", source, "--install"}, "unknown flag: --install; clm apply makes a release that does not exist\n"},
 		{"with a value", []string{"apply", "web", "nginx", "--repo", "https://example.com"}, "unknown flag: --repo; a chart in a repository is the source https://HOST/PATH#CHART\n"},
 		{"a chart of another tool", []string{"plan", "web", "bitnami/nginx"}, "if bitnami/nginx is meant as helm's REPO/CHART: repositories have no names here"},
-		{"a document that is no object", []string{"template", "web", p.file("text.yaml", "hello\n")}, "document 1: it must be an object, with apiVersion, kind and metadata, and is a text\n"},
+		{"a document that is no object", []string{"template", "web", p.file("text.yaml", "hello\n")}, "document 1: it is not an object, but text\n"},
 	} {
 		p.stdin = configMap("a", "1")
 		args := test.args

@@ -161,5 +161,5 @@ func (p *place) change(name, value string) {
 
 // run is Main for streams and a context of the caller's choice.
 func run(ctx context.Context, s streams, args []string) int {
-	return execute(ctx, newRootCommand(s), args)
+	return execute(ctx, newRootCommand(&environment{streams: s}), args)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/component-operator/runtime/clm/internal/progress"
@@ -22,6 +23,8 @@ type environment struct {
 
 	kube  kube
 	color terminal.Color
+	// ease is called when an operation begins, if the process is there for nothing else; nil otherwise.
+	ease func()
 }
 
 // exitCode is that of a command that has ended with an error.
@@ -55,15 +58,25 @@ func (e environment) printer(events bool) progress.Printer {
 	if events {
 		options.Out, options.Mode = e.out, progress.ModeJSON
 	}
-	return unattended{progress.New(options)}
+	return &unattended{Printer: progress.New(options), ease: e.ease}
 }
 
 // unattended goes on when nobody reads any more what it prints, as after "| head": an operation is not to be killed in the middle for that.
-type unattended struct{ progress.Printer }
+type unattended struct {
+	progress.Printer
 
-func (u unattended) Update(state progress.State) {
-	// Otherwise the next write would end clm. Writes fail instead, which a Printer ignores.
-	signal.Ignore(syscall.SIGPIPE)
+	begin sync.Once
+	ease  func()
+}
+
+func (u *unattended) Update(state progress.State) {
+	u.begin.Do(func() {
+		// Otherwise the next write would end clm. Writes fail instead, which a Printer ignores.
+		signal.Ignore(syscall.SIGPIPE)
+		if u.ease != nil {
+			u.ease()
+		}
+	})
 	u.Printer.Update(state)
 }
 

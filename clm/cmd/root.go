@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -39,7 +38,6 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // The first SIGINT, SIGTERM or SIGHUP asks for an orderly end, the second one ends clm at once.
 func Main(args []string) int {
 	silenceLibraries()
-	hurry()
 	ctx, stop := signal.NotifyContext(context.Background(), requestsToEnd()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -53,17 +51,6 @@ func requestsToEnd() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, func(request os.Signal) bool {
 		return request != syscall.SIGTERM && signal.Ignored(request)
 	})
-}
-
-// hurry has garbage collected less often than usual, unless the user says how often, and not at all before the heap has 64 MiB: most commands end
-// before that, and share processors with those who wait for them.
-func hurry() {
-	const late, later = 1600, 400 // percent; that of a heap that is empty is 4 MiB
-	if os.Getenv("GOGC") != "" {
-		return
-	}
-	debug.SetGCPercent(late)
-	runtime.AddCleanup(new(*int), func(percent int) { debug.SetGCPercent(percent) }, later)
 }
 
 // silenceLibraries turns off the logs of libraries, which would disturb what is shown: what users need to know comes as an error.
@@ -89,11 +76,18 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 
 // Command returns clm with all its commands, for those who describe it.
 func Command() *cobra.Command {
-	return newRootCommand(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	return newRootCommand(&environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, ease: ease})
 }
 
-func newRootCommand(s streams) *cobra.Command {
-	e := &environment{streams: s}
+// ease leaves one processor to a process that is going to wait for the API server most of the time. A second one would mostly be woken in vain,
+// which takes a tenth of the time if the server runs on the same machine.
+func ease() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
+}
+
+func newRootCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "clm",
 		Short: "Manage releases of charts, kustomizations and manifests",
@@ -104,9 +98,9 @@ nothing that is installed in the cluster.`,
 		SilenceUsage:  true,
 		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.SetIn(s.in)
-	command.SetOut(s.out)
-	command.SetErr(s.err)
+	command.SetIn(e.in)
+	command.SetOut(e.out)
+	command.SetErr(e.err)
 	command.SetUsageTemplate(usageTemplate)
 	command.SetFlagErrorFunc(suggestFlag)
 	// Without a flag of ours, there would be -v as well.
@@ -125,7 +119,7 @@ nothing that is installed in the cluster.`,
 	add(groupChange, newApplyCommand(e), newRollbackCommand(e), newTestCommand(e), newDeleteCommand(e), newAdoptCommand(e), newOrphanCommand(e), newMoveCommand(e))
 	add(groupLook, newPlanCommand(e), newDiffCommand(e), newTemplateCommand(e), newRbacCommand(e), newLsCommand(e), newHistoryCommand(e), newGetCommand(e),
 		newDriftCommand(e), newDoctorCommand(e), newStatusCommand(e), newTreeCommand(e), newEventsCommand(e), newLogsCommand(e), newWaitCommand(e))
-	command.AddCommand(newSandboxCommand(s), newOptionsCommand(), newVersionCommand(e))
+	command.AddCommand(newSandboxCommand(e.streams), newOptionsCommand(), newVersionCommand(e))
 	explain(command)
 	addCompletions(e, command)
 	return command

@@ -38,7 +38,7 @@ func expectGolden(t *testing.T, name, got string) {
 func runTemplateCommand(t *testing.T, stdin string, args ...string) (string, error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	root := newRootCommand(streams{in: strings.NewReader(stdin), out: &stdout, err: &stderr})
+	root := newRootCommand(&environment{streams: streams{in: strings.NewReader(stdin), out: &stdout, err: &stderr}})
 	root.SetArgs(append([]string{"template", "--kubeconfig", os.DevNull}, args...))
 	err := root.ExecuteContext(t.Context())
 	if stderr.Len() > 0 {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,10 +60,15 @@ func packedOf(object client.Object) []byte {
 	}
 }
 
+// writers are used again: each needs a megabyte.
+var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 // Pack compresses a content. The error is ErrTooLarge if no object could hold the result.
 func Pack(content []byte) ([]byte, error) {
 	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
+	writer, _ := writers.Get().(*gzip.Writer)
+	defer writers.Put(writer)
+	writer.Reset(&packed)
 	if _, err := writer.Write(content); err != nil {
 		return nil, fmt.Errorf("compressing a chunk: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,14 +30,9 @@ func Fingerprint(object metav1.Object, manager string) (string, error) {
 		return "", err
 	}
 	for _, entry := range entries {
-		set, err := parse(entry)
+		fields, err := canonical(entry)
 		if err != nil {
 			return "", err
-		}
-		// Serialised anew, because the order of fields depends on how the object was decoded.
-		fields, err := set.ToJSON()
-		if err != nil {
-			return "", fmt.Errorf("serialising fields of manager %s: %w", manager, err)
 		}
 		parts = append(parts, slices.Concat([]byte(entry.Operation), []byte{0}, []byte(entry.APIVersion), []byte{0}, fields))
 	}
@@ -86,6 +82,45 @@ func entriesOf(object metav1.Object, manager string) ([]metav1.ManagedFieldsEntr
 		found = append(found, converted)
 	}
 	return found, nil
+}
+
+// forms remembers canonical forms: objects of one kind mostly have the same fields.
+var forms struct {
+	sync.Mutex
+
+	of   map[string][]byte
+	size int
+}
+
+// maxForms bounds the bytes that forms keeps.
+const maxForms = 1 << 20
+
+// canonical returns the fields of an entry in the form that does not depend on how the object was decoded.
+func canonical(entry metav1.ManagedFieldsEntry) ([]byte, error) {
+	var raw []byte
+	if entry.FieldsV1 != nil {
+		raw = entry.FieldsV1.GetRawBytes()
+	}
+	forms.Lock()
+	form, known := forms.of[string(raw)]
+	forms.Unlock()
+	if known {
+		return form, nil
+	}
+	set, err := parse(entry)
+	if err != nil {
+		return nil, err
+	}
+	if form, err = set.ToJSON(); err != nil {
+		return nil, fmt.Errorf("serialising fields of manager %s: %w", entry.Manager, err)
+	}
+	forms.Lock()
+	defer forms.Unlock()
+	if forms.size += len(raw) + len(form); forms.of == nil || forms.size > maxForms {
+		forms.of, forms.size = map[string][]byte{}, len(raw)+len(form)
+	}
+	forms.of[string(raw)] = form
+	return form, nil
 }
 
 func parse(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {

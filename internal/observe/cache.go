@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -33,6 +34,9 @@ type Options struct {
 	Mapper meta.RESTMapper
 	// Owner restricts what is observed to dependents with this value of the owner label. Defaults to those of all owners.
 	Owner string
+	// Delay is how long what was listed is relied upon before it is watched, unless Follow is called before. It is for those who mostly end
+	// before there is any news but their own. Defaults to watching from the beginning.
+	Delay time.Duration
 	// Notify is called with the value of the owner label whenever an observation of a dependent of that owner
 	// changed. It must not block, and may be called from several goroutines. Required.
 	Notify func(owner string)
@@ -57,6 +61,9 @@ type Cache struct {
 	cancel   context.CancelFunc
 
 	types sync.Once
+	// followed is closed when what is listed is to be watched.
+	followed chan struct{}
+	follow   sync.Once
 
 	mu     sync.Mutex
 	kinds  map[schema.GroupVersionKind]*kind
@@ -84,6 +91,7 @@ func New(options Options) (*Cache, error) {
 		metadata: metadataClient,
 		ctx:      ctx,
 		cancel:   cancel,
+		followed: make(chan struct{}),
 		kinds:    map[schema.GroupVersionKind]*kind{},
 		needs:    map[string]map[schema.GroupVersionKind]bool{},
 		guards:   map[string][]*guard{},
@@ -98,6 +106,22 @@ func (c *Cache) Close() {
 // quiet has reflectors log what is part of every watch's life, such as its end, for those who look into details only.
 func (c *Cache) quiet(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, c.options.Log.V(1))
+}
+
+// Follow ends the delay of Options.Delay. Whoever is going to wait for news calls it.
+func (c *Cache) Follow() { c.follow.Do(func() { close(c.followed) }) }
+
+// awaitFollowers returns when the delay is over.
+func (c *Cache) awaitFollowers(ctx context.Context) error {
+	timer := time.NewTimer(c.options.Delay)
+	defer timer.Stop()
+	select {
+	case <-c.followed:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/component-operator/runtime/internal/lists"
@@ -37,5 +38,38 @@ func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.
 
 func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, objects *cache.ListWatch, store cache.ReflectorStore) error {
 	options := cache.ReflectorOptions{Name: s.resource.GroupResource().String() + " in namespace '" + s.namespace + "' with labels '" + s.selector + "'"}
-	return cache.NewReflectorWithOptions(objects, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))
+	if c.options.Delay <= 0 {
+		return cache.NewReflectorWithOptions(objects, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))
+	}
+	reflector := cache.NewReflectorWithOptions(patient{ListWatch: objects, wait: c.awaitFollowers}, expected, store, options)
+	reflector.WatchListPageSize = listPage
+	return reflector.ListAndWatchWithContext(c.quiet(ctx))
+}
+
+// listPage is how many objects a response to a list has at most.
+const listPage = 500
+
+// patient lists first, and watches from there on after a while. A watch that begins with what there is would send the list, too, but each object as an
+// event.
+type patient struct {
+	*cache.ListWatch
+
+	wait func(ctx context.Context) error
+}
+
+// IsWatchListSemanticsUnSupported has the reflector make a list of its own.
+func (patient) IsWatchListSemanticsUnSupported() bool { return true }
+
+// ListWithContext lists what is there now; a reflector would be content with what the server happens to remember.
+func (p patient) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	options.ResourceVersion, options.ResourceVersionMatch = "", ""
+	return p.ListWatch.ListWithContext(ctx, options)
+}
+
+// WatchWithContext watches after the wait.
+func (p patient) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if err := p.wait(ctx); err != nil {
+		return nil, err
+	}
+	return p.ListWatch.WatchWithContext(ctx, options)
 }

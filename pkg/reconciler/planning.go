@@ -34,6 +34,9 @@ type Plan struct {
 	// Changes has an entry for each wanted object, in the order in which they are applied, and then one for each that is no
 	// longer wanted, in the order in which they are deleted.
 	Changes []Change `json:"changes"`
+	// Inventory is what Apply records before it writes anything; nil if it need not record anything by then. Whoever has recorded it already may
+	// call Apply with it, and spares a write.
+	Inventory []*InventoryItem `json:"-"`
 }
 
 // Change is what Apply would do about one object.
@@ -123,6 +126,10 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if err != nil {
 		return Plan{}, err
 	}
+	var inventory []*InventoryItem
+	if c.grown {
+		inventory = c.pass.snapshot()
+	}
 	planner := newPlanner(c, request.Inventory, depthTold)
 	if options.Compare {
 		planner.depth = depthCompared
@@ -135,6 +142,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 		// Apply mostly follows.
 		r.memory.retain(request.ID, c.prepared)
 	}
+	plan.Inventory = inventory
 	return plan, err
 }
 

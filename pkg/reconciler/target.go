@@ -4,12 +4,15 @@
 package reconciler
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // target is one object that is to be, with all that can be known about it before looking at the cluster. It does not change.
@@ -34,25 +37,26 @@ const (
 
 // newTargets reads the annotations of all objects and completes what follows from them.
 func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request ApplyRequest, policies Policies) ([]*target, error) {
-	targets := make([]*target, 0, len(objects))
-	types := newTypeSet(r.additionalTypes(request.Owner))
-	var problems []string
-	for i, object := range objects {
-		parsed, bad := parseBehavior(r.keys.prefix, object, policies)
-		problems = append(problems, bad...)
-		sum, err := objectDigest(object, parsed.reconcile, request.Digest)
-		if err != nil {
-			return nil, err
+	targets := make([]*target, len(objects))
+	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
+	parallel.Do(len(objects), func(i int) {
+		t := newTarget(i, objects[i])
+		targets[i] = t
+		if t.behavior, problems[i] = parseBehavior(r.keys.prefix, objects[i], policies); len(problems[i]) == 0 {
+			t.digest, failures[i] = objectDigest(objects[i], t.reconcile, request.Digest)
 		}
-		t := newTarget(i, object)
-		t.behavior, t.digest = parsed, sum
+	})
+	if err := cmp.Or(failures...); err != nil {
+		return nil, err
+	}
+	if all := slices.Concat(problems...); len(all) > 0 {
+		return nil, refused(all...)
+	}
+	types := newTypeSet(r.additionalTypes(request.Owner))
+	for _, t := range targets {
 		if len(t.managedTypes) > 0 {
 			types.items[t.key] = t.managedTypes
 		}
-		targets = append(targets, t)
-	}
-	if len(problems) > 0 {
-		return nil, refused(problems...)
 	}
 	for _, t := range targets {
 		t.instance = types.instance(t.gvk())

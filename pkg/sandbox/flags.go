@@ -81,7 +81,6 @@ func apiServerArgs(l layout, port int, auditLog string) ([]string, error) {
 		// A loopback address is not allowed as an endpoint of the Service "kubernetes".
 		"--endpoint-reconciler-type=none",
 		"--allow-privileged=true",
-		"--profiling=false",
 	}
 	if auditLog == "" {
 		return args, nil

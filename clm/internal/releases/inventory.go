@@ -12,18 +12,19 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // encodeItems returns the items as they are stored, sorted.
 func encodeItems(inventory []*reconciler.InventoryItem) ([]chunks.Item, error) {
-	items := make([]chunks.Item, len(inventory))
-	for i, item := range inventory {
-		value, err := json.Marshal(item)
-		if err != nil {
-			return nil, fmt.Errorf("encoding the inventory: %w", err)
-		}
-		items[i] = chunks.Item{Key: keyOf(item), Value: value}
+	items, failures := make([]chunks.Item, len(inventory)), make([]error, len(inventory))
+	parallel.Do(len(inventory), func(i int) {
+		items[i].Key = keyOf(inventory[i])
+		items[i].Value, failures[i] = json.Marshal(inventory[i])
+	})
+	if err := cmp.Or(failures...); err != nil {
+		return nil, fmt.Errorf("encoding the inventory: %w", err)
 	}
 	slices.SortFunc(items, func(a, b chunks.Item) int { return cmp.Compare(a.Key, b.Key) })
 	return items, nil

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/component-operator/runtime/internal/chunks"
@@ -40,11 +41,18 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
 	changed.State = StateApplying
+	encode := sync.OnceValues(func() ([]chunks.Item, error) { return encodeContent(content, s.options.chunkSize/2) })
+	go func() { _, _ = encode() }() // while the index is being created
 	if changed.stored.uid == "" {
-		// Before the first chunk there is an index, so that whoever looks for the release finds it, also if no more than that gets done.
+		// Before the first chunk there is an index, so that whoever looks for the release finds it, also if no more than that gets done. It
+		// replaces the record of the ancestor; if there is none, nothing was done yet.
+		if !changed.Ancestor {
+			changed.Inventory = nil
+		}
 		if err := s.commit(ctx, changed, nil); err != nil {
 			return err
 		}
+		changed.Inventory = release.Inventory
 	}
 	if current := changed.Current(); current != nil {
 		current.State = current.State.succeeded()
@@ -57,7 +65,7 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	}
 	before := len(changed.lastChunks())
 	changed.Revisions = append(changed.Revisions, revision)
-	items, err := encodeContent(content, s.options.chunkSize/2)
+	items, err := encode()
 	if err != nil {
 		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, release, err)
 	}

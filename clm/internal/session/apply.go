@@ -162,23 +162,27 @@ func (o *operation) checkExact(ctx context.Context, plan *Plan) error {
 	return nil
 }
 
-// enter records that the revision is being applied.
+// enter records that the revision is being applied, and in the same write what the engine would record first.
 func (o *operation) enter(ctx context.Context, plan *Plan) error {
+	if o.release.Recorded() && !plan.New && o.release.State == releases.StateReady {
+		// It stays ready while what others have changed is put right.
+		return nil
+	}
+	if inventory := plan.exact.Inventory; inventory != nil {
+		o.release.Inventory = inventory
+	}
 	switch {
 	case !o.release.Recorded():
 		o.release.Revisions = append(o.release.Revisions, plan.Revision)
 		return o.records.Create(ctx, o.release, plan.Content)
 	case plan.New:
 		return o.records.AddRevision(ctx, o.release, plan.Revision, plan.Content)
-	case o.release.State != releases.StateReady:
+	default:
 		o.release.State, o.release.Message = releases.StateApplying, ""
 		if current := o.release.Current(); current.State != releases.RevisionReady {
 			current.State = releases.RevisionApplying
 		}
 		return o.records.Save(ctx, o.release)
-	default:
-		// It is ready, and stays so while what others have changed is put right.
-		return nil
 	}
 }
 

@@ -4,6 +4,8 @@
 package session
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -24,6 +26,9 @@ type target struct {
 	seen func(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
 }
 
+// watchDelay is shorter than somebody takes to answer a question.
+const watchDelay = time.Second
+
 // target returns an engine for an owner, and begins to observe the dependents that are recorded. It is to be closed.
 func (s *Session) target(owner string, recorded []*reconciler.InventoryItem) (*target, error) {
 	t := &target{owner: owner, woken: make(chan struct{}, 1)}
@@ -35,6 +40,7 @@ func (s *Session) target(owner string, recorded []*reconciler.InventoryItem) (*t
 		HTTPClient: s.client.HttpClient(),
 		Mapper:     s.client.RESTMapper(),
 		Owner:      digest.OwnerLabel(owner),
+		Delay:      watchDelay,
 		Notify:     func(string) { t.wake() },
 	})
 	if err != nil {

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // guessSize is how much is looked at to tell JSON from YAML.
@@ -29,20 +28,7 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	parsed, failures := make([][]*unstructured.Unstructured, len(split)), make([]error, len(split))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(len(split), runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for i := range next {
-				parsed[i], failures[i] = parseDocument(split[i])
-			}
-		})
-	}
-	for i := range split {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	parallel.Do(len(split), func(i int) { parsed[i], failures[i] = parseDocument(split[i]) })
 	var objects []*unstructured.Unstructured
 	for i := range split {
 		if failures[i] != nil {

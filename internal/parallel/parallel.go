@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package parallel has all processors compute at once.
+package parallel
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// maxBatch is how many pieces of work a processor takes at a time if there are many: one may take a microsecond, and handing it over must not
+// take as long.
+const maxBatch = 16
+
+// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not wait for anything.
+func Do(n int, work func(i int)) {
+	processors := runtime.GOMAXPROCS(0)
+	batch := max(1, min(maxBatch, n/(4*processors)))
+	var taken atomic.Int64
+	take := func() {
+		for {
+			end := int(taken.Add(int64(batch)))
+			for i := end - batch; i < min(end, n); i++ {
+				work(i)
+			}
+			if end >= n {
+				return
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range min((n-1)/batch, processors-1) {
+		others.Go(take)
+	}
+	take()
+	others.Wait()
+}
