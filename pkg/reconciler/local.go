@@ -52,6 +52,7 @@ func (p *planner) compute(change *Change, t *target, v view) error {
 	if err != nil {
 		return err
 	}
+	manifest = manifest.DeepCopy()
 	after := manifest
 	if v.live != nil {
 		content, err := fieldset.Merge(v.live.Object, manifest.Object, v.live.GetManagedFields(), p.options.FieldOwner)

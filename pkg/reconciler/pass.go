@@ -100,6 +100,17 @@ func (p *pass) assign(targets []*target, items []*InventoryItem, objects []*unst
 	}
 }
 
+// objects returns what assign was given; nil if any is missing.
+func (p *pass) objects() []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, len(p.works))
+	for i := range p.works {
+		if objects[i] = p.works[i].object; objects[i] == nil {
+			return nil
+		}
+	}
+	return objects
+}
+
 // item returns the record of a target.
 func (p *pass) item(t *target) *InventoryItem { return p.works[t.index].item }
 

@@ -140,6 +140,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	plan, err := planner.plan(flow.WithLimiter(ctx, c.pass.flow))
 	if err == nil && !c.pass.misplaced {
 		// Apply mostly follows.
+		c.prepared.objects = c.pass.objects()
 		r.memory.retain(request.ID, c.prepared)
 	}
 	plan.Inventory = inventory

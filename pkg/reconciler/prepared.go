@@ -11,7 +11,7 @@ import (
 )
 
 // prepared is what was computed from the objects of a call. The next call for the same owner uses it again if it has the same
-// objects, which are not kept themselves: at rest nobody needs them.
+// objects, which are mostly not kept themselves: at rest nobody needs them.
 type prepared struct {
 	version    string
 	namespace  string
@@ -19,6 +19,8 @@ type prepared struct {
 	policies   Policies
 	additional []TypeInfo
 	targets    []*target
+	// objects are those of a plan, for the call that follows; nil if they are not kept.
+	objects []*unstructured.Unstructured
 }
 
 // fits tells whether the result would be the same for the request.
@@ -31,7 +33,9 @@ func (k *prepared) fits(request ApplyRequest, policies Policies, additional []Ty
 func (r *Reconciler) prepare(request ApplyRequest, policies Policies) (*prepared, []*unstructured.Unstructured, error) {
 	additional := r.additionalTypes(request.Owner)
 	if known := r.memory.recall(request.ID); known.fits(request, policies, additional) {
-		return known, nil, nil
+		spent := *known
+		spent.objects = nil
+		return &spent, known.objects, nil
 	}
 	objects, err := r.prepareObjects(request.Objects, request.Namespace)
 	if err != nil {

@@ -6,6 +6,7 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -132,6 +133,7 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 			created = true
 		default:
 			unknown := undeclared(err)
+			object = object.DeepCopy()
 			if len(unknown) == 0 || !prune(object, unknown) {
 				return nil, err
 			}
@@ -140,13 +142,16 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 	}
 }
 
-// marked returns the manifest with the marks of the owner.
+// marked returns the manifest with the marks of the owner. Only its metadata may be changed; everything else is that of the manifest.
 func (p *pass) marked(t *target) (*unstructured.Unstructured, error) {
 	manifest, err := p.object(t)
 	if err != nil {
 		return nil, err
 	}
-	object := manifest.DeepCopy()
+	object := &unstructured.Unstructured{Object: maps.Clone(manifest.Object)}
+	if metadata, ok := object.Object["metadata"].(map[string]any); ok {
+		object.Object["metadata"] = maps.Clone(metadata)
+	}
 	p.setMarks(object, t)
 	if definesTypes(t.key.GroupKind) {
 		controllerutil.AddFinalizer(object, p.options.Finalizer)
