@@ -45,6 +45,12 @@ type world struct {
 
 func newWorld(t testing.TB, changes ...func(*rest.Config)) *world {
 	t.Helper()
+	return newPatientWorld(t, 0, changes...)
+}
+
+// newPatientWorld is newWorld with a cache that watches after a delay.
+func newPatientWorld(t testing.TB, delay time.Duration, changes ...func(*rest.Config)) *world {
+	t.Helper()
 	config, requests := testenv.CountingConfig(t)
 	for _, change := range changes {
 		change(config)
@@ -60,7 +66,7 @@ func newWorld(t testing.TB, changes ...func(*rest.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cache, err = observe.New(observe.Options{Reader: w.reader, Config: config, HTTPClient: httpClient, Mapper: mapper, Notify: w.notify, Log: w.logger()})
+	w.cache, err = observe.New(observe.Options{Reader: w.reader, Config: config, HTTPClient: httpClient, Mapper: mapper, Delay: delay, Notify: w.notify, Log: w.logger()})
 	if err != nil {
 		t.Fatal(err)
 	}

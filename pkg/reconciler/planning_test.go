@@ -4,7 +4,9 @@
 package reconciler_test
 
 import (
+	stdcontext "context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -274,6 +276,47 @@ func (w *world) rested(manifests, line string) {
 		lines := w.lines(w.plan(manifests, reconciler.PlanOptions{}))
 		return strings.Contains(strings.Join(lines, "\n"), line), strings.Join(lines, "\n")
 	})
+}
+
+// refusing is a store that keeps what it refuses to save.
+type refusing struct{ inventory []*reconciler.InventoryItem }
+
+func (r *refusing) Save(_ stdcontext.Context, inventory []*reconciler.InventoryItem) error {
+	r.inventory = inventory
+	return errors.New("refused")
+}
+
+// TestPlanSaysWhatIsRecordedFirst plans what Apply would record before its first write. Whoever has recorded it spares Apply that.
+func TestPlanSaysWhatIsRecordedFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const kind = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: "
+	w.mustApply(kind + "kept}\n" + kind + "changed}\n" + kind + "unwanted}\n")
+	request := w.request(kind + "kept}\n" + kind + "changed, labels: {x: z}}\n" + kind + "new}\n")
+	request.Version = "2"
+	plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &refusing{}
+	request.Store = store
+	if _, err := w.engine.Apply(t.Context(), request); err == nil || len(store.inventory) != 4 {
+		t.Fatalf("got error %v after an attempt to save %d items", err, len(store.inventory))
+	}
+	if diff := cmp.Diff(store.inventory, plan.Inventory); diff != "" {
+		t.Errorf("unexpected inventory (-Apply +planned):\n%s", diff)
+	}
+
+	request.Inventory, store.inventory = plan.Inventory, nil
+	result, err := w.engine.Apply(t.Context(), request)
+	if err != nil || store.inventory != nil {
+		t.Fatalf("got error %v after an attempt to save %d items, although they are recorded", err, len(store.inventory))
+	}
+	w.expectActions(result, "Created ConfigMap new", "Updated ConfigMap changed", "Deleted ConfigMap unwanted")
+	request.Inventory = result.Inventory
+	if plan, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{}); err != nil || plan.Inventory != nil {
+		t.Errorf("got error %v and an inventory of %d items, although there is nothing to be done", err, len(plan.Inventory))
+	}
 }
 
 func TestPlanIsSavedWithoutContent(t *testing.T) {
