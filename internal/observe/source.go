@@ -46,8 +46,8 @@ func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, 
 	return reflector.ListAndWatchWithContext(c.quiet(ctx))
 }
 
-// listPage is how many objects a response to a list has at most.
-const listPage = 500
+// listPage is how many objects a response to a list has at most: more than almost any owner has of a kind.
+const listPage = 5000
 
 // patient lists first, and watches from there on after a while. A watch that begins with what there is would send the list, too, but each object as an
 // event.
