@@ -48,6 +48,8 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 		// replaces the record of the ancestor; if there is none, nothing was done yet.
 		if !changed.Ancestor {
 			changed.Inventory = nil
+			// If there was such a release before, of which the record was removed by force, its chunks are left to the next operation.
+			changed.stored.chunks, changed.stored.swept = chunks.Handles{}, true
 		}
 		if err := s.commit(ctx, changed, nil); err != nil {
 			return err

@@ -80,10 +80,6 @@ func (s *Store) look(ctx context.Context, store *chunks.Store, known *stored) (s
 	if known.swept {
 		return seen{all: known.chunks, trusted: known.chunks}, nil
 	}
-	if known.uid == "" {
-		// What a record has left behind that was removed by force is found by the next operation.
-		return seen{trusted: chunks.Handles{}}, nil
-	}
 	listed, err := store.List(ctx)
 	if err != nil {
 		return seen{}, err
