@@ -48,8 +48,11 @@ func expand(content map[string]any, inherit Inherit) ([]*unstructured.Unstructur
 			return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
 		}
 	}
+	items, err := itemsOf(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", object.GetKind(), err)
+	}
 	var objects []*unstructured.Unstructured
-	items, _ := content["items"].([]any)
 	for i, item := range items {
 		found, err := expandItem(object.GroupVersionKind(), item, inherit)
 		if err != nil {
@@ -63,6 +66,21 @@ func expand(content map[string]any, inherit Inherit) ([]*unstructured.Unstructur
 		objects = append(objects, found...)
 	}
 	return objects, nil
+}
+
+// itemsOf refuses what is no list: whoever takes it for an empty one would delete what was in the list before.
+func itemsOf(content map[string]any) ([]any, error) {
+	switch items := content["items"].(type) {
+	case []any:
+		return items, nil
+	case nil:
+		if _, exists := content["items"]; !exists {
+			return nil, errors.New("items is missing")
+		}
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("items is not a list, but %s", describe(items))
+	}
 }
 
 func expandItem(list schema.GroupVersionKind, item any, inherit Inherit) ([]*unstructured.Unstructured, error) {
@@ -84,8 +102,9 @@ func isList(object *unstructured.Unstructured) bool {
 	if object.GetKind() == "List" && object.GetAPIVersion() == "v1" {
 		return true
 	}
-	_, hasItems := object.Object["items"].([]any)
-	return hasItems && strings.HasSuffix(object.GetKind(), "List")
+	items, exists := object.Object["items"]
+	_, isSlice := items.([]any)
+	return strings.HasSuffix(object.GetKind(), "List") && exists && (isSlice || items == nil)
 }
 
 func checkType(content map[string]any) error {

@@ -25,6 +25,10 @@ func TestObjects(t *testing.T) {
 		err      string
 	}{
 		{"nothing", "# comment\n", nil, ""},
+		{"a typed list of nothing", "apiVersion: v1\nkind: ConfigMapList\nitems:", nil, ""},
+		{"a list whose items are a map", "apiVersion: v1\nkind: List\nitems: {a: {kind: Pod}}", nil, "List: items is not a list, but a map"},
+		{"a list whose items are text", "apiVersion: v1\nkind: List\nitems: none", nil, "List: items is not a list, but text"},
+		{"a list with a misspelt field", "apiVersion: v1\nkind: List\nitmes: []", nil, "List: items is missing"},
 		{"one document", configMap("a"), []string{configMap("a")}, ""},
 		{"JSON", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}`, []string{configMap("a")}, ""},
 		{"a list", "apiVersion: v1\nkind: List\nitems:\n" + item("a") + item("b"), []string{configMap("a"), configMap("b")}, ""},

@@ -35,7 +35,8 @@ type Options struct {
 	// Owner restricts what is observed to dependents with this value of the owner label. Defaults to those of all owners.
 	Owner string
 	// Delay is how long what was listed is relied upon before it is watched, unless Follow is called before. It is for those who mostly end
-	// before there is any news but their own. Defaults to watching from the beginning.
+	// before there is any news but their own, and for whom it does not matter whether what others do in that time is seen now or as if it came
+	// afterwards. Defaults to watching from the beginning.
 	Delay time.Duration
 	// Notify is called with the value of the owner label whenever an observation of a dependent of that owner
 	// changed. It must not block, and may be called from several goroutines. Required.

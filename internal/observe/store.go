@@ -115,10 +115,14 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	s.mu.Lock()
 	s.version = resourceVersion
 	owners := map[string]bool{}
-	for key := range s.objects {
-		if fresh[key] == nil {
-			for owner := range s.change(key, nil) {
-				owners[owner] = true
+	// What we have written may be gone again before it was seen.
+	for _, known := range []map[types.NamespacedName]Observation{s.objects, s.own} {
+		for key := range known {
+			if fresh[key] != nil {
+				continue
+			}
+			for owner, affected := range s.change(key, nil) {
+				owners[owner] = owners[owner] || affected
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func TestStore(t *testing.T) {
 			w.update(state(12, "o", 0))
 		}, []string{"o"}, "12"},
 		{"deleted after our own write", func(w *storeWorld) { w.write(state(11, "o", 0)); w.add(state(11, "o", 0)); w.remove(state(12, "o", 0)) }, []string{"o"}, ""},
-		{"deleted after our own write, which the watch never showed", func(w *storeWorld) { w.write(state(11, "o", 0)); w.list("15") }, nil, ""},
+		{"deleted after our own write, which the watch never showed", func(w *storeWorld) { w.write(state(11, "o", 0)); w.list("15") }, []string{"o"}, ""},
 		{"deleted before our own write was recorded", func(w *storeWorld) { w.add(state(11, "o", 0)); w.remove(state(12, "o", 0)); w.write(state(11, "o", 0)) }, []string{"o", "o"}, ""},
 		{"an old deletion does not hide our own write", func(w *storeWorld) { w.add(state(11, "o", 0)); w.write(state(13, "o", 0)); w.remove(state(12, "o", 0)) }, []string{"o"}, "13"},
 		{"a bookmark proves that our own write is gone", func(w *storeWorld) { w.write(state(11, "o", 0)); w.bookmark("12") }, nil, ""},

@@ -121,15 +121,22 @@ func (s *Sandbox) prepare() error {
 	return err
 }
 
-// calmCollection has the API server collect its garbage when its heap is five times, and not twice, as large as what lives in it, as long as
-// it is small: collections take a third of its time if it is busy, and memory is what the machine of a developer has.
-var calmCollection = []string{"GOGC=400", "GOMEMLIMIT=2GiB"}
+// calm has the API server collect its garbage when its heap is five times, and not twice, as large as what lives in it, as long as that
+// is small, unless the user says otherwise: collections take a third of its time if it is busy, and memory is what the machine of a developer has.
+func calm(environment []string) []string {
+	for name, value := range map[string]string{"GOGC": "400", "GOMEMLIMIT": "4GiB"} {
+		if os.Getenv(name) == "" {
+			environment = append(environment, name+"="+value)
+		}
+	}
+	return environment
+}
 
 // startProgram runs a program below a guard and watches it.
 func (s *Sandbox) startProgram(name string, args []string) (*process, error) {
 	command := s.lifeline.guarded(s.programs[programGuard], s.layout.run, append([]string{s.programs[name]}, args...))
 	if name == programAPIServer {
-		command.Env = append(os.Environ(), calmCollection...)
+		command.Env = calm(os.Environ())
 	}
 	p, err := startProcess(command, name, s.layout.log(name))
 	if err != nil {

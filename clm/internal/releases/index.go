@@ -91,7 +91,7 @@ type stored struct {
 	deleting bool
 	// chunks are known to exist and to be intact.
 	chunks chunks.Handles
-	// swept means that there are no other chunks than these.
+	// swept means that there are no other chunks than these, or that they are left to the next operation.
 	swept bool
 	// incomplete means that the inventory was not read.
 	incomplete bool

@@ -42,7 +42,6 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	changed := release.Clone()
 	changed.State = StateApplying
 	encode := sync.OnceValues(func() ([]chunks.Item, error) { return encodeContent(content, s.options.chunkSize/2) })
-	go func() { _, _ = encode() }() // while the index is being created
 	if changed.stored.uid == "" {
 		// Before the first chunk there is an index, so that whoever looks for the release finds it, also if no more than that gets done. It
 		// replaces the record of the ancestor; if there is none, nothing was done yet.
@@ -51,7 +50,10 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 			// If there was such a release before, of which the record was removed by force, its chunks are left to the next operation.
 			changed.stored.chunks, changed.stored.swept = chunks.Handles{}, true
 		}
-		if err := s.commit(ctx, changed, nil); err != nil {
+		go func() { _, _ = encode() }() // at the same time
+		err := s.commit(ctx, changed, nil)
+		_, _ = encode()
+		if err != nil {
 			return err
 		}
 		changed.Inventory = release.Inventory
