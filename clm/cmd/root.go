@@ -80,7 +80,7 @@ func Command() *cobra.Command {
 }
 
 // ease leaves one processor to a process that is going to wait for the API server most of the time. A second one would mostly be woken in vain,
-// which takes a tenth of the time if the server runs on the same machine.
+// which takes a sixth of what the process computes, and matters if the server runs on the same machine.
 func ease() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)

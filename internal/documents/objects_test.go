@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 func TestObjects(t *testing.T) {
@@ -77,18 +79,8 @@ func TestObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got, want []map[string]any
-			for _, object := range objects {
-				got = append(got, object.Object)
-			}
-			for _, text := range tt.want {
-				var content map[string]any
-				if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-					t.Fatal(err)
-				}
-				want = append(want, content)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			want := testenv.Objects(t, strings.Join(tt.want, "\n---\n"))
+			if diff := cmp.Diff(want, objects, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("unexpected objects (-want +got):\n%s", diff)
 			}
 		})

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 func TestParseDocuments(t *testing.T) {
@@ -67,11 +68,7 @@ func TestParseDocuments(t *testing.T) {
 				got = append(got, object.Object)
 			}
 			for _, text := range tt.want {
-				var content map[string]any
-				if err := yaml.Unmarshal([]byte(text), &content); err != nil {
-					t.Fatal(err)
-				}
-				want = append(want, content)
+				want = append(want, testenv.Object(t, text).Object)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("unexpected objects (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ package observe
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,18 +119,13 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	// What we have written may be gone again before it was seen.
 	for _, known := range []map[types.NamespacedName]Observation{s.objects, s.own} {
 		for key := range known {
-			if fresh[key] != nil {
-				continue
-			}
-			for owner, affected := range s.change(key, nil) {
-				owners[owner] = owners[owner] || affected
+			if fresh[key] == nil {
+				maps.Copy(owners, s.change(key, nil))
 			}
 		}
 	}
 	for key, observation := range fresh {
-		for owner := range s.change(key, observation) {
-			owners[owner] = true
-		}
+		maps.Copy(owners, s.change(key, observation))
 	}
 	first := s.state != feedSynced
 	s.state, s.err, s.since = feedSynced, nil, time.Now()

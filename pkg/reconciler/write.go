@@ -133,8 +133,10 @@ func (p *pass) send(ctx context.Context, t *target, s situation, action action) 
 			created = true
 		default:
 			unknown := undeclared(err)
-			object = object.DeepCopy()
-			if len(unknown) == 0 || !prune(object, unknown) {
+			if len(unknown) == 0 {
+				return nil, err
+			}
+			if object = object.DeepCopy(); !prune(object, unknown) {
 				return nil, err
 			}
 			p.note(&p.result.Notes, p.item(t), "unknown fields were left out: "+strings.Join(unknown, ", "))

@@ -4,5 +4,5 @@
 // Package hurry is imported for its effect: garbage is collected less often than usual, unless the user says how often, and not at all before the
 // heap has 64 MiB. Most commands end before that, and share processors with those who wait for them.
 //
-// As it depends on nothing, it takes effect before most other packages are initialized, which allocate a good deal.
+// As it depends on the standard library only, it takes effect before most other packages are initialized, which allocate a good deal.
 package hurry
