@@ -90,6 +90,10 @@ func (k *kind) settle(f *feed) {
 func (k *kind) settled(ctx context.Context) error {
 	for {
 		k.mu.Lock()
+		if k.feeds[""].forbidden() {
+			// The feed is known to have failed a moment before it has others take its place.
+			k.splitLocked()
+		}
 		pending := false
 		for _, f := range k.feeds {
 			pending = pending || f.pending()

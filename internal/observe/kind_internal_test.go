@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestSettledKnowsWhoTakesOver asks in the moment in which the feed of the whole cluster has failed and not told anybody yet.
+func TestSettledKnowsWhoTakesOver(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // so that no feed begins
+	k := &kind{ctx: ctx, namespaces: []string{"place"}, feeds: map[string]*feed{}, changed: make(chan struct{})}
+	failed := newFeed(k, "")
+	failed.state, failed.err = feedBroken, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
+	k.feeds[""] = failed
+	if err := k.settled(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if k.feeds["place"] == nil {
+		t.Error("nobody was told to look at the namespace, and that was taken for settled")
+	}
+}
