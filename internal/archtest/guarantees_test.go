@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archtest
+
+import (
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	// namedTest matches a test in a table of the page, by package and name.
+	namedTest = regexp.MustCompile("`([a-z]+)\\.(Test[A-Za-z0-9]+)`")
+	// definedTest matches the definition of a test.
+	definedTest = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
+	// packageClause matches the package of a file, without the suffix of external tests.
+	packageClause = regexp.MustCompile(`(?m)^package ([a-z]+?)(?:_test)?$`)
+)
+
+// TestGuaranteesNameTheirTests checks that each promise of the page "What is guaranteed" names a test, and that these tests
+// exist.
+func TestGuaranteesNameTheirTests(t *testing.T) {
+	t.Parallel()
+	promises, _, found := strings.Cut(read(t, filepath.Join(top, "website/content/concepts/guarantees.md")), "## What is not promised")
+	if !found {
+		t.Error("the page does not say what is not promised")
+	}
+	defined, rows := definedTests(t), 0
+	for line := range strings.Lines(promises) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Promise |") {
+			continue
+		}
+		rows++
+		named := namedTest.FindAllStringSubmatch(line, -1)
+		if len(named) == 0 {
+			t.Errorf("no test shows this promise: %s", line)
+		}
+		for _, match := range named {
+			if name := match[1] + "." + match[2]; !defined[name] {
+				t.Errorf("there is no test %s", name)
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("the page makes no promise")
+	}
+}
+
+// definedTests returns all tests of the repository by package and name.
+func definedTests(t *testing.T) map[string]bool {
+	t.Helper()
+	defined := map[string]bool{}
+	err := filepath.WalkDir(top, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content := read(t, path)
+		clause := packageClause.FindStringSubmatch(content)
+		if clause == nil {
+			t.Errorf("%s: no package clause", path)
+			return nil
+		}
+		for _, match := range definedTest.FindAllStringSubmatch(content, -1) {
+			defined[clause[1]+"."+match[1]] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return defined
+}
