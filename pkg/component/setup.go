@@ -36,6 +36,7 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	options := controller.Options{
 		MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
 		EnableWarmup:            new(!r.options.DisableWarmup),
+		NewQueue:                NewQueue,
 	}
 	if r.options.Sharding != nil {
 		options.NeedLeaderElection = new(false)
@@ -44,7 +45,8 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build: watches and options
-// may have been added, but neither the type of the components nor a name.
+// may have been added, but neither the type of the components nor a name. Components that wait gain priority only if the
+// option NewQueue of the controller is the function NewQueue of this package.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl.Builder) error {
 	if r.worker != nil {
 		return fmt.Errorf("setting up the reconciler %s: it was set up already", r.name)

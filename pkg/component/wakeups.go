@@ -18,7 +18,7 @@ import (
 
 // Components are worked on in the order of their priorities, the highest first; those of the same priority in the order in
 // which they became due. Who has several reasons to be reconciled has the highest of their priorities. A component that was
-// created, changed or deleted has priority zero, which is controller-runtime's own.
+// created, changed or deleted has priority zero, which is controller-runtime's own. Who waits gains priority; see NewQueue.
 const (
 	// priorityWoken is that of a component of which something else has changed, and of one that failed.
 	priorityWoken = handler.LowPriority / 2
