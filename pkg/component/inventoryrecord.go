@@ -30,7 +30,7 @@ func newInventoryRecord(status *Status, namespace string, store *chunks.Store, c
 		Checksum:  chunks.Checksum(contents),
 		Items:     len(status.Inventory),
 		Kinds:     kindsOf(status.Inventory),
-		Unlisted:  status.unlisted(),
+		Unlisted:  unlistedKinds(status.unlisted()),
 	}
 	for _, content := range contents {
 		reference.Chunks = append(reference.Chunks, store.Name(content))
@@ -70,7 +70,11 @@ func (s *Status) unlisted() []reconciler.TypeInfo {
 	if s.InventoryRecord == nil {
 		return nil
 	}
-	return s.InventoryRecord.Unlisted
+	kinds := make([]reconciler.TypeInfo, len(s.InventoryRecord.Unlisted))
+	for i, kind := range s.InventoryRecord.Unlisted {
+		kinds[i] = reconciler.TypeInfo(kind)
+	}
+	return kinds
 }
 
 func (s *Status) setUnlisted(kinds []reconciler.TypeInfo) {
@@ -81,8 +85,16 @@ func (s *Status) setUnlisted(kinds []reconciler.TypeInfo) {
 	if s.InventoryRecord != nil {
 		changed = *s.InventoryRecord
 	}
-	changed.Unlisted = kinds
+	changed.Unlisted = unlistedKinds(kinds)
 	s.InventoryRecord = &changed
+}
+
+func unlistedKinds(kinds []reconciler.TypeInfo) []UnlistedKind {
+	var unlisted []UnlistedKind
+	for _, kind := range kinds {
+		unlisted = append(unlisted, UnlistedKind(kind))
+	}
+	return unlisted
 }
 
 func kindTexts(kinds []reconciler.TypeInfo) string {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -35,16 +36,30 @@ import (
 
 var installOnce sync.Once
 
+// definitionFiles are the definitions of the test's components: those that are generated now, and those of former versions.
+func definitionFiles(tb testing.TB) []string {
+	tb.Helper()
+	files, err := filepath.Glob("testdata/crds/*.yaml")
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("no definitions: %v", err)
+	}
+	return append(files, "testdata/former.yaml")
+}
+
 // install brings the definitions of the test's components into the cluster.
 func install(tb testing.TB) {
 	tb.Helper()
 	installOnce.Do(func() {
-		raw, err := os.ReadFile("testdata/crds.yaml")
-		if err != nil {
-			tb.Fatal(err)
+		var definitions []*unstructured.Unstructured
+		for _, file := range definitionFiles(tb) {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			definitions = append(definitions, testenv.Objects(tb, string(raw))...)
 		}
 		c := testenv.Client(tb)
-		for _, crd := range testenv.Objects(tb, string(raw)) {
+		for _, crd := range definitions {
 			if err := c.Create(tb.Context(), crd); err != nil && !apierrors.IsAlreadyExists(err) {
 				tb.Fatal(err)
 			}

@@ -56,6 +56,8 @@ type memory struct {
 
 	// refusals counts passes in a row whose input was refused.
 	refusals int
+	// disguises is set while failed dependents are recorded in a way that former definitions accept.
+	disguises bool
 	// rejections counts attempts in a row to write a status that the server did not accept.
 	rejections int
 

@@ -58,6 +58,12 @@ func (w *worker) save(ctx context.Context, s *scope) error {
 	if changed {
 		err = w.write(ctx, s, current)
 	}
+	if isRejected(err) && s.mayDisguise() {
+		s.memory.disguises = true
+		if current, err = s.persistent(); err == nil {
+			err = w.write(ctx, s, current)
+		}
+	}
 	if err == nil && changed {
 		err = w.checkKept(ctx, s, current)
 	}
@@ -102,10 +108,14 @@ func (w *worker) unpack(s *scope) {
 // persistent returns the status as it is to be written: without an inventory that is kept elsewhere, or that must not be
 // taken for a complete one.
 func (s *scope) persistent() (map[string]any, error) {
+	defer s.status.putMark(s.nextMark())()
 	if s.status.hasRecord() || s.record.lost {
 		inventory := s.status.Inventory
 		s.status.Inventory = nil
 		defer func() { s.status.Inventory = inventory }()
+	}
+	if s.memory.disguises {
+		defer s.status.disguiseFailures()()
 	}
 	return statusOf(s.component)
 }

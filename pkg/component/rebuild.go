@@ -21,14 +21,20 @@ func (w *worker) rebuild(ctx context.Context, s *scope, objects []client.Object)
 	if s.record.gap == "" && !w.mustListAgain(s) {
 		return nil
 	}
-	result, err := s.target.engine.Rebuild(ctx, reconciler.RebuildRequest{
+	request := reconciler.RebuildRequest{
 		ID:         s.ownerID,
 		Known:      s.status.Inventory,
 		Objects:    objects,
 		Types:      s.lostTypes(),
 		Namespaces: namespacesOf(s, objects),
 		Policies:   s.settings.policies,
-	})
+	}
+	result, err := s.target.engine.Rebuild(ctx, request)
+	if err == nil && s.record.gap != "" && len(result.Inventory) < markedItems(s.record.mark) {
+		// They may be of kinds that nobody has recorded, and that are not wanted any more.
+		request.Types = []reconciler.TypeVersionInfo{anyType}
+		result, err = s.target.engine.Rebuild(ctx, request)
+	}
 	if err != nil {
 		return fmt.Errorf("rebuilding the inventory: %w", err)
 	}
@@ -50,18 +56,20 @@ func (w *worker) mustListAgain(s *scope) bool {
 	return len(s.status.unlisted()) > 0 && (s.deleting || w.options.Clock.Since(s.memory.relisted) >= s.settings.timing.requeue)
 }
 
+// anyType stands for all types that the cluster has.
+var anyType = reconciler.TypeVersionInfo{Group: "*", Version: "*", Kind: "*"}
+
 // lostTypes are the types among which missing items must be, beside those of the wanted objects.
 func (s *scope) lostTypes() []reconciler.TypeVersionInfo {
-	const anything = "*"
 	var kinds []reconciler.TypeVersionInfo
 	if s.record.gap != "" && s.status.InventoryRecord != nil {
 		kinds = append(kinds, s.status.InventoryRecord.Kinds...)
 	}
 	if s.record.gap != "" && s.deleting && len(kinds) == 0 {
-		return []reconciler.TypeVersionInfo{{Group: anything, Version: anything, Kind: anything}}
+		return []reconciler.TypeVersionInfo{anyType}
 	}
 	for _, kind := range s.status.unlisted() {
-		kinds = append(kinds, reconciler.TypeVersionInfo{Group: kind.Group, Version: anything, Kind: kind.Kind})
+		kinds = append(kinds, reconciler.TypeVersionInfo{Group: kind.Group, Version: anyType.Version, Kind: kind.Kind})
 	}
 	return kinds
 }
@@ -93,7 +101,7 @@ func (w *worker) announceRebuild(s *scope, result reconciler.RebuildResult) {
 	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", dependents(result.Found))
 	if s.record.gap != "" {
 		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", s.record.gap, dependents(result.Found))
-		if s.record.lost || s.status.recordForm() == formPacked || len(s.status.InventoryRecord.Completed) == maxCompleted {
+		if reference := s.status.InventoryRecord; s.record.lost || reference == nil || s.status.recordForm() != formChunks || len(reference.Completed) == maxCompleted {
 			note += "; purged ones (completed Jobs, say) cannot be found and may run again"
 		}
 	}

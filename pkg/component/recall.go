@@ -31,8 +31,10 @@ func (w *worker) recall(ctx context.Context, s *scope) outcome {
 	case s.record.lost:
 		s.record.gap = "the status was empty"
 	case !s.status.hasRecord():
-		s.record.items, s.record.known = s.status.Inventory, true
-		return proceed
+		if s.record.gap = mismatch(s.record.mark, s.status.Inventory); s.record.gap == "" {
+			s.record.items, s.record.known = s.status.Inventory, true
+			return proceed
+		}
 	case s.memory.recalled != nil && s.memory.recalled.checksum == reference.Checksum && len(s.status.Inventory) == 0:
 		s.status.Inventory, s.record.known = s.memory.recalled.items, true
 		s.record.items, s.record.chunks = s.status.Inventory, s.memory.recalled.chunks

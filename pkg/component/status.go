@@ -11,7 +11,8 @@ import (
 
 // +kubebuilder:object:generate=true
 
-// Status is what the reconciler records about a component. The status of a component must be, or embed, a Status.
+// Status is what the reconciler records about a component. The status of a component must be, or embed, a Status. Its
+// schema refuses nothing: an operator that is newer, or older, than the CustomResourceDefinition must be able to write.
 //
 // So that tools can tell a component that nobody has looked at yet from one that is done, the field status of the
 // component should be declared with the marker
@@ -27,6 +28,7 @@ import (
 type Status struct {
 	// ObservedGeneration is the generation that this status is about.
 	// +kubebuilder:default=-1
+	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
 	// AppliedGeneration is the generation for which all dependents were ready last.
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
@@ -50,7 +52,6 @@ type Status struct {
 	// +listType=atomic
 	Conditions []Condition `json:"conditions,omitempty"`
 	// State summarizes the conditions.
-	// +kubebuilder:validation:Enum=Ready;Pending;Processing;DeletionPending;Deleting;Error
 	State State `json:"state,omitempty"`
 	// Inventory records the dependents. It is always complete in memory; in the cluster it is left out if
 	// inventoryRecord has it in another form.
@@ -68,13 +69,17 @@ type Status struct {
 // made of may be gone by then.
 type DeletionHooks struct {
 	// Namespace of the Secrets.
+	// +optional
 	Namespace string `json:"namespace"`
 	// Secrets are the names of Secrets, each of which holds some objects.
 	// +listType=atomic
+	// +optional
 	Secrets []string `json:"secrets"`
 	// Checksum is the SHA-256 of the decompressed contents of all Secrets, in their order, in hexadecimal.
+	// +optional
 	Checksum string `json:"checksum"`
 	// Objects is the number of objects.
+	// +optional
 	Objects int `json:"objects"`
 	// Stage says how far the deletion has come; empty before it begins.
 	Stage DeletionStage `json:"stage,omitempty"`
@@ -127,7 +132,19 @@ type InventoryRecord struct {
 	// Unlisted are kinds that could not be listed when the inventory was rebuilt from labels: there may be dependents of these
 	// kinds that are not known.
 	// +listType=atomic
-	Unlisted []reconciler.TypeInfo `json:"unlisted,omitempty"`
+	Unlisted []UnlistedKind `json:"unlisted,omitempty"`
+}
+
+// +kubebuilder:object:generate=true
+
+// UnlistedKind is a kind, or all kinds of a group, of which it is not known which objects there are.
+type UnlistedKind struct {
+	// API group; empty for the core group.
+	// +optional
+	Group string `json:"group"`
+	// API kind, or "*".
+	// +optional
+	Kind string `json:"kind"`
 }
 
 // +kubebuilder:object:generate=true
@@ -137,6 +154,7 @@ type CompletedDependent struct {
 	reconciler.TypeVersionInfo `json:",inline"`
 	reconciler.NameInfo        `json:",inline"`
 	// Digest of the manifest that was applied.
+	// +optional
 	Digest string `json:"digest"`
 }
 
@@ -163,9 +181,10 @@ const (
 // Condition is one aspect of the status, in the form that tools know from metav1.Condition.
 type Condition struct {
 	// Type of the condition.
+	// +optional
 	Type ConditionType `json:"type"`
 	// Status of the condition.
-	// +kubebuilder:validation:Enum=True;False;Unknown
+	// +optional
 	Status ConditionStatus `json:"status"`
 	// LastTransitionTime is when the status of the condition changed last.
 	// +optional

@@ -86,6 +86,13 @@ func (w *AncientWidget) GetSpec() types.Unstructurable  { return &w.Spec }
 func (w *AncientWidget) GetStatus() *Status             { return &w.Status.Status }
 func (w *AncientWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
 
+// FormerWidget is a component whose definition does not know the phase Failed.
+type FormerWidget Widget
+
+func (w *FormerWidget) GetSpec() types.Unstructurable  { return &w.Spec }
+func (w *FormerWidget) GetStatus() *Status             { return &w.Status.Status }
+func (w *FormerWidget) DeepCopyObject() runtime.Object { return deepCopy(w) }
+
 // GlobalWidget is a component without namespace.
 type GlobalWidget Widget
 
@@ -98,6 +105,7 @@ type (
 	WidgetList        list[Widget]
 	OldWidgetList     list[OldWidget]
 	AncientWidgetList list[AncientWidget]
+	FormerWidgetList  list[FormerWidget]
 	GlobalWidgetList  list[GlobalWidget]
 
 	list[T any] struct {
@@ -110,6 +118,7 @@ type (
 func (l *WidgetList) DeepCopyObject() runtime.Object        { return deepCopy(l) }
 func (l *OldWidgetList) DeepCopyObject() runtime.Object     { return deepCopy(l) }
 func (l *AncientWidgetList) DeepCopyObject() runtime.Object { return deepCopy(l) }
+func (l *FormerWidgetList) DeepCopyObject() runtime.Object  { return deepCopy(l) }
 func (l *GlobalWidgetList) DeepCopyObject() runtime.Object  { return deepCopy(l) }
 
 // deepCopy loses what JSON does not have, such as loaded references.
@@ -128,7 +137,8 @@ func deepCopy[T any](in *T) *T {
 func testScheme(tb testing.TB) *runtime.Scheme {
 	tb.Helper()
 	scheme := testenv.Scheme(tb)
-	scheme.AddKnownTypes(testGroup, &Widget{}, &WidgetList{}, &OldWidget{}, &OldWidgetList{}, &AncientWidget{}, &AncientWidgetList{}, &GlobalWidget{}, &GlobalWidgetList{})
+	scheme.AddKnownTypes(testGroup, &Widget{}, &WidgetList{}, &OldWidget{}, &OldWidgetList{}, &AncientWidget{}, &AncientWidgetList{},
+		&FormerWidget{}, &FormerWidgetList{}, &GlobalWidget{}, &GlobalWidgetList{})
 	metav1.AddToGroupVersion(scheme, testGroup)
 	return scheme
 }

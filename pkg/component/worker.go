@@ -235,6 +235,8 @@ func (w *worker) newScope(ctx context.Context, component Component) (*scope, err
 		return nil, err
 	}
 	s.status = component.GetStatus()
+	s.memory.disguises = s.status.recognizeFailures()
+	s.record.mark = s.status.takeMark()
 	s.before.state, s.before.reason, s.before.message = s.status.GetState()
 	return s, nil
 }

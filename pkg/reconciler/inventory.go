@@ -28,10 +28,13 @@ type TypeInfo struct {
 // +kubebuilder:object:generate=true
 type TypeVersionInfo struct {
 	// API group; empty for the core group.
+	// +optional
 	Group string `json:"group"`
 	// API group version.
+	// +optional
 	Version string `json:"version"`
 	// API kind.
+	// +optional
 	Kind string `json:"kind"`
 }
 
@@ -42,12 +45,12 @@ type NameInfo struct {
 	// Namespace; empty for cluster-scoped objects.
 	Namespace string `json:"namespace,omitempty"`
 	// Name.
+	// +optional
 	Name string `json:"name"`
 }
 
-// Phase is the state of a dependent in its life.
-//
-// +kubebuilder:validation:Enum=ScheduledForApplication;ScheduledForDeletion;ScheduledForCompletion;Creating;Updating;Deleting;Completing;Ready;Completed
+// Phase is the state of a dependent in its life. Definitions do not list the values: what a later version records must
+// not be refused.
 type Phase string
 
 const (
@@ -73,7 +76,8 @@ const (
 	PhaseCompleted Phase = "Completed"
 )
 
-// InventoryItem records one dependent.
+// InventoryItem records one dependent. It is part of statuses, which must never be refused: no field is required, and no
+// value is restricted.
 //
 // +kubebuilder:object:generate=true
 type InventoryItem struct {
@@ -82,20 +86,27 @@ type InventoryItem struct {
 	// Name of the object.
 	NameInfo `json:",inline"`
 	// Adoption policy.
+	// +optional
 	AdoptionPolicy AdoptionPolicy `json:"adoptionPolicy"`
 	// Reconcile policy.
+	// +optional
 	ReconcilePolicy ReconcilePolicy `json:"reconcilePolicy"`
 	// Update policy.
+	// +optional
 	UpdatePolicy UpdatePolicy `json:"updatePolicy"`
 	// Delete policy.
+	// +optional
 	DeletePolicy DeletePolicy `json:"deletePolicy"`
 	// Apply order.
+	// +optional
 	ApplyOrder int `json:"applyOrder"`
 	// Delete order.
+	// +optional
 	DeleteOrder int `json:"deleteOrder"`
 	// Types whose instances exist only because of this object.
 	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
 	// Digest of the manifest that is to be, or was, applied; empty if the object is no longer wanted.
+	// +optional
 	Digest string `json:"digest"`
 	// Phase of the object.
 	Phase Phase `json:"phase,omitempty"`

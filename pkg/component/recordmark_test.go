@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+func TestMismatch(t *testing.T) {
+	t.Parallel()
+	items := func(names ...string) (items []*reconciler.InventoryItem) {
+		for _, name := range names {
+			items = append(items, &reconciler.InventoryItem{
+				TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"}, NameInfo: reconciler.NameInfo{Namespace: "a", Name: name},
+			})
+		}
+		return items
+	}
+	otherVersion := items("x", "y")
+	otherVersion[0].Version, otherVersion[0].Phase, otherVersion[0].UID = "v2", reconciler.PhaseDeleting, "1"
+	const shortened = "status.inventory, with 1 dependent, was not the list that had been recorded, with 2"
+	for _, test := range []struct {
+		reason string
+		mark   string
+		items  []*reconciler.InventoryItem
+		want   string
+	}{
+		{"nobody has recorded how many there are, as the ancestor", "", items("x"), ""},
+		{"nobody has recorded anything, and nothing is there", "", nil, ""},
+		{"all are there", markOf(items("x", "y")), items("x", "y"), ""},
+		{"the order does not matter", markOf(items("x", "y")), items("y", "x"), ""},
+		{"neither do state and version", markOf(items("x", "y")), otherVersion, ""},
+		{"the list was emptied", markOf(items("x", "y")), nil, "status.inventory was empty although 2 dependents had been recorded"},
+		{"one was removed", markOf(items("x", "y")), items("x"), shortened},
+		{
+			"one was replaced", markOf(items("x", "y")), items("x", "z"),
+			"status.inventory, with 2 dependents, was not the list that had been recorded, with 2",
+		},
+		{"the mark is of a packed list that was dropped", "60:0123456789abcdef", nil, "status.inventory was empty although 60 dependents had been recorded"},
+		{"the mark is damaged", "x", nil, "status.inventory was empty although 0 dependents had been recorded"},
+	} {
+		diff(t, test.reason, test.want, mismatch(test.mark, test.items))
+	}
+	diff(t, "the mark of nothing", "", markOf(nil))
+}
+
+// patchStatus changes the status as somebody does by hand.
+func (r *rig) patchStatus(widget *Widget, patch string) {
+	r.tb.Helper()
+	if err := r.client.Status().Patch(r.tb.Context(), widget, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// removeItems shortens the list of dependents and leaves all else.
+func (r *rig) removeItems(widget *Widget, count int) {
+	r.tb.Helper()
+	r.read(widget)
+	generation := widget.Status.ObservedGeneration
+	widget.Status.Inventory = widget.Status.Inventory[count:]
+	if err := r.client.Status().Update(r.tb.Context(), widget); err != nil {
+		r.tb.Fatal(err)
+	}
+	diff(r.tb, "observed generation", generation, widget.Status.ObservedGeneration)
+}
+
+// TestEditedInventories takes dependents out of the status while no operator runs. What is deleted or not wanted any more then
+// must not stay, whatever else has changed at the same time.
+func TestEditedInventories(t *testing.T) {
+	t.Parallel()
+	const dropRecord = `{"status":{"inventoryRecord":null}}`
+	for _, test := range []struct {
+		reason string
+		count  int
+		edit   func(r *rig, widget *Widget)
+		want   string
+	}{
+		{"all items are removed", 3, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventory":null}}`) }, "status.inventory was empty although 3 dependents had been recorded, 3 dependents found"},
+		{"an item is removed", 3, func(r *rig, w *Widget) { r.removeItems(w, 1) }, "status.inventory, with 2 dependents, was not the list that had been recorded, with 3, 1 dependent found"},
+		{"a packed list is dropped by a definition without that field", 30, func(r *rig, w *Widget) { r.patchStatus(w, dropRecord) }, "status.inventory was empty although 30 dependents had been recorded, 30 dependents found"},
+		{"the reference to chunks is dropped", 200, func(r *rig, w *Widget) { r.patchStatus(w, dropRecord) }, "status.inventory was empty although 200 dependents had been recorded, 200 dependents found"},
+		{"the reference to chunks is changed to one that does not count", 200, func(r *rig, w *Widget) { r.patchStatus(w, `{"status":{"inventoryRecord":{"inline":true}}}`) }, "status.inventory was empty although 200 dependents had been recorded, 200 dependents found"},
+	} {
+		for _, deleted := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, deleted: %t", test.reason, deleted), func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				stop := r.start(r.packer())
+				widget := r.crowded(crowd{count: test.count})
+				r.create(widget)
+				awaitReady(r, widget)
+				r.settle(widget)
+				stop()
+				test.edit(r, widget)
+				if deleted {
+					r.delete(widget)
+				} else {
+					// Nothing of the kind is wanted any more.
+					change(r, widget, func(w *Widget) { w.Spec.Objects = crowd{}.spec() })
+				}
+				r.start(r.packer())
+				r.awaitEvent("InventoryRebuilt", "The inventory was rebuilt from labels because "+test.want)
+				if deleted {
+					r.awaitGone(widget)
+				} else {
+					awaitReady(r, widget)
+					diff(t, "items", 0, len(widget.Status.Inventory))
+				}
+				diff(t, "dependents that are left", 0, len(r.members(r.namespace)))
+			})
+		}
+	}
+}
+
+// TestInventoryWithoutMark takes over what an operator has recorded that does not know of the mark: that is no reason to look
+// for dependents. The mark is written once.
+func TestInventoryWithoutMark(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settle(widget)
+	stop()
+	marked := widget.Status.ProcessingDigest
+	digest, mark, _ := strings.Cut(marked, markSeparator)
+	if mark != markOf(widget.Status.Inventory) || digest != widget.Status.LastProcessingDigest {
+		t.Fatalf("unexpected mark %q in %q", mark, marked)
+	}
+	r.patchStatus(widget, fmt.Sprintf(`{"status":{"processingDigest":%q}}`, digest))
+	r.requests.Reset()
+	own := r.reconciler(ReconcilerOptions{})
+	r.start(own)
+	await(r, widget, "the mark", func() bool { return widget.Status.ProcessingDigest == marked })
+	r.settleCounting()
+	awaitReady(r, widget)
+	if _, reason, message := widget.Status.GetState(); strings.Contains(message, "rebuilt") {
+		t.Errorf("want no rebuild, got %s: %s", reason, message)
+	}
+	diff(t, "revision", int64(1), widget.Status.Revision)
+	if writes := r.requests.Count(testenv.Request.IsWrite); writes != 1 {
+		t.Errorf("want one write, got\n%s", r.requests)
+	}
+}
+
+// TestMarkSurvivesAPassThatEndsEarly has passes end before the inventory is known again: they must not confirm what is left of it.
+func TestMarkSurvivesAPassThatEndsEarly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.widget(oneConfigMap)
+	r.create(widget)
+	awaitReady(r, widget)
+	r.settle(widget)
+	stop()
+	r.removeItems(widget, 1)
+	change(r, widget, func(w *Widget) { w.Spec.Suspend = true })
+	stop = r.start(r.reconciler(ReconcilerOptions{}))
+	awaitState(r, widget, StatePending, ReadyConditionReasonSuspended)
+	stop()
+	change(r, widget, func(w *Widget) { w.Spec.Suspend, w.Spec.Objects = false, nil })
+	r.start(r.reconciler(ReconcilerOptions{}))
+	awaitReady(r, widget)
+	if r.configMap("settings") != nil {
+		t.Error("a dependent is left behind")
+	}
+}
