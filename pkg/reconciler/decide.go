@@ -63,6 +63,8 @@ type situation struct {
 	seen observe.Observation
 	// whose is the owner, if the server was asked, and tells.
 	whose string
+	// rival is who else claims the object, if the server was asked.
+	rival rival
 	// correction and verification are how long the next one must wait; zero if it may happen now.
 	correction, verification time.Duration
 	// fight names who changes the object again and again; empty if nobody does.
@@ -113,7 +115,11 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 	if s.seizes() {
 		return decideTakeOver(t, item, s)
 	}
-	if s.seen.Owner == "" && item.UID != "" && s.seen.UID == item.UID {
+	if s.seen.Owner == "" && !s.proven {
+		// Who else claims the object is not known yet.
+		return decision{action: actionAsk}
+	}
+	if s.unlabelled(item) {
 		// It is the object that we wrote; only its label is gone. That is drift like any other.
 		if !item.written() {
 			return decideChanged(t, item, s)
@@ -134,7 +140,7 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 	case AdoptionPolicyAlways:
 		return adopt
 	case AdoptionPolicyIfUnowned:
-		if s.seen.Owner == "" {
+		if s.seen.Owner == "" && s.rival.text == "" {
 			return adopt
 		}
 	case AdoptionPolicyNever:
@@ -142,8 +148,18 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 	return decision{action: actionRefuse, message: fmt.Sprintf("exists already and %s, and its adoption policy is %s", owner, annotations.Kebab(string(t.adoption)))}
 }
 
+// unlabelled reports whether the object that was seen is the recorded one, and was written by us, although our label is gone. The
+// recorded UID alone proves nothing, because whoever may write the record can make it up.
+func (s situation) unlabelled(item *InventoryItem) bool {
+	recorded := s.seen.Owner == "" && item.UID != "" && s.seen.UID == item.UID
+	lost := s.rival.operator == "" && (s.whose == "" || digest.OwnerLabel(s.whose) == s.owner)
+	return recorded && lost && s.seen.Fingerprint != ""
+}
+
 func ownership(s situation) string {
 	switch {
+	case s.seen.Owner == "" && s.rival.text != "":
+		return s.rival.text
 	case s.seen.Owner == "":
 		return "has no owner"
 	case s.whose == "" || digest.OwnerLabel(s.whose) != s.seen.Owner:

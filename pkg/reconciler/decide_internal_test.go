@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -69,7 +70,7 @@ func generation(g int64) func(*observe.Observation) {
 }
 func deleting(o *observe.Observation) { o.Deleting, o.Message = true, "finalizers remain: a/b" }
 func present(o observe.Observation) situation {
-	return situation{owner: usLabel, exists: true, seen: o}
+	return situation{owner: usLabel, exists: true, proven: true, seen: o}
 }
 
 func recorded(phase Phase, changes ...func(*InventoryItem)) *InventoryItem {
@@ -163,7 +164,8 @@ func TestDecideTakeOver(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			s := situation{owner: usLabel, exists: true, seen: seenAs(owner(tc.owner)), takeOver: true}
+			s := present(seenAs(owner(tc.owner)))
+			s.takeOver = true
 			if diff := cmp.Diff(tc.want, decideApply(tc.target, tc.item, s), cmp.AllowUnexported(decision{})); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -225,6 +227,50 @@ func TestDecideApplyForeign(t *testing.T) {
 			expectDecision(t, tc.target, tc.item.DeepCopy(), present(seen), tc.want)
 		})
 	}
+}
+
+// TestDecideApplyRival is about objects without our label that others claim.
+func TestDecideApplyRival(t *testing.T) {
+	t.Parallel()
+	refuse := func(policy string) decision {
+		return decision{action: actionRefuse, message: "exists already and is theirs, and its adoption policy is " + policy}
+	}
+	adopt := decision{action: actionApply, verb: VerbAdopted, message: "exists already and is theirs"}
+	corrected := decision{action: actionApply, verb: VerbCorrected, message: "lost the label that marks it as owned"}
+	theirs := rival{text: "is theirs"}
+	marked := rival{text: "is theirs", operator: "other.example.com"}
+	fresh := recorded(PhaseScheduledForApplication, unrecorded)
+	unwritten := seenAs(owner(""), fingerprint(""))
+	for _, tc := range []struct {
+		reason string
+		target *target
+		item   *InventoryItem
+		seen   observe.Observation
+		rival  rival
+		want   decision
+	}{
+		{"it belongs to others", wish(), fresh, unwritten, theirs, refuse("if-unowned")},
+		{"never", wish(adoption(AdoptionPolicyNever)), fresh, unwritten, theirs, refuse("never")},
+		{"always means always", wish(adoption(AdoptionPolicyAlways)), fresh, unwritten, theirs, adopt},
+		{"others have created it in the place of ours", wish(), recorded(PhaseReady), seenAs(owner(""), uid("u2"), fingerprint("")), theirs, refuse("if-unowned")},
+		{"it is ours, lost its label, and got a controller", wish(), recorded(PhaseReady), seenAs(owner("")), theirs, corrected},
+		{"another operator has replaced our label", wish(), recorded(PhaseReady), seenAs(owner("")), marked, refuse("if-unowned")},
+		{"the recorded UID is no proof", wish(), recorded(PhaseReady), unwritten, theirs, refuse("if-unowned")},
+		{"ours that others claim as well", wish(), recorded(PhaseReady), seenAs(), marked, decision{action: actionKeep}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			s := present(tc.seen)
+			s.rival = tc.rival
+			expectDecision(t, tc.target, tc.item.DeepCopy(), s, tc.want)
+		})
+	}
+	t.Run("who claims it is not known yet", func(t *testing.T) {
+		t.Parallel()
+		s := present(unwritten)
+		s.proven = false
+		expectDecision(t, wish(), fresh.DeepCopy(), s, decision{action: actionAsk})
+	})
 }
 
 func TestDecideApplyDeleting(t *testing.T) {
@@ -322,6 +368,16 @@ func TestDecideApplyDrift(t *testing.T) {
 	}
 }
 
+// ownedBy is an object of which our label is gone.
+func ownedBy(whose string, r rival) situation {
+	s := present(seenAs(owner("")))
+	s.whose, s.rival = whose, r
+	if whose == "us in plain text" {
+		s.owner = digest.OwnerLabel(whose)
+	}
+	return s
+}
+
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
 	const anew = "was created anew by others while it was being deleted, and is marked as owned; remove the mark to keep it, or delete it"
@@ -349,6 +405,14 @@ func TestDecideDelete(t *testing.T) {
 		{"another object without label", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""), another)), false, endingGone, ""},
 		{"another object without label that is being deleted", recorded(PhaseDeleting), present(seenAs(owner(""), another, deleting)), false, endingGone, ""},
 		{"ours, without label", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""))), false, endingDelete, ""},
+		{"recorded by its UID, but nothing in it is by us", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""), fingerprint(""))), false, endingGone, notOurs},
+		{"not ours, and to be released", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""), fingerprint(""))), true, endingGone, notOurs},
+		{"not ours, and its deletion seems to be under way", recorded(PhaseDeleting), present(seenAs(owner(""), fingerprint(""), deleting)), false, endingGone, notOurs},
+		{"not ours, and seems to have served its purpose", recorded(PhaseScheduledForCompletion), present(seenAs(owner(""), fingerprint(""))), false, endingGone, notOurs},
+		{"its label is gone, and it names another owner", recorded(PhaseScheduledForDeletion), ownedBy("somebody", rival{}), false, endingGone, notOurs},
+		{"its label is gone, and it names us", recorded(PhaseScheduledForDeletion), ownedBy("us in plain text", rival{}), false, endingDelete, ""},
+		{"another operator has replaced our label", recorded(PhaseScheduledForDeletion), ownedBy("", rival{text: "x", operator: "o"}), false, endingGone, notOurs},
+		{"a controller has adopted it, and somebody removed our label", recorded(PhaseScheduledForDeletion), ownedBy("", rival{text: "x"}), false, endingDelete, ""},
 		{"ours, without label, to be released", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""))), true, endingOrphan, ""},
 		{"never created, and somebody else's without label", recorded(PhaseScheduledForDeletion, unrecorded), present(seenAs(owner(""))), false, endingGone, ""},
 		{"created, and not recorded any more", recorded(PhaseScheduledForDeletion, unrecorded), present(seenAs()), false, endingDelete, ""},

@@ -138,6 +138,9 @@ const (
 	endingRefuse               // it must not be deleted, and cannot be forgotten either
 )
 
+// notOurs says why a recorded object is neither deleted nor released.
+const notOurs = "is recorded as a dependent, but has neither our label nor fields that we wrote, and is left alone"
+
 // decideDelete decides what to do about an unwanted object. It is a pure function.
 func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string) {
 	switch {
@@ -149,6 +152,9 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 	case s.seen.Owner == "" && s.seen.UID != item.UID:
 		// Somebody created another object of that name, or took the marks off one of which we have no better proof.
 		return endingGone, ""
+	case s.seen.Owner == "" && !s.unlabelled(item):
+		// A record is no proof: whoever may write it could have anything deleted.
+		return endingGone, notOurs
 	case s.seen.Deleting:
 		return endingAwait, "being deleted: " + s.seen.Message
 	case orphan:
@@ -197,7 +203,10 @@ func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (
 func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d deletion, action ending, message string) (outcome, error) {
 	switch action {
 	case endingGone:
-		if item.Phase == PhaseDeleting || item.Phase == PhaseCompleting {
+		switch {
+		case message != "":
+			p.note(&p.result.Notes, item, message)
+		case item.Phase == PhaseDeleting || item.Phase == PhaseCompleting:
 			p.acted(d.verb, d.wave, item)
 		}
 		return outcome{item: item, ready: true}, nil

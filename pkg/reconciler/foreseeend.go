@@ -55,6 +55,10 @@ func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *Inventor
 func (c *Change) ends(item *InventoryItem, d deletion, ending ending, message string) {
 	switch ending {
 	case endingGone:
+		if message != "" {
+			c.Reason += "; it " + message
+			return
+		}
 		if item.Phase == PhaseDeleting || item.Phase == PhaseCompleting {
 			c.Verb = d.verb
 		}

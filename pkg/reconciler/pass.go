@@ -259,6 +259,10 @@ func (p *pass) look(ctx context.Context, item *InventoryItem) (situation, error)
 		if p.expired(seen) {
 			return p.judge(ctx, item)
 		}
+		if seen.Owner == "" {
+			// The observer does not follow objects without our label.
+			return p.ask(ctx, item)
+		}
 		s.exists, s.seen = true, seen
 		return s, nil
 	case observe.Absent:
@@ -302,6 +306,7 @@ func (p *pass) fetch(ctx context.Context, item *InventoryItem) (situation, *unst
 		return s, nil, err
 	}
 	s.exists, s.seen, s.whose = true, p.reader.Read(object), object.GetAnnotations()[p.keys.ownerAnnotation]
+	s.rival = rivalOf(object, p.keys)
 	return s, object, nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/flow"
 )
 
@@ -58,8 +59,8 @@ type RebuildResult struct {
 const listPage = 500
 
 // Rebuild finds the objects that belong to an owner by their label, for an inventory that was lost. It changes nothing. An object
-// counts only if it carries the id of the owner in its annotation, too: controllers copy labels from one object to
-// another.
+// counts only if it carries the id of the owner in its annotation, too, and if Options.FieldOwner has written to it (on servers that do not
+// tell who wrote what: unless it has a controller), because people and controllers make copies of objects with labels and annotations.
 //
 // A found object is recorded such that Apply verifies it by an apply that has no effect unless something is to be changed, and
 // that it is not created anew for lack of a record. Objects that were purged are not found. A failure other
@@ -269,7 +270,7 @@ func bare(object metav1.PartialObjectMetadata) unstructured.Unstructured {
 
 // take records an object if it is ours.
 func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstructured) {
-	if object.GetAnnotations()[s.keys.ownerAnnotation] != s.owner.ID || s.isCopy(object) {
+	if object.GetAnnotations()[s.keys.ownerAnnotation] != s.owner.ID || fieldset.IsCopy(object, s.options.FieldOwner) {
 		return
 	}
 	object.SetGroupVersionKind(kind)
@@ -296,11 +297,4 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 		s.uids[object.GetUID()] = true
 		s.found = append(s.found, item)
 	}
-}
-
-// isCopy tells whether a controller has made the object from one of ours, annotations included, as it is done with
-// EndpointSlices.
-func (s *search) isCopy(object *unstructured.Unstructured) bool {
-	written := slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == s.options.FieldOwner })
-	return metav1.GetControllerOf(object) != nil && !written
 }

@@ -96,7 +96,7 @@ func (p *planner) regard(ctx context.Context, item *InventoryItem) (view, error)
 	}
 	seen, known := p.options.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
-	case known == observe.Present && !p.expired(seen):
+	case known == observe.Present && !p.expired(seen) && seen.Owner != "":
 		return view{situation: situation{owner: p.label, exists: true, seen: seen}}, nil
 	case known == observe.Absent:
 		return view{situation: situation{owner: p.label}}, nil

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -31,7 +32,7 @@ type sighting struct {
 	ownership
 
 	uid        apitypes.UID
-	copied     bool // from an object of a release, marks included, by a controller
+	copied     bool // from an object of a release, marks included, by somebody else
 	deleting   *metav1.Time
 	finalizers []string
 }
@@ -168,9 +169,8 @@ func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectM
 		},
 		ownership: ownershipOf(object), uid: object.UID, deleting: object.DeletionTimestamp, finalizers: object.Finalizers,
 	}
-	// As EndpointSlices have the labels of their Services.
-	written := slices.ContainsFunc(object.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == releases.ReconcilerName })
-	found.copied = found.id == "" || metav1.GetControllerOf(object) != nil && !written
+	// EndpointSlices, say, have the labels of their Services.
+	found.copied = found.id == "" || fieldset.IsCopy(object, releases.ReconcilerName)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found = append(s.found, found)

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const (
+	helmReleaseName      = "meta.helm.sh/release-name"
+	helmReleaseNamespace = "meta.helm.sh/release-namespace"
+
+	// maxRivalText bounds what an object says about its owner, in characters.
+	maxRivalText = 200
+)
+
+// rival is who else claims an object, besides owners of the same reconciler.
+type rival struct {
+	// text completes "exists already and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the object.
+	text string
+	// operator is the name of another operator that has marked the object as a dependent; empty if none has.
+	operator string
+}
+
+// rivalOf returns who claims an object by its metadata: another operator of this kind, whose keys begin with another name; a controller;
+// or a Helm release.
+func rivalOf(object metav1.Object, own keys) rival {
+	if operator, owner := operatorOf(object, own); operator != "" {
+		text := fmt.Sprintf("belongs to operator %s", operator)
+		if owner != "" {
+			text = fmt.Sprintf("belongs to %s of operator %s", owner, operator)
+		}
+		return rival{text: shorten(text, maxRivalText), operator: operator}
+	}
+	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
+		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
+		return rival{text: shorten("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
+	}
+	annotations := object.GetAnnotations()
+	if release := annotations[helmReleaseName]; release != "" {
+		if namespace := annotations[helmReleaseNamespace]; namespace != "" {
+			release = namespace + "/" + release
+		}
+		return rival{text: shorten("belongs to Helm release "+release, maxRivalText)}
+	}
+	return rival{}
+}
+
+// operatorOf returns the name of another operator that has marked the object, and the id of the owner if that is told.
+func operatorOf(object metav1.Object, own keys) (operator, owner string) {
+	const label, annotation = "/" + types.LabelKeySuffixOwnerId, "/" + types.AnnotationKeySuffixOwnerId
+	for _, key := range slices.Sorted(maps.Keys(object.GetLabels())) {
+		if name, ok := strings.CutSuffix(key, label); ok && key != own.ownerLabel {
+			operator = cmp.Or(operator, name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(object.GetAnnotations())) {
+		if name, ok := strings.CutSuffix(key, annotation); ok && key != own.ownerAnnotation && (operator == "" || operator == name) {
+			return name, object.GetAnnotations()[key]
+		}
+	}
+	return operator, ""
+}
