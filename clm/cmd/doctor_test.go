@@ -66,6 +66,13 @@ func TestDoctorFindsObjects(t *testing.T) {
 	p.as("somebody", configMapKind, "unmarked", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":null}}}`)
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "extra"}})
 	p.as("somebody", configMapKind, "extra", p.mark("web"))
+	// What somebody has copied from an object of the release, marks included, is none of it.
+	copied := &corev1.ConfigMap{Data: map[string]string{"value": "x"}}
+	if err := json.Unmarshal([]byte(p.mark("web")), copied); err != nil {
+		t.Fatal(err)
+	}
+	copied.Name = "copy"
+	p.create(copied)
 
 	got := p.clm("doctor")
 	if got.code != exitChanges {

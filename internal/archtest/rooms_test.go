@@ -36,6 +36,7 @@ type room struct {
 var rooms = []room{
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
+	{path: "internal/conflicts", layer: vocabulary},
 	{path: "internal/digest", layer: vocabulary},
 	{path: "internal/documents", layer: vocabulary},
 	{path: "internal/fieldset", layer: vocabulary},

@@ -14,6 +14,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/conflicts"
 )
 
 // Options configure a Store.
@@ -162,6 +164,7 @@ func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Wr
 
 // ensure creates a chunk, or spoils the removal of the one that exists already.
 func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle Handle, created bool, err error) {
+	var last error
 	for range maxAttempts {
 		object := s.options.Kind.newObject(packed)
 		object.SetNamespace(s.options.Namespace)
@@ -183,8 +186,9 @@ func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle 
 		if !isOutdated(err) {
 			return Handle{}, false, fmt.Errorf("claiming %s: %w", s.text(name), err)
 		}
+		last = err
 	}
-	return Handle{}, false, fmt.Errorf("creating %s: it is being changed by others all the time", s.text(name))
+	return Handle{}, false, fmt.Errorf("creating %s: it is being changed by others all the time: %s", s.text(name), conflicts.Reason(last))
 }
 
 // text names a chunk in messages.
@@ -194,7 +198,7 @@ func (s *Store) text(name string) string {
 
 // isOutdated tells whether a chunk is not what it was when it was looked at.
 func isOutdated(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsNotFound(err)
+	return conflicts.IsOutdated(err) || apierrors.IsNotFound(err)
 }
 
 // each calls work for all items, several at a time, and returns the error of the first one, by order, that has failed. After a

@@ -15,6 +15,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -130,7 +131,7 @@ func (w *worker) write(ctx context.Context, s *scope, current map[string]any) er
 		switch {
 		case err == nil:
 			return w.saved(s, current, patched)
-		case apierrors.IsConflict(err):
+		case conflicts.IsOutdated(err):
 			if err := w.rebase(ctx, s); err != nil {
 				return err
 			}
@@ -276,7 +277,7 @@ func (w *worker) changeFinalizers(ctx context.Context, s *scope, change func([]s
 			s.setFinalizers(patched.GetFinalizers(), patched.GetResourceVersion())
 			w.memories.wrote(s.memory, s.version)
 			return nil
-		case apierrors.IsConflict(err):
+		case conflicts.IsOutdated(err):
 			if err := w.rebase(ctx, s); err != nil {
 				return err
 			}

@@ -64,6 +64,7 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 	if item.Phase == PhaseFailed {
 		return p.mourned(item), p.dismiss(ctx, t)
 	}
+	var fight contention
 	s, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
 		if !p.works[t.index].written {
@@ -81,12 +82,14 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 			return o, nil
 		}
 		if again || isOutdated(err) {
+			answer, before := err, s
 			s, err = p.ask(ctx, item)
+			fight.met(answer, before, s)
 		}
 	}
 	if err == nil {
 		p.requeueAfter(p.retry(item))
-		return outcome{item: item, message: "is being changed by others all the time"}, nil
+		return outcome{item: item, message: fight.message()}, nil
 	}
 	return p.excuse(t, item, err)
 }

@@ -169,6 +169,7 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 // deleteOne does what is to be done about one unwanted object. It is finished, and the outcome ready, when the server says
 // that the object does not exist.
 func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (outcome, error) {
+	var fight contention
 	s, err := p.look(ctx, item)
 	if err == nil && !s.exists && !s.typed {
 		s, err = p.askServed(ctx, item)
@@ -186,12 +187,14 @@ func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (
 			return o, nil
 		}
 		if isOutdated(err) || isTypeless(err) {
+			answer, before := err, s
 			s, err = p.askServed(ctx, item)
+			fight.met(answer, before, s)
 		}
 	}
 	if err == nil {
 		p.requeueAfter(p.retry(item))
-		return outcome{item: item, message: "is being changed by others all the time"}, nil
+		return outcome{item: item, message: fight.message()}, nil
 	}
 	if reason, ok := awaitable(err); ok {
 		p.requeueAfter(p.retry(item))

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/conflicts"
 )
 
 // requestEnd requests the deletion of the object that was seen, and tells whether the server has said that it is gone. An
@@ -74,6 +75,7 @@ func (p *pass) requestDeletion(ctx context.Context, item *InventoryItem, s situa
 
 // releaseFinalizer removes our finalizer from an object that is being deleted.
 func (p *pass) releaseFinalizer(ctx context.Context, item *InventoryItem) error {
+	var last error
 	for range maxAttempts {
 		object, err := p.get(ctx, item)
 		if isGone(err) {
@@ -93,8 +95,9 @@ func (p *pass) releaseFinalizer(ctx context.Context, item *InventoryItem) error 
 		if !isOutdated(err) {
 			return err
 		}
+		last = err
 	}
-	return fmt.Errorf("removing the finalizer of %s: it is being changed by others all the time", keyOf(item))
+	return fmt.Errorf("removing the finalizer of %s: it %s: %s", keyOf(item), changedAllTheTime, conflicts.Reason(last))
 }
 
 func (p *pass) foreignFinalizers(object *unstructured.Unstructured) []string {

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -29,7 +30,7 @@ func isTypeless(err error) bool {
 
 // isOutdated tells whether a guarded write was refused because the object is not the one on which it was decided.
 func isOutdated(err error) bool {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	if conflicts.IsOutdated(err) || apierrors.IsAlreadyExists(err) {
 		return true
 	}
 	// An apply with a UID is refused as invalid if the object was created anew.

@@ -143,7 +143,7 @@ func (p *planner) foreseeApply(ctx context.Context, change *Change, t *target) e
 		v, err = p.demand(ctx, item)
 	}
 	if err == nil {
-		change.Reason = "is being changed by others all the time"
+		change.Reason = changedAllTheTime
 		return nil
 	}
 	return fmt.Errorf("looking at %s: %w", t.key, err)

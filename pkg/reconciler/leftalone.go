@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/fieldset"
 )
 
@@ -44,7 +45,7 @@ func (p *planner) rehearseLeft(ctx context.Context, change *Change, t *target, v
 	case err == nil:
 	case isOutdated(err):
 		return true, nil
-	case isRefusal(err), apierrors.IsForbidden(err), isNoDryRun(err):
+	case isRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err), isNoDryRun(err):
 		return false, nil
 	default:
 		return false, fmt.Errorf("comparing %s: %w", t.key, err)

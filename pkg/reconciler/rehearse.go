@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/internal/fieldset"
 )
 
@@ -158,7 +159,7 @@ func (p *planner) excused(change *Change, t *target, v view, err error) error {
 		return p.compute(change, t, v)
 	case isNoDryRun(err):
 		return p.compute(change, t, v)
-	case isRefusal(err), apierrors.IsForbidden(err) && !isDoomed(err):
+	case isRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err) && !isDoomed(err):
 		change.Refusal = fmt.Sprintf("rejected by the API server: %s", err)
 		return nil
 	}

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/component-operator/runtime/internal/conflicts"
 )
 
 // LockOptions say what to lock, and for whom.
@@ -130,7 +132,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		return nil
 	}
 	err := l.remove(ctx, lease)
-	if apierrors.IsConflict(err) {
+	if conflicts.IsOutdated(err) {
 		// A renewal may have succeeded although it was said, or seemed, to have failed.
 		lease, err = l.leases.Get(ctx, lease.Name, metav1.GetOptions{})
 		if err == nil && l.isOurs(lease) {
@@ -188,7 +190,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		return errTaken
-	case apierrors.IsConflict(err):
+	case conflicts.IsOutdated(err):
 		// The content may be ours: then the attempt before has succeeded although it seemed to have failed.
 		found, err := l.leases.Get(ctx, next.Name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {

@@ -10,10 +10,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/conflicts"
 )
 
 // Remove removes all that is recorded of a release, the index last. It is refused as long as the release has dependents, deletion
@@ -66,7 +67,7 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 		uid := apitypes.UID(known.uid)
 		err = s.options.Client.Delete(ctx, secret, client.Preconditions{UID: &uid, ResourceVersion: &known.resourceVersion})
 	}
-	if apierrors.IsConflict(err) {
+	if conflicts.IsOutdated(err) {
 		return ErrOutdated
 	}
 	return client.IgnoreNotFound(err)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/conflicts"
 )
 
 // change is what is to be written.
@@ -143,7 +144,7 @@ func (s *Store) patchIndex(ctx context.Context, known *stored, c change, raw []b
 		metadata["finalizers"] = append(slices.Clone(known.finalizers), finalizer)
 	}
 	err := s.patch(ctx, known, c, map[string]any{"metadata": metadata, "data": map[string]any{dataKey: raw}})
-	if apierrors.IsConflict(err) {
+	if conflicts.IsOutdated(err) {
 		return s.recognize(ctx, known, c, raw)
 	}
 	if apierrors.IsNotFound(err) {
@@ -168,7 +169,7 @@ func (s *Store) patch(ctx context.Context, known *stored, c change, body map[str
 	object.SetNamespace(c.namespace)
 	object.SetName(prefix + c.name)
 	err = s.options.Client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, encoded), client.FieldOwner(s.options.FieldOwner))
-	if apierrors.IsConflict(err) && s.marked(ctx, known, c) {
+	if conflicts.IsOutdated(err) && s.marked(ctx, known, c) {
 		return s.patch(ctx, known, c, body)
 	}
 	if err == nil {

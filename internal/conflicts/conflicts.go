@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conflicts
+
+import (
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// maxReason bounds what is shown of the text of an API server, in characters.
+const maxReason = 300
+
+// IsOutdated reports whether a write was refused because the object is not the one on which it was decided.
+func IsOutdated(err error) bool { return apierrors.IsConflict(err) && !IsDenied(err) }
+
+// IsDenied reports whether an admission webhook has refused a write with the status code of a conflict.
+func IsDenied(err error) bool {
+	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "denied the request")
+}
+
+// Reason returns what the API server says about an error, bounded in length; the error's text if it is not by the API server.
+func Reason(err error) string {
+	text := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Message != "" {
+		text = status.Status().Message
+	}
+	if runes := []rune(text); len(runes) > maxReason {
+		return string(runes[:maxReason-1]) + "…"
+	}
+	return text
+}

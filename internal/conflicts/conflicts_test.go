@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conflicts_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/conflicts"
+)
+
+func answer(code int32, reason metav1.StatusReason, message string) error {
+	return fmt.Errorf("writing: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}})
+}
+
+func TestKindsOfConflicts(t *testing.T) {
+	t.Parallel()
+	const denial = `admission webhook "x.example.com" denied the request: not now`
+	for _, tc := range []struct {
+		reason           string
+		err              error
+		outdated, denied bool
+		text             string
+	}{
+		{"the object has changed", apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "a", errors.New("changed")), true, false, `Operation cannot be fulfilled on secrets "a": changed`},
+		{"a webhook that gives the code", answer(http.StatusConflict, "", denial), false, true, denial},
+		{"a webhook that gives code and reason", answer(http.StatusConflict, metav1.StatusReasonConflict, denial), false, true, denial},
+		{"a webhook that says nothing", answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "x.example.com" denied the request without explanation`), false, true, `admission webhook "x.example.com" denied the request without explanation`},
+		{"another denial is no conflict at all", answer(http.StatusForbidden, metav1.StatusReasonForbidden, denial), false, false, denial},
+		{"no answer", errors.New("no answer"), false, false, "no answer"},
+		{"a long text", answer(http.StatusConflict, "", strings.Repeat("x", 400)), true, false, strings.Repeat("x", 299) + "…"},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			if got := conflicts.IsOutdated(tc.err); got != tc.outdated {
+				t.Errorf("outdated: %v", got)
+			}
+			if got := conflicts.IsDenied(tc.err); got != tc.denied {
+				t.Errorf("denied: %v", got)
+			}
+			if got := conflicts.Reason(tc.err); got != tc.text {
+				t.Errorf("reason: %q", got)
+			}
+		})
+	}
+}
