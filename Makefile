@@ -83,6 +83,13 @@ parity: ## Compare charts as they are rendered with what Helm's own command rend
 sops: ## Test the decryptor for files that are encrypted by SOPS.
 	cd $(SOPS) && go test -race -p 2 $(TESTFLAGS) ./...
 
+# MUTANTFLAGS choose; see go run ./internal/mutants -h. It takes long: each mutant is compiled.
+MUTANTFLAGS ?=
+
+.PHONY: mutants
+mutants: clm ## Break the code in known ways and see whether tests notice (MUTANTFLAGS='-run=Name').
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go run ./internal/mutants "$$@"' mutants $(MUTANTFLAGS)
+
 .PHONY: demo
 demo: ## Play the demo: an operator around a Helm chart, from creation to deletion.
 	go build -o bin/demo ./examples/demo

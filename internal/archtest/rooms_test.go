@@ -84,6 +84,7 @@ var rooms = []room{
 	{path: "pkg/operator", layer: commands},
 	{path: "bench", layer: commands},
 	{path: "clm/...", layer: commands},
+	{path: "internal/mutants", layer: commands},
 	{path: "scaffold/...", layer: commands},
 
 	{path: "examples/...", layer: examples},

@@ -4,6 +4,8 @@
 package testenv
 
 import (
+	"os"
+	"sync"
 	"testing"
 	"time"
 )
@@ -14,18 +16,28 @@ const (
 	eventuallyPause    = 20 * time.Millisecond
 )
 
-// Eventually asks the condition until it holds, and ends the test if it still does not after a minute. The condition says with its
-// second result what is missing; the last such reason is shown.
+// patienceVariable replaces the deadline, for those who expect tests to fail.
+const patienceVariable = "TEST_PATIENCE"
+
+var patience = sync.OnceValue(func() time.Duration {
+	if given, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil && given > 0 {
+		return given
+	}
+	return eventuallyDeadline
+})
+
+// Eventually asks the condition until it holds, and ends the test if it still does not after a minute, or the duration in TEST_PATIENCE. The
+// condition says with its second result what is missing; the last such reason is shown.
 func Eventually(tb testing.TB, condition func() (bool, string)) {
 	tb.Helper()
-	deadline := time.Now().Add(eventuallyDeadline)
+	deadline := time.Now().Add(patience())
 	for {
 		holds, reason := condition()
 		if holds {
 			return
 		}
 		if time.Now().After(deadline) {
-			tb.Fatalf("still not so after %s: %s", eventuallyDeadline, reason)
+			tb.Fatalf("still not so after %s: %s", patience(), reason)
 		}
 		time.Sleep(eventuallyPause)
 	}
