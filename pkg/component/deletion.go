@@ -30,6 +30,9 @@ func (w *worker) loseTarget(s *scope, reason error) outcome {
 		return proceed
 	default:
 		content := dependents(len(s.leftBehind()))
+		if s.record.gap != "" {
+			content = "dependents that are not known, because " + s.record.gap + ","
+		}
 		if w.awaitsHooks(s) {
 			content += ", and with deletion hooks that are not over,"
 		}

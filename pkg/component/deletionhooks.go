@@ -90,9 +90,14 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 		return err
 	}
 	var stale placed
-	if s.status.DeletionHooks != nil {
+	previous := ""
+	if recorded := s.status.DeletionHooks; recorded != nil {
 		if stale, err = w.listHooks(ctx, s); err != nil {
 			return fmt.Errorf("looking for deletion hooks: %w", err)
+		}
+		previous = recorded.PreviousNamespace
+		if recorded.Namespace != namespace {
+			previous = recorded.Namespace
 		}
 	} else if err := w.referToHooks(ctx, s, DeletionHooks{Namespace: namespace, Secrets: []string{}, Checksum: chunks.Checksum(nil)}); err != nil {
 		return err
@@ -106,17 +111,19 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 		return fmt.Errorf("recording deletion hooks: %w", err)
 	}
 	names := append([]string{}, written.Names...)
-	if err := w.referToHooks(ctx, s, DeletionHooks{Namespace: namespace, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}); err != nil {
+	next := DeletionHooks{Namespace: namespace, PreviousNamespace: previous, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}
+	if err := w.referToHooks(ctx, s, next); err != nil {
 		return err
 	}
-	for _, name := range names {
-		delete(stale[namespace], name)
-	}
+	stale.drop(namespace, names)
 	complete, err := w.removePlaced(ctx, s, chunks.Secret, stale)
-	if err != nil || !complete {
+	switch {
+	case err != nil || !complete:
 		s.log.Info("outdated deletion hooks are left for later", "error", err)
-	} else if count == 0 {
+	case count == 0:
 		s.status.DeletionHooks = nil
+	default:
+		s.status.DeletionHooks.PreviousNamespace = ""
 	}
 	return nil
 }

@@ -149,11 +149,10 @@ func (w *worker) checkLostHooks(ctx context.Context, s *scope) outcome {
 
 // listHooks finds all Secrets with deletion hooks.
 func (w *worker) listHooks(ctx context.Context, s *scope) (placed, error) {
-	recorded := ""
-	if s.status.DeletionHooks != nil {
-		recorded = s.status.DeletionHooks.Namespace
+	if hooks := s.status.DeletionHooks; hooks != nil {
+		return w.listPlaced(ctx, s, chunks.Secret, hooks.Namespace, hooks.PreviousNamespace)
 	}
-	return w.listPlaced(ctx, s, chunks.Secret, recorded)
+	return w.listPlaced(ctx, s, chunks.Secret)
 }
 
 // removeHooks removes the Secrets with deletion hooks. Before, the status says that none is needed any more.

@@ -65,6 +65,14 @@ func (r *InventoryRecord) items() []*reconciler.InventoryItem {
 	return items
 }
 
+// namespaces are those in which there may be chunks; empty if there are none.
+func (r *InventoryRecord) namespaces() []string {
+	if r == nil {
+		return nil
+	}
+	return []string{r.Namespace, r.PreviousNamespace}
+}
+
 // unlisted are the kinds of which there may be dependents that are not known.
 func (s *Status) unlisted() []reconciler.TypeInfo {
 	if s.InventoryRecord == nil {

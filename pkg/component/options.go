@@ -48,7 +48,7 @@ type ReconcilerOptions struct {
 	ReapplyInterval *time.Duration
 	// StateNamespace is where the inventories of cluster-scoped components are kept that are too large for the status.
 	// Those of other components are kept in the namespace of the component. Defaults to none: then a cluster-scoped component
-	// with that many dependents is refused.
+	// with that many dependents is refused. If it changes, what is kept follows with its next change; until then it is read where it was.
 	StateNamespace string
 	// SchemeBuilder adds types to the scheme of the clients for dependents, in addition to those that the generator adds.
 	// Defaults to none.

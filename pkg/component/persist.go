@@ -76,7 +76,7 @@ func (w *worker) save(ctx context.Context, s *scope) error {
 // is written as a list then; what is in chunks has to be rebuilt by the next process as long as that definition stays.
 func (w *worker) checkKept(ctx context.Context, s *scope, current map[string]any) error {
 	before := s.memory.unkept
-	s.memory.unkept = s.status.hasRecord() && !reflect.DeepEqual(s.server[recordField], current[recordField])
+	s.memory.unkept = s.status.hasRecord() && !sameRecord(s.server[recordField], current[recordField])
 	switch {
 	case s.memory.unkept && s.status.recordForm() == formPacked:
 		s.memory.unkept, s.memory.unpacked, s.memory.swept = false, true, false
@@ -96,12 +96,13 @@ func (w *worker) checkKept(ctx context.Context, s *scope, current map[string]any
 // unpack has the inventory be a list, of which the server has dropped the packed form. Chunks that were there before go when the
 // list is written.
 func (w *worker) unpack(s *scope) {
-	record := InventoryRecord{Inline: true, Namespace: s.status.InventoryRecord.Namespace, Unlisted: s.status.InventoryRecord.Unlisted}
+	reference := s.status.InventoryRecord
+	record := InventoryRecord{Inline: true, Namespace: reference.Namespace, PreviousNamespace: reference.PreviousNamespace, Unlisted: reference.Unlisted}
 	s.status.InventoryRecord = nil
 	if record.Namespace != "" || len(record.Unlisted) > 0 {
 		s.status.InventoryRecord = &record
 	}
-	if s.record.next != nil && s.record.next.store == nil {
+	if s.record.next != nil && s.record.next.stale == nil {
 		s.record.next = nil
 	}
 }

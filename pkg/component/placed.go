@@ -5,6 +5,7 @@ package component
 
 import (
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -14,10 +15,30 @@ import (
 // placed is what is kept beside a component, by namespace: one content has the same name everywhere.
 type placed map[string]chunks.Handles
 
+// add adds what is kept, wherever that is.
+func (p placed) add(handles chunks.Handles) {
+	for name, handle := range handles {
+		if p[handle.Namespace] == nil {
+			p[handle.Namespace] = chunks.Handles{}
+		}
+		p[handle.Namespace][name] = handle
+	}
+}
+
+// drop leaves out what is kept under a name in a namespace.
+func (p placed) drop(namespace string, names []string) {
+	for _, name := range names {
+		delete(p[namespace], name)
+	}
+}
+
 // listPlaced finds everything of a kind that is kept beside a component, in the namespace where it is kept now, and in the recorded
-// one (empty if there is none), which may differ for cluster-scoped components.
-func (w *worker) listPlaced(ctx context.Context, s *scope, kind chunks.Kind, recorded string) (placed, error) {
-	namespaces := map[string]bool{s.key.Namespace: true, recorded: true}
+// ones (empty if there is none), which may differ for cluster-scoped components.
+func (w *worker) listPlaced(ctx context.Context, s *scope, kind chunks.Kind, recorded ...string) (placed, error) {
+	namespaces := map[string]bool{s.key.Namespace: true}
+	for _, namespace := range recorded {
+		namespaces[namespace] = true
+	}
 	if s.key.Namespace == "" {
 		namespaces[w.options.StateNamespace] = true
 	}
@@ -25,7 +46,7 @@ func (w *worker) listPlaced(ctx context.Context, s *scope, kind chunks.Kind, rec
 	found := placed{}
 	for namespace := range namespaces {
 		handles, err := w.recordStore(s, kind, namespace).List(ctx)
-		if apierrors.IsForbidden(err) && namespace != recorded {
+		if apierrors.IsForbidden(err) && !slices.Contains(recorded, namespace) {
 			// What must not be listed was hardly written.
 			continue
 		}

@@ -164,18 +164,14 @@ func (w *worker) removeRecord(ctx context.Context, s *scope) outcome {
 	if !s.mayHaveChunks() {
 		return proceed
 	}
-	recorded := ""
-	if reference != nil {
-		recorded = reference.Namespace
-	}
 	if s.status.recordForm() == formChunks {
-		s.status.InventoryRecord = &InventoryRecord{Inline: true, Namespace: recorded}
+		s.status.InventoryRecord = &InventoryRecord{Inline: true, Namespace: reference.Namespace, PreviousNamespace: reference.PreviousNamespace}
 		s.status.Inventory = nil
 		if err := w.save(ctx, s); err != nil {
 			return outcomeOf(fmt.Errorf("recording that nothing is left: %w", err))
 		}
 	}
-	found, err := w.listPlaced(ctx, s, chunks.ConfigMap, recorded)
+	found, err := w.listPlaced(ctx, s, chunks.ConfigMap, reference.namespaces()...)
 	if err != nil {
 		return outcomeOf(fmt.Errorf("removing the inventory: %w", err))
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,10 +38,9 @@ type recording struct {
 // nextRecord is a change of the record that begins to count when the status is written.
 type nextRecord struct {
 	previous *InventoryRecord
-	store    *chunks.Store
 	written  chunks.Written
-	// stale are chunks to which the status does not refer any more then. They were seen before.
-	stale chunks.Handles
+	// stale are chunks to which the status does not refer any more then. They were seen before. Nil if there never were chunks.
+	stale placed
 	// swept means that these are all there are.
 	swept bool
 }
@@ -48,6 +48,21 @@ type nextRecord struct {
 // hasRecord tells whether the inventory is in the record, packed or in chunks, and not in status.inventory.
 func (s *Status) hasRecord() bool {
 	return s.InventoryRecord != nil && !s.InventoryRecord.Inline
+}
+
+// sameRecord reports whether two records, as they are in statuses, say the same about the inventory. A definition that is a little older drops
+// only where chunks may be left.
+func sameRecord(a, b any) bool {
+	essence := func(record any) any {
+		fields, ok := record.(map[string]any)
+		if !ok {
+			return record
+		}
+		fields = maps.Clone(fields)
+		delete(fields, "previousNamespace")
+		return fields
+	}
+	return reflect.DeepEqual(essence(a), essence(b))
 }
 
 // keepRecord ends a pass: it records what the pass has changed in the inventory, if that is possible.
@@ -67,21 +82,35 @@ func (w *worker) keepRecord(ctx context.Context, s *scope, o outcome) outcome {
 
 // staleChunks returns the chunks that go if the status does not refer to them any more, and whether these are all. Those that
 // earlier processes have left behind are found once; not to find them delays their end.
-func (w *worker) staleChunks(ctx context.Context, s *scope, store *chunks.Store) (stale chunks.Handles, all bool) {
-	stale = maps.Clone(s.record.chunks)
-	if stale == nil {
-		stale = chunks.Handles{}
-	}
+func (w *worker) staleChunks(ctx context.Context, s *scope) (stale placed, all bool) {
+	stale = placed{}
+	stale.add(s.record.chunks)
 	if s.memory.swept {
 		return stale, true
 	}
-	listed, err := store.List(ctx)
+	listed, err := w.listPlaced(ctx, s, chunks.ConfigMap, s.status.InventoryRecord.namespaces()...)
 	if err != nil {
 		s.log.Error(err, "chunks of the inventory that are not used any more cannot be found")
 		return stale, false
 	}
-	maps.Copy(stale, listed)
+	for _, handles := range listed {
+		stale.add(handles)
+	}
 	return stale, true
+}
+
+// previousNamespace is where chunks may be left when those that are written next are kept in a namespace.
+func (s *scope) previousNamespace(namespace string) string {
+	switch reference := s.status.InventoryRecord; {
+	case reference == nil:
+		return ""
+	case reference.Namespace != "" && reference.Namespace != namespace:
+		return reference.Namespace
+	case s.memory.swept:
+		return ""
+	default:
+		return reference.PreviousNamespace
+	}
 }
 
 // recorded takes into account whether the status was written, with the record in it. Chunks are removed after a write that
@@ -89,7 +118,7 @@ func (w *worker) staleChunks(ctx context.Context, s *scope, store *chunks.Store)
 func (w *worker) recorded(ctx context.Context, s *scope, changed bool, err error) {
 	next := s.record.next
 	s.record.next = nil
-	remove := chunks.Handles{}
+	remove := placed{}
 	switch {
 	case next == nil:
 		if err == nil && s.record.known && !s.status.hasRecord() {
@@ -100,7 +129,7 @@ func (w *worker) recorded(ctx context.Context, s *scope, changed bool, err error
 		s.status.InventoryRecord = next.previous
 		s.memory.swept = false
 		if errors.Is(err, errAbandoned) && len(next.written.Created) > 0 {
-			remove = w.unreferenced(ctx, s, next.written.Created)
+			remove.add(w.unreferenced(ctx, s, next.written.Created))
 		}
 	default:
 		s.record.items, s.record.chunks, s.record.outdated = s.status.Inventory, next.written.All, false
@@ -116,7 +145,7 @@ func (w *worker) recorded(ctx context.Context, s *scope, changed bool, err error
 	if len(remove) == 0 {
 		return
 	}
-	if complete, err := next.store.Remove(ctx, remove); err != nil || !complete {
+	if complete, err := w.removePlaced(ctx, s, chunks.ConfigMap, remove); err != nil || !complete {
 		s.memory.swept = false
 		s.log.Info("chunks of the inventory that are not used any more are left for later", "error", err)
 	}
@@ -133,7 +162,9 @@ func (w *worker) unreferenced(ctx context.Context, s *scope, written chunks.Hand
 	remaining := maps.Clone(written)
 	if reference := live.GetStatus().InventoryRecord; reference != nil {
 		for _, name := range reference.Chunks {
-			delete(remaining, name)
+			if remaining[name].Namespace == reference.Namespace {
+				delete(remaining, name)
+			}
 		}
 	}
 	return remaining

@@ -262,22 +262,25 @@ func (p pruningWriter) Patch(ctx context.Context, object client.Object, patch cl
 	return p.SubResourceClient.Patch(ctx, object, client.RawPatch(patch.Type(), raw), options...)
 }
 
+// startGlobal starts an operator for components without namespace, whose chunks are kept in the given one.
+func (r *rig) startGlobal(namespace string) (stop func()) {
+	r.tb.Helper()
+	options := ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace}
+	mgr := r.manager(func(o *ctrl.Options) {
+		// Components without namespace are seen by all tests.
+		own := fields.OneTermEqualSelector("metadata.name", r.namespace)
+		o.Cache.ByObject = map[client.Object]cache.ByObject{&GlobalWidget{}: {Field: own}}
+	})
+	if err := NewReconciler[*GlobalWidget](r.name, manifests.GeneratorFunc(crowdObjects), options).SetupWithManager(mgr); err != nil {
+		r.tb.Fatal(err)
+	}
+	return r.run(mgr)
+}
+
 func TestClusterScopedComponents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	start := func(namespace string) (stop func()) {
-		options := ReconcilerOptions{inlineLimit: 4000, StateNamespace: namespace}
-		mgr := r.manager(func(o *ctrl.Options) {
-			// Components without namespace are seen by all tests.
-			own := fields.OneTermEqualSelector("metadata.name", r.namespace)
-			o.Cache.ByObject = map[client.Object]cache.ByObject{&GlobalWidget{}: {Field: own}}
-		})
-		if err := NewReconciler[*GlobalWidget](r.name, manifests.GeneratorFunc(crowdObjects), options).SetupWithManager(mgr); err != nil {
-			t.Fatal(err)
-		}
-		return r.run(mgr)
-	}
-	stop := start("")
+	stop := r.startGlobal("")
 	widget := (*GlobalWidget)(r.crowded(crowd{count: 60, namespace: r.namespace}))
 	widget.Name, widget.Namespace = r.namespace, ""
 	r.create(widget)
@@ -287,7 +290,7 @@ func TestClusterScopedComponents(t *testing.T) {
 	})
 	diff(t, "dependents", map[string]string{}, r.members(r.namespace))
 	stop()
-	start(r.namespace)
+	r.startGlobal(r.namespace)
 	awaitReady(r, widget)
 	diff(t, "namespace of the chunks", r.namespace, widget.Status.InventoryRecord.Namespace)
 	r.delete(widget)

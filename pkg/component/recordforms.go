@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -93,10 +92,10 @@ func (w *worker) planStatus(ctx context.Context, s *scope, record InventoryRecor
 	next := &nextRecord{previous: s.status.InventoryRecord, swept: s.memory.swept}
 	if next.previous != nil {
 		record.Namespace, record.Unlisted = next.previous.Namespace, next.previous.Unlisted
+		record.PreviousNamespace = s.previousNamespace(record.Namespace)
 	}
 	if s.status.recordForm() == formChunks {
-		next.store = w.recordStore(s, chunks.ConfigMap, next.previous.Namespace)
-		next.stale, next.swept = w.staleChunks(ctx, s, next.store)
+		next.stale, next.swept = w.staleChunks(ctx, s)
 	}
 	s.record.next, s.status.InventoryRecord = next, &record
 	if record.Inline && record.Namespace == "" && len(record.Unlisted) == 0 {
@@ -143,6 +142,7 @@ func (w *worker) planChunks(ctx context.Context, s *scope, items []chunks.Item, 
 	}
 	contents := chunks.Spread(items, before, w.options.inlineLimit)
 	reference := newInventoryRecord(s.status, namespace, store, contents)
+	reference.PreviousNamespace = s.previousNamespace(namespace)
 	if !s.status.hasRecord() {
 		kept, err := w.announceRecord(ctx, s, *reference)
 		if err != nil {
@@ -152,8 +152,8 @@ func (w *worker) planChunks(ctx context.Context, s *scope, items []chunks.Item, 
 			return w.tooLarge(s, size, "because the CustomResourceDefinition of the component does not keep status.inventoryRecord; please update it")
 		}
 	}
-	next := &nextRecord{previous: s.status.InventoryRecord, store: store}
-	next.stale, next.swept = w.staleChunks(ctx, s, store)
+	next := &nextRecord{previous: s.status.InventoryRecord}
+	next.stale, next.swept = w.staleChunks(ctx, s)
 	next.written, err = store.Write(ctx, contents, s.record.chunks)
 	if err != nil {
 		s.memory.swept = false
@@ -162,9 +162,8 @@ func (w *worker) planChunks(ctx context.Context, s *scope, items []chunks.Item, 
 		}
 		return fmt.Errorf("recording the inventory: %w", err)
 	}
-	for _, name := range next.written.Names {
-		delete(next.stale, name)
-	}
+	// The same content has the same name in another namespace.
+	next.stale.drop(namespace, next.written.Names)
 	s.record.next, s.status.InventoryRecord = next, reference
 	return nil
 }
@@ -198,7 +197,7 @@ func (w *worker) announceRecord(ctx context.Context, s *scope, record InventoryR
 	if err != nil {
 		return false, err
 	}
-	if !reflect.DeepEqual(s.server[recordField], any(encoded)) {
+	if !sameRecord(s.server[recordField], encoded) {
 		current := maps.Clone(s.base)
 		if current == nil {
 			current = map[string]any{}
@@ -208,7 +207,7 @@ func (w *worker) announceRecord(ctx context.Context, s *scope, record InventoryR
 			return false, err
 		}
 	}
-	if !reflect.DeepEqual(s.server[recordField], any(encoded)) {
+	if !sameRecord(s.server[recordField], encoded) {
 		// Nobody must believe that it is there.
 		delete(s.base, recordField)
 		return false, nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,6 +131,36 @@ func TestDeletionByScript(t *testing.T) {
 			diff(t, "state", test.want.state, got.state)
 		})
 	}
+}
+
+// TestADeletionThatKnowsNothing has lost the inventory, and cannot look for dependents, because their cluster is out of reach.
+func TestADeletionThatKnowsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.create(s.secret("target", map[string]string{"value": "scripted"}))
+	change(s.rig, s.widget, func(w *Widget) { w.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}} })
+	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
+	_, _, _ = s.pass()
+	s.wipe(s.widget)
+	s.delete(s.widget)
+	s.script.connectErr = errors.New("no route to host")
+	for range 2 {
+		got, _, _ := s.pass()
+		if err := s.rig.client.Get(t.Context(), client.ObjectKeyFromObject(s.widget), s.widget); err != nil {
+			t.Fatalf("want the component to stay, got %v", err)
+		}
+		diff(t, "state", StateDeletionPending, got.state)
+		for _, part := range []string{"dependents that are not known", "no route to host", s.name + `/abandon-target to "true"`} {
+			if !strings.Contains(got.message, part) {
+				t.Errorf("want the message to contain %q, got %q", part, got.message)
+			}
+		}
+	}
+	change(s.rig, s.widget, func(w *Widget) {
+		w.Annotations = map[string]string{s.name + "/" + types.AnnotationKeySuffixAbandonTarget: "true"}
+	})
+	_, _, _ = s.pass()
+	s.awaitGone(s.widget)
 }
 
 // deafClient cannot write statuses.

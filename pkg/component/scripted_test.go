@@ -13,6 +13,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -249,6 +250,29 @@ func TestEvents(t *testing.T) {
 	_, _, _ = s.pass()
 	diff(t, "events when they are disabled", []string(nil), s.drain())
 	diff(t, "revision", revision, s.widget.Status.Revision)
+}
+
+// TestAnnotationsThatMakeNoRevision do not concern dependents.
+func TestAnnotationsThatMakeNoRevision(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.script.result = reconciler.Result{Done: true, Inventory: deployed("web")}
+	_, _, _ = s.pass()
+	for _, test := range []struct {
+		reason, key string
+		want        int64
+	}{
+		{"events are not dependents", s.name + "/" + types.AnnotationKeySuffixDisableEvents, 0},
+		{"what is to be left behind later stays as it is now", s.name + "/" + types.AnnotationKeySuffixAbandonTarget, 0},
+		{"annotations of others mean nothing", "others.example.io/anything", 0},
+		{"any other one may concern dependents", s.name + "/anything", 1},
+	} {
+		before := s.widget.Status.Status
+		change(s.rig, s.widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, test.key, "true") })
+		_, _, _ = s.pass()
+		diff(t, test.reason, before.Revision+test.want, s.widget.Status.Revision)
+		diff(t, test.reason, test.want == 0, before.ProcessingDigest == s.widget.Status.ProcessingDigest)
+	}
 }
 
 // series returns the metrics of the components in the namespace.

@@ -71,6 +71,8 @@ type DeletionHooks struct {
 	// Namespace of the Secrets.
 	// +optional
 	Namespace string `json:"namespace"`
+	// PreviousNamespace is where Secrets were kept before, and where some may be left; empty if there are none.
+	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Secrets are the names of Secrets, each of which holds some objects.
 	// +listType=atomic
 	// +optional
@@ -116,6 +118,8 @@ type InventoryRecord struct {
 	Content []byte `json:"content,omitempty"`
 	// Namespace of the chunks.
 	Namespace string `json:"namespace,omitempty"`
+	// PreviousNamespace is where chunks were kept before, and where some may be left; empty if there are none.
+	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Chunks are the names of ConfigMaps, each of which holds some items.
 	// +listType=atomic
 	Chunks []string `json:"chunks,omitempty"`

@@ -5,6 +5,8 @@ package component
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // replica is a further replica of the operator, with requests of its own.
@@ -119,6 +122,37 @@ func TestWarmupEnds(t *testing.T) {
 		modes := view.Modes()
 		return len(modes) == 1 && strings.HasPrefix(modes[0], "ConfigMap:"), strings.Join(modes, "; ")
 	})
+}
+
+// TestWarmupLastsWithSharding has nobody ask for the kinds but the warm-up: the components are suspended. Where shards are, there is no end
+// of standing by: each replica may get the components of another one at any time.
+func TestWarmupLastsWithSharding(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	own := r.reconciler(ReconcilerOptions{Sharding: &Sharding{Shards: 2, Namespace: r.namespace, Identity: "a"}})
+	mgr := r.manager(nil)
+	if err := own.SetupWithManager(mgr); err != nil {
+		t.Fatal(err)
+	}
+	own.worker.warmup.grace = time.Nanosecond
+	r.run(mgr)
+	<-mgr.Elected()
+	for i, kind := range []string{"Secret", "ServiceAccount", "Service"} {
+		late := r.widget("")
+		late.Name, late.Spec.Suspend = fmt.Sprintf("late-%d", i), true
+		r.create(late)
+		awaitState(r, late, StatePending, ReadyConditionReasonSuspended)
+		items := deployed("any")
+		items[0].TypeVersionInfo = reconciler.TypeVersionInfo{Version: "v1", Kind: kind}
+		patch, err := json.Marshal(map[string]any{"status": map[string]any{"inventory": items}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.client.Status().Patch(t.Context(), late, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+			t.Fatal(err)
+		}
+		r.awaitWatches(strings.ToLower(kind) + "s")
+	}
 }
 
 func TestWarmupCanBeDisabled(t *testing.T) {
