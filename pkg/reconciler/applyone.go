@@ -157,7 +157,7 @@ func (p *pass) kept(ctx context.Context, t *target, s situation) (outcome, error
 	item := p.item(t)
 	o := p.settled(item, s)
 	if !o.ready && s.seen.Status == status.InProgressStatus && isClaim(t.key) {
-		awaits, err := p.awaitsConsumer(ctx, t, item)
+		awaits, err := p.awaitsConsumer(ctx, t, item, s.seen.UID)
 		if err != nil {
 			return outcome{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	storagev1 "k8s.io/api/storage/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/status"
@@ -23,10 +24,11 @@ func isClaim(key objectKey) bool {
 }
 
 // awaitsConsumer tells whether a claim is not bound because its class waits until a Pod uses it. Such a claim
-// does not hold its wave: the Pod may come in a later one. The answer is remembered, since a class cannot change it.
-func (p *pass) awaitsConsumer(ctx context.Context, t *target, item *InventoryItem) (bool, error) {
+// does not hold its wave: the Pod may come in a later one. The answer is remembered for the claim that was seen, since a class cannot change it;
+// a claim of the same name that others create later gets an answer of its own.
+func (p *pass) awaitsConsumer(ctx context.Context, t *target, item *InventoryItem, seen apitypes.UID) (bool, error) {
 	recalled := p.memory.of(p.owner.ID, t.key)
-	if answer, ok := recalled.consumer[string(item.UID)]; ok {
+	if answer, ok := recalled.consumer[seen]; ok {
 		return answer, nil
 	}
 	claim, err := p.get(ctx, item)
@@ -46,6 +48,6 @@ func (p *pass) awaitsConsumer(ctx context.Context, t *target, item *InventoryIte
 	}
 	mode := storageClass.VolumeBindingMode
 	answer := mode != nil && *mode == storagev1.VolumeBindingWaitForFirstConsumer
-	recalled.consumer = map[string]bool{string(item.UID): answer}
+	recalled.consumer = map[apitypes.UID]bool{claim.GetUID(): answer}
 	return answer, nil
 }

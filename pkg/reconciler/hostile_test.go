@@ -6,6 +6,7 @@ package reconciler_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -83,7 +84,7 @@ func TestTwoOwnersThatAdoptAlwaysAreSlowedDown(t *testing.T) {
 func (w *world) pause() {
 	select {
 	case <-w.woken:
-	case <-timer(claimPause):
+	case <-time.After(100 * time.Millisecond):
 	}
 }
 

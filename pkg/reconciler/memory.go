@@ -6,6 +6,8 @@ package reconciler
 import (
 	"sync"
 	"time"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
 // memory remembers per object what only serves to save requests: when it was corrected, verified and retried. Nothing
@@ -24,8 +26,8 @@ type recollection struct {
 	retries       repetition
 	// fight names who changes which fields again and again; empty if nobody does.
 	fight string
-	// consumer remembers whether a claim waits for its first consumer.
-	consumer map[string]bool
+	// consumer remembers whether a claim waits for its first consumer, by its UID.
+	consumer map[apitypes.UID]bool
 }
 
 func newMemory() *memory {

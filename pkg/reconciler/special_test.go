@@ -4,12 +4,14 @@
 package reconciler_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
@@ -87,17 +89,83 @@ metadata: {name: after, annotations: {PREFIX/apply-order: "2"}}
 	w.mustDelete()
 
 	w = newWorld(t)
-	for range 3 {
-		result, err := w.apply(strings.ReplaceAll(manifests, "MODE", "Immediate"))
-		if err != nil || result.Done {
-			t.Fatalf("expected to wait for the claim, got %v, %v", result.Done, err)
-		}
-		time.Sleep(claimPause)
-	}
+	w.expectPendingClaim(strings.ReplaceAll(manifests, "MODE", "Immediate"))
 	w.mustDelete()
 }
 
-const claimPause = 100 * time.Millisecond
+// expectPendingClaim makes passes until the class of a claim was looked at, and some more: the claim holds its wave.
+func (w *world) expectPendingClaim(manifests string) {
+	w.Helper()
+	w.requests.Reset()
+	asked := func() bool {
+		return w.requests.Count(func(r testenv.Request) bool {
+			return r.Resource == "storageclasses" && r.Method == http.MethodGet && !r.IsWatch()
+		}) > 0
+	}
+	pass := func() {
+		w.Helper()
+		result, err := w.apply(manifests)
+		if err != nil || result.Done || !strings.Contains(notices(result.Waits), "PersistentVolumeClaim a") {
+			w.Fatalf("expected to wait for the claim, got %v, %q, %v", result.Done, notices(result.Waits), err)
+		}
+	}
+	testenv.Eventually(w, func() (bool, string) {
+		pass()
+		return asked(), "the class was not looked at"
+	})
+	for range 3 {
+		pass()
+	}
+}
+
+// TestAClaimThatIsAnotherOneIsLookedAtAnew has others replace a claim by one that does not wait for a consumer. What was found out about the
+// first one says nothing about the second.
+func TestAClaimThatIsAnotherOneIsLookedAtAnew(t *testing.T) {
+	t.Parallel()
+	const manifests = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: NS-class}
+provisioner: example.com/none
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: NS-immediate}
+provisioner: example.com/none
+volumeBindingMode: Immediate
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: a, annotations: {PREFIX/apply-order: "1", PREFIX/drift-policy: ignore}}
+spec: {storageClassName: NS-class, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`
+	w := newWorld(t)
+	w.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	claim := w.get("v1", "PersistentVolumeClaim", "a")
+	other := claim.DeepCopy()
+	other.Object["metadata"] = map[string]any{"name": "a", "namespace": w.namespace}
+	other.SetLabels(claim.GetLabels())
+	other.SetAnnotations(map[string]string{prefix + "/owner-id": claim.GetAnnotations()[prefix+"/owner-id"]})
+	other.Object["spec"] = map[string]any{"storageClassName": w.namespace + "-immediate", "accessModes": []any{"ReadWriteOnce"},
+		"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}}
+	delete(other.Object, "status")
+	w.remove(claim)
+	var created *unstructured.Unstructured
+	testenv.Eventually(t, func() (bool, string) {
+		created = other.DeepCopy()
+		if err := w.client.Create(t.Context(), created); err != nil {
+			return false, err.Error() // the old one is not gone yet
+		}
+		return true, ""
+	})
+	testenv.Eventually(t, func() (bool, string) {
+		seen, _ := w.steady.Observer.Get(created.GroupVersionKind(), w.namespace, "a")
+		return seen.UID == created.GetUID(), "the new claim was not seen"
+	})
+	w.expectPendingClaim(manifests)
+	w.mustDelete()
+}
 
 func TestFailingWebhookIsAwaited(t *testing.T) {
 	t.Parallel()
