@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -117,7 +118,11 @@ func (p *planner) change(t *target) (Change, error) {
 	return change, nil
 }
 
-// foreseeApply decides as applyOne does.
+// foreseePause is how long to wait before a dry run is repeated for the first time because the object changed in between; it doubles each time. A
+// controller that is at work on the object writes its status several times within a second.
+const foreseePause = 100 * time.Millisecond
+
+// foreseeApply decides as applyOne does. Unlike that, nobody calls it again later; so it waits between attempts.
 func (p *planner) foreseeApply(ctx context.Context, change *Change, t *target) error {
 	item := p.item(t)
 	v, err := p.regard(ctx, item)
@@ -140,13 +145,27 @@ func (p *planner) foreseeApply(ctx context.Context, change *Change, t *target) e
 		if err != nil {
 			return err
 		}
-		v, err = p.demand(ctx, item)
+		if err = rest(ctx, foreseePause<<attempt); err == nil {
+			v, err = p.demand(ctx, item)
+		}
 	}
 	if err == nil {
 		change.Reason = changedAllTheTime
 		return nil
 	}
 	return fmt.Errorf("looking at %s: %w", t.key, err)
+}
+
+// rest waits, unless the context ends first.
+func rest(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }
 
 // unsure tells whether the server has to be asked before a decision counts.

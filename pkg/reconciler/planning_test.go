@@ -11,12 +11,16 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -401,8 +405,8 @@ spec:
 	w.patchAs(w.get("apps/v1", "Deployment", "a"), `{"spec":{"replicas":3}}`, "kubectl-edit")
 	w.rested(manifest, "may have been changed by others")
 	change := w.plan(manifest, compare).Changes[0]
-	if change.Verb != reconciler.VerbCorrected || change.Reason != "was changed by kubectl-edit: .spec.replicas" {
-		t.Errorf("got %q, %q", change.Verb, change.Reason)
+	if change.Verb != reconciler.VerbCorrected || change.Reason != "was changed by kubectl-edit: .spec.replicas" || change.Before == nil || change.After == nil {
+		t.Fatalf("got %q, %q", change.Verb, change.Reason)
 	}
 	replicas := func(object *unstructured.Unstructured) int64 {
 		value, _, _ := unstructured.NestedInt64(object.Object, "spec", "replicas")
@@ -419,6 +423,39 @@ spec:
 	stored := w.get("apps/v1", "Deployment", "a")
 	if diff := cmp.Diff(presentable(stored), change.After.Object); diff != "" {
 		t.Errorf("-stored +planned:\n%s", diff)
+	}
+}
+
+// TestPlanOfWhatIsBeingChanged has a controller write the status whenever a dry run is about to be sent, for a while.
+func TestPlanOfWhatIsBeingChanged(t *testing.T) {
+	t.Parallel()
+	var attempts atomic.Int64
+	started := sync.OnceValue(time.Now)
+	w := newWorld(t)
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: VALUE}\n"
+	w.mustApply(strings.Replace(manifest, "VALUE", `"1"`, 1))
+	config := testenv.Config(t)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.URL.Query().Has("dryRun") && time.Since(started()) < 500*time.Millisecond {
+				w.patch(w.configMap("a"), fmt.Sprintf(`{"metadata":{"annotations":{"attempt":"%d"}}}`, attempts.Add(1)))
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	engine, err := reconciler.New(prefix, newClusterClient(t, config), reconciler.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := engine.Plan(t.Context(), w.request(strings.Replace(manifest, "VALUE", `"2"`, 1)), compare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change := plan.Changes[0]; change.Verb != reconciler.VerbUpdated || change.After == nil {
+		t.Errorf("want an update with its content after %d attempts, got %q, %q", attempts.Load(), change.Verb, change.Reason)
+	}
+	if attempts.Load() == 0 {
+		t.Error("want the first attempt to fail")
 	}
 }
 
