@@ -193,6 +193,28 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestListReadsAllPages makes pages small.
+func TestListReadsAllPages(t *testing.T) {
+	t.Parallel()
+	store, c, options := newStore(t, nil)
+	written := mustWrite(t, store, contents("[1]", "[2]", "[3]", "[4]", "[5]"), nil)
+	options.Reader = paged{c}
+	listed, err := chunks.NewStore(options).List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(written.Names)), slices.Sorted(maps.Keys(listed))); diff != "" {
+		t.Errorf("chunks (-want +got):\n%s", diff)
+	}
+}
+
+// paged reads lists in pages of two.
+type paged struct{ client.Reader }
+
+func (p paged) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return p.Reader.List(ctx, list, append(options, client.Limit(2))...)
+}
+
 // TestRemovalIsSpoiled is about two processes, one of which refers again to what the other is about to remove.
 func TestRemovalIsSpoiled(t *testing.T) {
 	t.Parallel()
@@ -208,6 +230,35 @@ func TestRemovalIsSpoiled(t *testing.T) {
 	if found, err := store.Read(t.Context(), claimed.Names); err != nil || len(found.Damage) > 0 {
 		t.Errorf("want the chunk to be there, got %v, %v", found, err)
 	}
+}
+
+// TestAChunkIsClaimedBetweenReleaseAndDeletion is the last moment in which a removal can be spoiled: the finalizer is off already.
+func TestAChunkIsClaimedBetweenReleaseAndDeletion(t *testing.T) {
+	t.Parallel()
+	other, c, options := newStore(t, nil)
+	written := mustWrite(t, other, contents("[1]"), nil)
+	options.Client = meddling{Client: c, beforeDelete: func() { mustWrite(t, other, contents("[1]"), nil) }}
+	if complete, err := chunks.NewStore(options).Remove(t.Context(), written.All); complete || err != nil {
+		t.Errorf("want the removal to fail, got %v, %v", complete, err)
+	}
+	chunk := &corev1.ConfigMap{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: options.Namespace, Name: written.Names[0]}, chunk); err != nil {
+		t.Fatal(err)
+	}
+	if chunk.DeletionTimestamp != nil || !controllerutil.ContainsFinalizer(chunk, finalizer) {
+		t.Errorf("want the chunk to stay, protected by its finalizer, got %+v", chunk.ObjectMeta)
+	}
+}
+
+// meddling lets somebody else act right before a deletion.
+type meddling struct {
+	client.Client
+	beforeDelete func()
+}
+
+func (m meddling) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	m.beforeDelete()
+	return m.Client.Delete(ctx, object, options...)
 }
 
 func TestDamage(t *testing.T) {

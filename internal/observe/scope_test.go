@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -123,36 +122,6 @@ func TestTheWholeClusterOnceItIsGranted(t *testing.T) {
 		modes := strings.Join(w.cache.Modes(), "")
 		return modes == "ConfigMap: watched in the whole cluster", modes
 	})
-}
-
-func TestGuard(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	resource := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "foreign", Namespace: w.namespace}}
-	if err := w.client.Create(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
-	w.cache.Guard("o", []schema.GroupVersionResource{resource})
-	w.awaitNews("o", 0) // instances may have gone since it looked
-	before := w.count("o")
-	w.remove(foreign)
-	w.awaitNews("o", before)
-	foreign = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "adopted", Namespace: w.namespace}}
-	if err := w.client.Create(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
-	before = w.count("o")
-	w.patch(foreign, `{"metadata":{"labels":{"`+w.label+`":"o"}}}`)
-	w.awaitNews("o", before)
-	watches, _ := w.watches("configmaps")
-	w.cache.Guard("o", []schema.GroupVersionResource{resource})
-	w.cache.Guard("o", []schema.GroupVersionResource{resource, resource})
-	if again, _ := w.watches("configmaps"); again != watches {
-		t.Errorf("a guard that is repeated must not watch anew:\n%s", w.requests)
-	}
-	w.cache.Guard("o", nil)
-	w.cache.Guard("unknown", nil)
 }
 
 // TestCloseEndsEverything is not parallel, because it counts goroutines.

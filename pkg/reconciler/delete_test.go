@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -148,26 +146,6 @@ func TestDeletionRefusesWhatWasCreatedAnewWithOurMark(t *testing.T) {
 	})
 	w.remove(w.configMap("early"))
 	w.mustDelete()
-}
-
-func TestGuardedWritesLoseToNewerContent(t *testing.T) {
-	t.Parallel()
-	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/update-policy: ssa-merge}}\ndata: {value: \"1\"}\n"
-	w := newWorld(t, withoutObserver)
-	w.mustApply(manifest)
-	// The frozen observer makes this instance believe that nothing has changed since.
-	frozen := newWorld(t, withoutObserver)
-	object := w.configMap("a")
-	w.mustApply(strings.Replace(manifest, `value: "1"`, `value: "2"`, 1))
-	stale := object.DeepCopy()
-	stale.SetManagedFields(nil)
-	err := frozen.client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(stale), client.ForceOwnership, client.FieldOwner(prefix))
-	if err == nil {
-		t.Error("the API server is expected to refuse an apply on an outdated resource version")
-	}
-	if diff := diffData(map[string]any{"value": "2"}, w.configMap("a")); diff != "" {
-		t.Error(diff)
-	}
 }
 
 func TestBrokenAggregatedAPIHoldsUpOnlyItself(t *testing.T) {

@@ -76,6 +76,46 @@ metadata: {name: beyond, annotations: {PREFIX/purge-order: "9", PREFIX/delete-po
 	w.expectInventory()
 }
 
+// TestPurgeAtTheEndOfAWave has an object serve the wave whose order is its purge order, so that it goes when that wave is ready, and not before.
+func TestPurgeAtTheEndOfAWave(t *testing.T) {
+	t.Parallel()
+	const manifests = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: scaffold, annotations: {PREFIX/purge-order: "5"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: house, annotations: {PREFIX/apply-order: "5"}}
+spec:
+  replicas: REPLICAS
+  selector: {matchLabels: {app: house}}
+  template:
+    metadata: {labels: {app: house}}
+    spec: {nodeSelector: {there-is: none}, containers: [{name: main, image: example.com/none}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, annotations: {PREFIX/apply-order: "6"}}
+`
+	w := newWorld(t)
+	for range 3 {
+		result, err := w.apply(strings.Replace(manifests, "REPLICAS", "1", 1))
+		if err != nil || result.Done || !strings.Contains(notices(result.Waits), "Deployment house") {
+			t.Fatalf("expected to wait for the Deployment, got %q, %v", notices(result.Waits), err)
+		}
+		if w.configMap("scaffold") == nil {
+			t.Fatal("the object went before the wave was ready that it serves")
+		}
+	}
+	result := w.settle(strings.Replace(manifests, "REPLICAS", "0", 1), func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	w.expectInventory("Deployment house Ready Current", "ConfigMap after Ready Current", "ConfigMap scaffold Completed ")
+	if w.configMap("scaffold") != nil {
+		t.Errorf("the object is expected to be gone, got %v", actions(result))
+	}
+	w.mustDelete()
+}
+
 func TestFailedJobIsReportedAtOnceAndRunsAgainWhenDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -105,6 +105,39 @@ func TestLockIsLost(t *testing.T) {
 	}
 }
 
+// TestReleaseLeavesTheLeaseOfARival has somebody take the lease between two renewals, so that the holder does not know.
+func TestReleaseLeavesTheLeaseOfARival(t *testing.T) {
+	t.Parallel()
+	for reason, take := range map[string]func(w *world, lease *coordinationv1.Lease) error{
+		"the lease is taken over": func(w *world, lease *coordinationv1.Lease) error {
+			lease.Spec.HolderIdentity, lease.Annotations[lockAnnotation] = new("rival@host/3"), "rival"
+			return w.client.Update(w.Context(), lease)
+		},
+		"the lease is another one": func(w *world, lease *coordinationv1.Lease) error {
+			w.must(w.client.Delete(w.Context(), lease.DeepCopy()))
+			lease.ObjectMeta = metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name, Annotations: map[string]string{lockAnnotation: "rival"}}
+			lease.Spec.HolderIdentity = new("rival@host/3")
+			return w.client.Create(w.Context(), lease)
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			options := w.lockOptions("first@host/1")
+			options.validity = time.Hour // so that no renewal comes in between
+			lock, err := w.store.Lock(t.Context(), options)
+			w.must(err)
+			lease := w.lease()
+			w.must(take(w, lease))
+			w.must(lock.Fence())
+			w.must(lock.Release(t.Context()))
+			if version := w.leaseVersion(); version != lease.ResourceVersion {
+				t.Errorf("want the lease of the rival to stay as it is (%s), got %q", lease.ResourceVersion, version)
+			}
+		})
+	}
+}
+
 // TestLockOutlivesItsNamespace deletes the namespace, and with it the lease, while the record is held by its finalizer.
 func TestLockOutlivesItsNamespace(t *testing.T) {
 	t.Parallel()

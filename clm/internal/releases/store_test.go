@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -212,4 +216,26 @@ func TestRemoveRefusesWhatIsNotDone(t *testing.T) {
 	if err := w.store.Remove(t.Context(), w.get("demo")); err == nil || !strings.Contains(err.Error(), "it still has 3 objects") {
 		t.Errorf("want the removal to be refused, got %v", err)
 	}
+}
+
+// TestARivalWritesWhileTheRecordGoes marks the record as everything is marked that is in a namespace which is being deleted. Another writer
+// has come first: that the mark alone is no reason to give up must not overwrite what the other one has written.
+func TestARivalWritesWhileTheRecordGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("demo")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: prefix + "demo"}}
+	w.must(w.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":["`+finalizer+`","example.com/hold"]}}`))))
+	rival, late := w.get("demo"), w.get("demo")
+	rival.Message, late.Message = "written by the rival", "written late"
+	w.must(w.store.Save(t.Context(), rival))
+	w.must(w.client.Delete(t.Context(), secret))
+	if err := w.store.Save(t.Context(), late); !errors.Is(err, ErrOutdated) {
+		t.Errorf("want ErrOutdated, got %v", err)
+	}
+	w.equal("record", rival, w.get("demo"))
+	rival.Message = "written once more"
+	w.must(w.store.Save(t.Context(), rival))
+	w.equal("record that is being deleted", rival, w.get("demo"))
 }

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// defineWidgets defines a type that no other test has instances of.
+func (w *world) defineWidgets() schema.GroupVersionResource {
+	w.Helper()
+	resource := schema.GroupVersionResource{Group: testenv.UniqueName(w) + ".example.com", Version: "v1", Resource: "widgets"}
+	crd := testenv.Object(w, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.`+resource.Group+`}
+spec:
+  group: `+resource.Group+`
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`)
+	if err := w.client.Create(w.Context(), crd); err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(w.Context()), crd) })
+	return resource
+}
+
+// widget creates an instance that belongs to nobody.
+func (w *world) widget(resource schema.GroupVersionResource, name string) *unstructured.Unstructured {
+	w.Helper()
+	widget := testenv.Object(w, "{apiVersion: "+resource.GroupVersion().String()+", kind: Widget, metadata: {name: "+name+"}}")
+	widget.SetNamespace(w.namespace)
+	testenv.Eventually(w, func() (bool, string) {
+		object := widget.DeepCopy()
+		if err := w.client.Create(w.Context(), object); err != nil {
+			return false, err.Error() // the type is served some time after it is defined
+		}
+		widget = object
+		return true, ""
+	})
+	return widget
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	watches := &streams{resource: "widgets"}
+	w := newWorld(t, watches.through)
+	resource := w.defineWidgets()
+	foreign, meanwhile, adopted, late := w.widget(resource, "foreign"), w.widget(resource, "meanwhile"), w.widget(resource, "adopted"), w.widget(resource, "late")
+
+	w.cache.Guard("o", []schema.GroupVersionResource{resource})
+	w.awaitNews("o", 0) // instances may have gone since it looked
+	for _, step := range []struct {
+		reason string
+		change func()
+	}{
+		{"an instance goes", func() { w.remove(foreign) }},
+		{"an instance is adopted", func() { w.patch(adopted, `{"metadata":{"labels":{"`+w.label+`":"o"}}}`) }},
+		{"an instance goes while nobody watches, because the server has ended the watch", func() {
+			watches.expire(t)
+			w.remove(meanwhile)
+		}},
+		{"the new watch lasts", func() { w.remove(late) }},
+	} {
+		before := w.count("o")
+		step.change()
+		testenv.Eventually(t, func() (bool, string) { return w.count("o") > before, step.reason + ": not notified" })
+	}
+	w.cache.Guard("o", nil)
+	w.cache.Guard("unknown", nil)
+	watches.awaitNone(t)
+}
+
+func TestGuardIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	resource := w.defineWidgets()
+	w.widget(resource, "foreign")
+	w.cache.Guard("o", []schema.GroupVersionResource{resource})
+	w.awaitNews("o", 0)
+	watches, _ := w.watches("widgets")
+	w.cache.Guard("o", []schema.GroupVersionResource{resource})
+	w.cache.Guard("o", []schema.GroupVersionResource{resource, resource})
+	if again, _ := w.watches("widgets"); again != watches {
+		t.Errorf("a guard that is repeated must not watch anew:\n%s", w.requests)
+	}
+}
+
+// TestGuardWithoutWatch has nobody tell whether instances go.
+func TestGuardWithoutWatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.cache.Guard("o", []schema.GroupVersionResource{{Group: "none.example.com", Version: "v1", Resource: "nones"}})
+	w.awaitNews("o", 1) // again and again
+}
