@@ -96,7 +96,7 @@ func isOutOfReach(ctx context.Context, s *scope, err error) bool {
 	var refused *reconciler.RefusedError
 	var fenced *reconciler.FencedError
 	switch {
-	case errors.As(err, &fenced), ctx.Err() != nil || s.unsaved || !s.isRemote() || errors.As(err, &refused):
+	case errors.As(err, &fenced), ctx.Err() != nil || s.unsaved || !s.isRemote() && !s.wasRemote() || errors.As(err, &refused):
 		return false
 	case apierrors.IsUnauthorized(err):
 		return true
@@ -110,13 +110,17 @@ func (w *worker) checkDeletionAllowed(ctx context.Context, s *scope) outcome {
 	if s.target == nil {
 		return proceed
 	}
-	blockers, err := s.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})
+	blockers, err := s.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: w.departing(s)})
 	if err != nil {
 		return w.unreachable(ctx, s, err)
 	}
 	if len(blockers) == 0 {
 		return proceed
 	}
+	return outcome{kind: outcomeBlocked, message: blockerMessage(blockers)}
+}
+
+func blockerMessage(blockers []reconciler.Blocker) string {
 	names := make([]string, len(blockers))
 	for i, blocker := range blockers {
 		item := &reconciler.InventoryItem{NameInfo: reconciler.NameInfo{Namespace: blocker.Namespace, Name: blocker.Name}}
@@ -124,7 +128,7 @@ func (w *worker) checkDeletionAllowed(ctx context.Context, s *scope) outcome {
 		names[i] = nameOf(item)
 	}
 	slices.Sort(names)
-	return outcome{kind: outcomeBlocked, message: "deletion blocked by instances of managed types, such as: " + joinBounded(names, ", ")}
+	return "deletion blocked by instances of managed types, such as: " + joinBounded(names, ", ")
 }
 
 // checkForeignFinalizers holds the deletion back as long as somebody else has to do something first. The garbage collector's
@@ -143,8 +147,11 @@ func (w *worker) deleteDependents(ctx context.Context, s *scope) outcome {
 	if s.target == nil || s.dependentsGone() {
 		return proceed
 	}
-	result, err := s.target.engine.Delete(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})
+	result, err := s.target.engine.Delete(ctx, reconciler.DeleteRequest{Owner: w.departing(s)})
 	w.took(s, &result)
+	if s.orphaning {
+		w.announceReleased(s)
+	}
 	switch {
 	case err != nil:
 		return w.unreachable(ctx, s, err)
@@ -156,7 +163,7 @@ func (w *worker) deleteDependents(ctx context.Context, s *scope) outcome {
 
 // afterDelete runs the hooks that rely on all dependents being gone.
 func (w *worker) afterDelete(ctx context.Context, s *scope) outcome {
-	if s.abandoned {
+	if s.abandoned || s.orphaning {
 		return proceed
 	}
 	return runHooks(w.hookContext(ctx, s), s, "post-delete", w.hooks.postDelete)

@@ -85,7 +85,7 @@ func (h *DeletionHooks) take(state deletionhooks.State) {
 // wantedHooks returns the hooks of a time, unless they are to be left out.
 func (w *worker) wantedHooks(ctx context.Context, s *scope, at deletionhooks.Time) ([]client.Object, outcome) {
 	if w.skipsHooks(s) {
-		w.warn(s, "HooksSkipped", at.String()+" hooks are left out, as is demanded by the annotation "+w.skipAnnotation())
+		w.warn(s, "HooksSkipped", at.String()+" hooks are left out, "+w.whySkipped(s))
 		return nil, proceed
 	}
 	stored, damage, err := w.storedHooks(ctx, s)
@@ -124,8 +124,16 @@ func (w *worker) skipAnnotation() string {
 	return w.name + "/" + types.AnnotationKeySuffixSkipDeletionHooks
 }
 
+// skipsHooks reports whether deletion hooks are left out. They prepare for, or follow, the end of dependents, and not their release.
 func (w *worker) skipsHooks(s *scope) bool {
-	return s.component.GetAnnotations()[w.skipAnnotation()] == "true"
+	return s.orphaning || s.component.GetAnnotations()[w.skipAnnotation()] == "true"
+}
+
+func (w *worker) whySkipped(s *scope) string {
+	if s.orphaning {
+		return "because dependents are released and not deleted"
+	}
+	return "as is demanded by the annotation " + w.skipAnnotation()
 }
 
 func (w *worker) skipAdvice() string {
@@ -141,7 +149,7 @@ func (w *worker) checkLostHooks(ctx context.Context, s *scope) outcome {
 	case len(found) == 0:
 		return proceed
 	case w.skipsHooks(s):
-		w.warn(s, "HooksSkipped", "deletion hooks are left out, as is demanded by the annotation "+w.skipAnnotation())
+		w.warn(s, "HooksSkipped", "deletion hooks are left out, "+w.whySkipped(s))
 		return proceed
 	}
 	return outcome{kind: outcomeRetriable, message: "deletion hooks are lost: the status was empty; " + w.skipAdvice(), retryAfter: new(missingReferenceDelay)}

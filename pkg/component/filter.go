@@ -17,12 +17,19 @@ import (
 // in charge do not matter.
 func (w *worker) filter() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return w.isOurs(e.Object) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return w.isOurs(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool {
+			w.memories.saw(e.Object)
+			return w.isOurs(e.Object)
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			w.memories.unsee(e.Object)
+			return w.isOurs(e.Object)
+		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			if e.ObjectOld == nil || e.ObjectNew == nil {
 				return true
 			}
+			w.memories.saw(e.ObjectNew)
 			if !w.isOurs(e.ObjectNew) {
 				return false
 			}

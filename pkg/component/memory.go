@@ -11,6 +11,7 @@ import (
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
 )
@@ -76,10 +77,15 @@ type memories struct {
 	owners map[string]apitypes.NamespacedName
 	// typed are the components whose dependents depend on which types the cluster has.
 	typed map[apitypes.NamespacedName]bool
+	// orphaned has the UIDs of components whose deletion is to leave their dependents.
+	orphaned map[apitypes.NamespacedName]apitypes.UID
 }
 
 func newMemories() *memories {
-	return &memories{byKey: map[apitypes.NamespacedName]*memory{}, owners: map[string]apitypes.NamespacedName{}, typed: map[apitypes.NamespacedName]bool{}}
+	return &memories{
+		byKey: map[apitypes.NamespacedName]*memory{}, owners: map[string]apitypes.NamespacedName{}, typed: map[apitypes.NamespacedName]bool{},
+		orphaned: map[apitypes.NamespacedName]apitypes.UID{},
+	}
 }
 
 // of returns what is remembered of a component. A component of the same name that was created anew starts afresh.
@@ -107,7 +113,33 @@ func (r *memories) forget(key apitypes.NamespacedName, ownerID string) {
 	defer r.mu.Unlock()
 	delete(r.byKey, key)
 	delete(r.typed, key)
+	delete(r.orphaned, key)
 	delete(r.owners, digest.OwnerLabel(ownerID))
+}
+
+// saw notes what an event shows of a component that may not be seen any more when it is read.
+func (r *memories) saw(object client.Object) {
+	if !isOrphaned(object) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orphaned[client.ObjectKeyFromObject(object)] = object.GetUID()
+}
+
+// unsee forgets what was noted of a component that is gone.
+func (r *memories) unsee(object client.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.orphaned, client.ObjectKeyFromObject(object))
+}
+
+// isOrphaned reports whether an event has shown that the dependents of the component are to stay.
+func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, exists := r.orphaned[key]
+	return exists && found == uid
 }
 
 // depends notes whether the dependents of a component depend on which types the cluster has.

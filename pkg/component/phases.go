@@ -77,7 +77,7 @@ func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
 }
 
 // connectTarget finds out where dependents live.
-func (w *worker) connectTarget(_ context.Context, s *scope) outcome {
+func (w *worker) connectTarget(ctx context.Context, s *scope) outcome {
 	if s.deleting && s.lost == nil && len(s.missing) > 0 && !s.isRemote() && hasForeignTarget(s.component) {
 		// Whether the dependents are in this cluster or in another one cannot be told any more.
 		s.lost = errors.New(joinBounded(s.missing, "; "))
@@ -85,7 +85,11 @@ func (w *worker) connectTarget(_ context.Context, s *scope) outcome {
 	if s.lost != nil {
 		return w.loseTarget(s, s.lost)
 	}
-	found, err := w.targets.connect(s.key, s.ownerID, identityOf(s.component, valueOr(w.options.DefaultServiceAccount, "")))
+	id := identityOf(s.component, valueOr(w.options.DefaultServiceAccount, ""))
+	if moved, o := w.connectFormer(ctx, s, id); moved || o.kind != outcomeContinue {
+		return o
+	}
+	found, err := w.targets.connect(s.key, s.ownerID, id)
 	switch {
 	case errors.Is(err, clients.ErrClosed):
 		// The operator is about to end, which says nothing about the target.
@@ -121,6 +125,9 @@ func (w *worker) afterReconcile(ctx context.Context, s *scope) outcome {
 }
 
 func (w *worker) beforeDelete(ctx context.Context, s *scope) outcome {
+	if s.orphaning {
+		return proceed
+	}
 	return runHooks(w.hookContext(ctx, s), s, "pre-delete", w.hooks.preDelete)
 }
 

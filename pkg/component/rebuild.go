@@ -30,7 +30,7 @@ func (w *worker) rebuild(ctx context.Context, s *scope, objects []client.Object)
 		Policies:   s.settings.policies,
 	}
 	result, err := s.target.engine.Rebuild(ctx, request)
-	if err == nil && s.record.gap != "" && len(result.Inventory) < markedItems(s.record.mark) {
+	if err == nil && s.record.gap != "" && len(result.Inventory) < markedItems(s.record.mark.inventory) {
 		// They may be of kinds that nobody has recorded, and that are not wanted any more.
 		request.Types = []reconciler.TypeVersionInfo{anyType}
 		result, err = s.target.engine.Rebuild(ctx, request)
@@ -65,7 +65,7 @@ func (s *scope) lostTypes() []reconciler.TypeVersionInfo {
 	if s.record.gap != "" && s.status.InventoryRecord != nil {
 		kinds = append(kinds, s.status.InventoryRecord.Kinds...)
 	}
-	if s.record.gap != "" && s.deleting && len(kinds) == 0 {
+	if s.record.gap != "" && (s.deleting || s.next != nil) && len(kinds) == 0 {
 		return []reconciler.TypeVersionInfo{anyType}
 	}
 	for _, kind := range s.status.unlisted() {

@@ -31,7 +31,7 @@ func (w *worker) recall(ctx context.Context, s *scope) outcome {
 	case s.record.lost:
 		s.record.gap = "the status was empty"
 	case !s.status.hasRecord():
-		if s.record.gap = mismatch(s.record.mark, s.status.Inventory); s.record.gap == "" {
+		if s.record.gap = mismatch(s.record.mark.inventory, s.status.Inventory); s.record.gap == "" {
 			s.record.items, s.record.known = s.status.Inventory, true
 			return proceed
 		}

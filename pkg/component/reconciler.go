@@ -77,13 +77,15 @@ func (r *Reconciler[T]) WithPostReconcileHook(hook HookFunc[T]) *Reconciler[T] {
 }
 
 // WithPreDeleteHook adds a hook that is called before it is checked whether dependents may be deleted. References other
-// than those that lead to the target are loaded as far as they exist.
+// than those that lead to the target are loaded as far as they exist. It is not called if the component is deleted with the
+// propagation policy Orphan.
 func (r *Reconciler[T]) WithPreDeleteHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.preDelete, hook)
 	return r
 }
 
-// WithPostDeleteHook adds a hook that is called when all dependents are gone. It is not called if the target was abandoned.
+// WithPostDeleteHook adds a hook that is called when all dependents are gone. It is not called if the target was
+// abandoned, nor if the component is deleted with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPostDeleteHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.postDelete, hook)
 	return r

@@ -24,7 +24,7 @@ type recording struct {
 	// gap says why the inventory is not known and has to be rebuilt; empty if it has not.
 	gap string
 	// mark is what the status says about the inventory that it ought to have; see Status.mark.
-	mark string
+	mark mark
 	// outdated means that the inventory has to be recorded anew even if its items are the same.
 	outdated bool
 	// items are those that are recorded.

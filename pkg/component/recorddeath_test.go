@@ -48,8 +48,13 @@ func (r *rig) recorder(config *rest.Config) *worker {
 func (r *rig) saveInventory(w *worker, items []*reconciler.InventoryItem) error {
 	r.tb.Helper()
 	s := r.scope(w, r.widget(""))
+	// With it, the mark of the inventory is written.
+	s.status.ProcessingDigest = "digest"
 	if o := w.recall(r.tb.Context(), s); o.kind != outcomeContinue {
 		return fmt.Errorf("recalling the inventory: %s", o.message)
+	}
+	if s.record.gap != "" {
+		return fmt.Errorf("recalling the inventory: %s", s.record.gap)
 	}
 	return (&statusStore{worker: w, scope: s}).Save(r.tb.Context(), items)
 }

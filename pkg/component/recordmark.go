@@ -20,8 +20,17 @@ import (
 // whenever they process the component, because it does not look like their digest; they do not count that as a new
 // revision, of which status.lastProcessingDigest tells. It is part of the write that changes the inventory.
 
+// mark is what follows the digest.
+type mark struct {
+	// inventory is the number of dependents and the checksum of their names; empty if there are none, or if it is not known.
+	inventory string
+	// cluster is the one that has them; see clusterIdentity.String.
+	cluster string
+}
+
 const (
-	markSeparator = ";inventory="
+	markSeparator    = ";inventory="
+	clusterSeparator = ";cluster="
 	// markLength is the number of hexadecimal digits of a checksum. It protects from mistakes, and not from forgery.
 	markLength = 16
 )
@@ -50,43 +59,47 @@ func (s *Status) mark() string {
 }
 
 // takeMark removes the mark from the digest and returns it.
-func (s *Status) takeMark() (mark string) {
-	s.ProcessingDigest, mark, _ = strings.Cut(s.ProcessingDigest, markSeparator)
-	return mark
+func (s *Status) takeMark() (found mark) {
+	s.ProcessingDigest, found.inventory, _ = strings.Cut(s.ProcessingDigest, markSeparator)
+	found.inventory, found.cluster, _ = strings.Cut(found.inventory, clusterSeparator)
+	return found
 }
 
 // putMark appends a mark to the digest. The returned function undoes that.
-func (s *Status) putMark(mark string) (undo func()) {
+func (s *Status) putMark(next mark) (undo func()) {
 	digest := s.ProcessingDigest
-	if digest != "" && mark != "" {
-		s.ProcessingDigest += markSeparator + mark
+	if digest != "" && next.inventory != "" {
+		s.ProcessingDigest += markSeparator + next.inventory
+		if next.cluster != "" {
+			s.ProcessingDigest += clusterSeparator + next.cluster
+		}
 	}
 	return func() { s.ProcessingDigest = digest }
 }
 
 // nextMark is the mark that is to be written. What was recorded remains until the inventory is known again.
-func (s *scope) nextMark() string {
+func (s *scope) nextMark() mark {
 	if !s.record.known || s.record.lost {
 		return s.record.mark
 	}
-	return s.status.mark()
+	return mark{inventory: s.status.mark(), cluster: s.cluster.String()}
 }
 
 // mismatch says in how far a list is not the one that the mark belongs to; empty if it is, or if there is no mark.
-func mismatch(mark string, items []*reconciler.InventoryItem) string {
-	if mark == "" || mark == markOf(items) {
+func mismatch(recorded string, items []*reconciler.InventoryItem) string {
+	if recorded == "" || recorded == markOf(items) {
 		return ""
 	}
-	recorded := markedItems(mark)
+	count := markedItems(recorded)
 	if len(items) == 0 {
-		return fmt.Sprintf("status.inventory was empty although %s had been recorded", dependents(recorded))
+		return fmt.Sprintf("status.inventory was empty although %s had been recorded", dependents(count))
 	}
-	return fmt.Sprintf("status.inventory, with %s, was not the list that had been recorded, with %d", dependents(len(items)), recorded)
+	return fmt.Sprintf("status.inventory, with %s, was not the list that had been recorded, with %d", dependents(len(items)), count)
 }
 
 // markedItems is the number of dependents that the mark is about.
-func markedItems(mark string) int {
-	text, _, _ := strings.Cut(mark, ":")
+func markedItems(recorded string) int {
+	text, _, _ := strings.Cut(recorded, ":")
 	count, err := strconv.Atoi(text)
 	if err != nil {
 		return 0

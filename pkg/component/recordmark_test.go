@@ -133,7 +133,7 @@ func TestInventoryWithoutMark(t *testing.T) {
 	stop()
 	marked := widget.Status.ProcessingDigest
 	digest, mark, _ := strings.Cut(marked, markSeparator)
-	if mark != markOf(widget.Status.Inventory) || digest != widget.Status.LastProcessingDigest {
+	if mark != markOf(widget.Status.Inventory)+clusterSeparator+localCluster || digest != widget.Status.LastProcessingDigest {
 		t.Fatalf("unexpected mark %q in %q", mark, marked)
 	}
 	r.patchStatus(widget, fmt.Sprintf(`{"status":{"processingDigest":%q}}`, digest))

@@ -192,13 +192,18 @@ type declaration struct {
 	Generator   string            `json:"generator"`
 }
 
+// withoutRevision are annotations that say nothing about dependents that are wanted.
+var withoutRevision = []string{
+	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
+}
+
 // ownAnnotations returns the annotations that address this reconciler, except those that do not concern dependents.
 // Those of others come and go without meaning.
 func (w *worker) ownAnnotations(component Component) map[string]string {
 	own := map[string]string{}
 	for key, value := range component.GetAnnotations() {
 		suffix, ok := strings.CutPrefix(key, w.name+"/")
-		if ok && suffix != types.AnnotationKeySuffixDisableEvents && suffix != types.AnnotationKeySuffixAbandonTarget {
+		if ok && !slices.Contains(withoutRevision, suffix) {
 			own[key] = value
 		}
 	}

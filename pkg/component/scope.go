@@ -40,10 +40,15 @@ type scope struct {
 	missing []string
 	// target is where dependents live; nil until it is connected.
 	target *target
+	// cluster is the one that has the dependents, as far as it is known; next the one that is to have them, if that is another one.
+	cluster clusterIdentity
+	next    *clusterIdentity
 	// lost says why the target cannot be connected, while the component is being deleted.
 	lost error
 	// record is what is known about the persisted inventory.
 	record recording
+	// orphaning is set if the component is being deleted and its dependents are to stay, without an owner.
+	orphaning bool
 	// abandoned is set if the dependents are left behind.
 	abandoned bool
 	// unsaved is set if the engine could not save the inventory.
@@ -73,6 +78,11 @@ func (s *scope) restore() error {
 // isRemote tells whether dependents live in another cluster. It must be called after references were loaded.
 func (s *scope) isRemote() bool {
 	return len(identityOf(s.component, "").kubeConfig) > 0
+}
+
+// wasRemote reports whether dependents are in another cluster, and are to live elsewhere.
+func (s *scope) wasRemote() bool {
+	return s.next != nil && s.cluster.uid != localCluster
 }
 
 func (s *scope) setFinalizers(finalizers []string, version string) {

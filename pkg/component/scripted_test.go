@@ -43,7 +43,12 @@ type script struct {
 	rebuilds   []reconciler.RebuildRequest
 	// connectErr makes the target unreachable.
 	connectErr error
-	client     cluster.Client
+	// cluster is what kubeconfigs lead to, heldCluster that of the connection that is held.
+	cluster, heldCluster clusterIdentity
+	identifyErr          error
+	client               cluster.Client
+	// deleted are the dependents of the last deletion.
+	deleted []*reconciler.InventoryItem
 	// saves are statuses that the engine has saved before it returns.
 	saves    int
 	released bool
@@ -59,6 +64,7 @@ func (s *script) Apply(ctx context.Context, request reconciler.ApplyRequest) (re
 }
 
 func (s *script) Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error) {
+	s.deleted = request.Inventory
 	for range s.saves {
 		if err := request.Store.Save(ctx, s.result.Inventory); err != nil {
 			return reconciler.Result{Inventory: request.Inventory}, err
@@ -84,6 +90,17 @@ func (s *script) connect(apitypes.NamespacedName, string, identity) (*target, er
 		return nil, s.connectErr
 	}
 	return &target{id: "scripted", client: s.client, engine: s}, nil
+}
+
+func (s *script) identify(context.Context, identity) (clusterIdentity, error) {
+	return s.cluster, s.identifyErr
+}
+
+func (s *script) held(apitypes.NamespacedName) (*target, clusterIdentity) {
+	if s.heldCluster.uid == "" {
+		return nil, clusterIdentity{}
+	}
+	return &target{id: "held", client: s.client, engine: s}, s.heldCluster
 }
 
 func (s *script) release(apitypes.NamespacedName, string) { s.released = true }

@@ -92,6 +92,12 @@ func identityOf(component Component, defaultServiceAccount string) identity {
 	if len(id.kubeConfig) > 0 {
 		return id
 	}
+	return localIdentityOf(component, defaultServiceAccount)
+}
+
+// localIdentityOf is the identity in the cluster of the component, whether dependents are deployed there or not.
+func localIdentityOf(component Component, defaultServiceAccount string) identity {
+	var id identity
 	if c, ok := capability[ImpersonationConfiguration](component); ok {
 		id.user, id.groups = c.GetImpersonationUser(), c.GetImpersonationGroups()
 	}

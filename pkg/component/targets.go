@@ -66,6 +66,10 @@ type connector interface {
 	// connect returns the target for an identity. It makes no request. The owner is a component, and has one target at a
 	// time; what an earlier target holds for it is released.
 	connect(owner apitypes.NamespacedName, ownerID string, id identity) (*target, error)
+	// identify returns the cluster to which an identity with a kubeconfig leads. It makes one request for each connection.
+	identify(ctx context.Context, id identity) (clusterIdentity, error)
+	// held returns the target that the owner has now, and its cluster; nil if it has none.
+	held(owner apitypes.NamespacedName) (*target, clusterIdentity)
 	// release says that the owner needs no target any longer.
 	release(owner apitypes.NamespacedName, ownerID string)
 }
@@ -86,6 +90,8 @@ type targets struct {
 	kept   map[string]*keptTarget
 	views  map[string]*observe.Cache
 	usedBy map[apitypes.NamespacedName]string
+	// clusters are those of connections, by their ids.
+	clusters map[string]clusterIdentity
 }
 
 type keptTarget struct {
@@ -105,9 +111,10 @@ func newTargets(factory *clients.Factory, name string, options reconciler.Option
 	return &targets{
 		factory: factory, name: name, options: options, log: log,
 		notify: func(string) {}, typesChanged: func() {},
-		kept:   map[string]*keptTarget{},
-		views:  map[string]*observe.Cache{},
-		usedBy: map[apitypes.NamespacedName]string{},
+		kept:     map[string]*keptTarget{},
+		views:    map[string]*observe.Cache{},
+		usedBy:   map[apitypes.NamespacedName]string{},
+		clusters: map[string]clusterIdentity{},
 	}
 }
 

@@ -111,12 +111,12 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 
 // phases is the way of a component through a pass.
 func (w *worker) phases(s *scope) []phase {
-	common := []phase{w.acknowledge, w.recall, w.checkSuspended, w.resolveReferences, w.trackProcessing, w.afterRead, w.connectTarget}
+	common := []phase{w.acknowledge, w.noteOrphaning, w.recall, w.checkSuspended, w.resolveReferences, w.trackProcessing, w.afterRead, w.connectTarget}
 	if s.deleting {
 		return append(common, w.rebuildForDeletion, w.beforeDelete, w.checkDeletionAllowed, w.checkForeignFinalizers,
 			w.runPreDeleteHooks, w.deleteDependents, w.checkUnlisted, w.runPostDeleteHooks, w.afterDelete, w.removeHooks, w.removeRecord, w.removeFinalizer)
 	}
-	return append(common, w.ensureFinalizer, w.beforeReconcile, w.applyTarget, w.afterReconcile, w.markReady)
+	return append(common, w.leaveFormer, w.ensureFinalizer, w.beforeReconcile, w.applyTarget, w.afterReconcile, w.markReady)
 }
 
 // run goes through the phases. A panic, which can only come from the code of an operator's author, is an error like any
@@ -237,6 +237,7 @@ func (w *worker) newScope(ctx context.Context, component Component) (*scope, err
 	s.status = component.GetStatus()
 	s.memory.disguises = s.status.recognizeFailures()
 	s.record.mark = s.status.takeMark()
+	s.cluster = parseCluster(s.record.mark.cluster)
 	s.before.state, s.before.reason, s.before.message = s.status.GetState()
 	return s, nil
 }

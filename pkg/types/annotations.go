@@ -61,6 +61,9 @@ const (
 	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, releases it
 	// although its target cluster cannot be reached any more; its dependents stay behind.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"
+	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, has its dependents released and not deleted when it is
+	// deleted. The reconciler sets it when a component is deleted with the propagation policy Orphan.
+	AnnotationKeySuffixOrphanDependents = "orphan-dependents"
 )
 
 const (

@@ -1,0 +1,258 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+func TestClustersThatAreOthers(t *testing.T) {
+	t.Parallel()
+	local, a, b := clusterIdentity{uid: localCluster}, clusterIdentity{uid: "a", host: "https://one"}, clusterIdentity{uid: "b", host: "https://one"}
+	for _, test := range []struct {
+		reason            string
+		recorded, present clusterIdentity
+		want              bool
+	}{
+		{"nobody has recorded where they are", clusterIdentity{}, a, false},
+		{"where the kubeconfig leads to must not be read", a, clusterIdentity{}, false},
+		{"the address has changed, and the cluster has not", a, clusterIdentity{uid: "a", host: "https://two"}, false},
+		{"the address is the same, and the cluster is another one", a, b, true},
+		{"from here to there", local, a, true},
+		{"from there to here", a, local, true},
+		{"a kubeconfig leads to the cluster of the component", local, clusterIdentity{uid: "own", host: "https://own"}, false},
+		{"it did", clusterIdentity{uid: "own", host: "https://own"}, local, false},
+		{"here", local, local, false},
+	} {
+		diff(t, test.reason, test.want, test.recorded.isOther(test.present, "own"))
+		diff(t, "round trip", test.recorded.String(), parseCluster(test.recorded.String()).String())
+	}
+}
+
+// secondCluster is another cluster, which all tests share.
+var secondCluster = sync.OnceValues(func() (*sandbox.Sandbox, error) {
+	return sandbox.Start(context.Background(), sandbox.Options{APIServerOnly: true})
+})
+
+// second returns a client for the other cluster, and a kubeconfig.
+func second(t *testing.T) (clnt client.Client, kubeconfig string) {
+	t.Helper()
+	other, err := secondCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if clnt, err = client.New(other.Config(), client.Options{Scheme: testScheme(t)}); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(other.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clnt, string(raw)
+}
+
+// uidIn returns the UID of the ConfigMap settings in a cluster; empty if it does not exist.
+func (r *rig) uidIn(clnt client.Client) string {
+	r.tb.Helper()
+	found := &corev1.ConfigMap{}
+	err := clnt.Get(r.tb.Context(), client.ObjectKey{Namespace: r.namespace, Name: "settings"}, found)
+	if err != nil && !apierrors.IsNotFound(err) {
+		r.tb.Fatal(err)
+	}
+	return string(found.UID)
+}
+
+func (r *rig) setKubeconfig(content string) {
+	r.tb.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "target"}}
+	change(r, secret, func(s *corev1.Secret) { s.StringData = map[string]string{"value": content} })
+}
+
+// remoteWidget has a ConfigMap in the cluster to which the kubeconfig leads.
+func (r *rig) remoteWidget(content string) *Widget {
+	r.tb.Helper()
+	r.create(r.secret("target", map[string]string{"value": content}))
+	widget := r.widget(oneConfigMap)
+	widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}}
+	r.create(widget)
+	awaitReady(r, widget)
+	return widget
+}
+
+// TestMove changes the cluster of the dependents while the operator runs, in all directions.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	elsewhere, there := second(t)
+	here := kubeconfig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	widget := r.remoteWidget(there)
+	first := r.uidIn(elsewhere)
+	if first == "" || r.uidIn(r.client) != "" {
+		t.Fatal("want the dependent in the other cluster alone")
+	}
+	awaitMoved := func(what string, from, to client.Client) {
+		t.Helper()
+		testenv.Eventually(t, func() (bool, string) {
+			left, arrived := r.uidIn(from), r.uidIn(to)
+			return left == "" && arrived != "", fmt.Sprintf("%s: left behind %q, arrived %q", what, left, arrived)
+		})
+		awaitReady(r, widget)
+		r.settle(widget)
+	}
+
+	// The kubeconfig changes, and the cluster does not.
+	r.setKubeconfig("# rotated\n" + there)
+	r.settle(widget)
+	awaitReady(r, widget)
+	diff(t, "dependent after a rotation", first, r.uidIn(elsewhere))
+
+	r.setKubeconfig(here)
+	awaitMoved("there to here by a kubeconfig", elsewhere, r.client)
+	r.awaitEvent("Moved", "The dependents go to the cluster at https://")
+	local := r.uidIn(r.client)
+	change(r, widget, func(w *Widget) { w.Spec.KubeConfig = nil })
+	awaitReady(r, widget)
+	r.settle(widget)
+	diff(t, "dependent after the kubeconfig was removed that led here", local, r.uidIn(r.client))
+
+	r.setKubeconfig(there)
+	change(r, widget, func(w *Widget) { w.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}} })
+	awaitMoved("here to there", r.client, elsewhere)
+	change(r, widget, func(w *Widget) { w.Spec.KubeConfig = nil })
+	awaitMoved("there to here", elsewhere, r.client)
+
+	// The deletion comes with the change.
+	r.setKubeconfig(there)
+	change(r, widget, func(w *Widget) {
+		w.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}}
+		w.Spec.Suspend = true
+	})
+	awaitState(r, widget, StatePending, ReadyConditionReasonSuspended)
+	r.delete(widget)
+	r.awaitGone(widget)
+	diff(t, "dependents that are left", []string{"", ""}, []string{r.uidIn(r.client), r.uidIn(elsewhere)})
+}
+
+// TestMoveAfterARestart changes the kubeconfig while no operator runs: the next one cannot reach the former cluster. It must
+// neither forget what is there nor apply anything elsewhere.
+func TestMoveAfterARestart(t *testing.T) {
+	t.Parallel()
+	for _, deleted := range []bool{true, false} {
+		for _, abandoned := range []bool{true, false} {
+			t.Run(fmt.Sprintf("deleted: %t, abandoned: %t", deleted, abandoned), func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				elsewhere, there := second(t)
+				stop := r.start(r.reconciler(ReconcilerOptions{}))
+				widget := r.remoteWidget(there)
+				r.settle(widget)
+				stop()
+				before := r.uidIn(elsewhere)
+				r.setKubeconfig(kubeconfig(t))
+				if deleted {
+					r.delete(widget)
+				}
+				r.start(r.reconciler(ReconcilerOptions{}))
+				await(r, widget, "the name of the former cluster", func() bool {
+					_, _, message := widget.Status.GetState()
+					return strings.HasPrefix(message, "The cluster with 1 dependent cannot be reached: the dependents are in the cluster at https://") &&
+						strings.Contains(message, "abandon-target")
+				})
+				r.settle(widget)
+				diff(t, "dependents", []string{"", before}, []string{r.uidIn(r.client), r.uidIn(elsewhere)})
+				if abandoned {
+					change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/abandon-target": "true"} })
+					r.awaitEvent("Abandoned", "1 dependent left behind: ConfigMap "+r.namespace+"/settings")
+				} else {
+					r.setKubeconfig(there)
+				}
+				if deleted {
+					r.awaitGone(widget)
+				} else {
+					awaitReady(r, widget)
+				}
+				diff(t, "dependent in the former cluster", map[bool]string{true: before}[abandoned || !deleted], r.uidIn(elsewhere))
+				diff(t, "dependent here", abandoned && !deleted, r.uidIn(r.client) != "")
+			})
+		}
+	}
+}
+
+// TestIdentityOfATarget counts the requests by which a cluster is identified.
+func TestIdentityOfATarget(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason   string
+		code     int
+		want     string
+		failing  bool
+		requests int64
+	}{
+		{"it is read once", http.StatusOK, "1-2-3", false, 1},
+		{"where it must not be read it remains unknown, and nobody asks again", http.StatusForbidden, "", false, 1},
+		{"who does not answer is asked again", http.StatusInternalServerError, "", true, 3},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+				writer.Header().Set("Content-Type", "application/json")
+				if request.URL.Path != "/api/v1/namespaces/kube-system" {
+					fmt.Fprint(writer, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"namespaces","kind":"Namespace","verbs":["get"]}]}`)
+					return
+				}
+				requests.Add(1)
+				writer.WriteHeader(test.code)
+				if test.code == http.StatusOK {
+					fmt.Fprint(writer, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"kube-system","uid":"1-2-3"}}`)
+					return
+				}
+				fmt.Fprintf(writer, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q}`, test.code, map[int]string{403: "Forbidden", 500: "InternalError"}[test.code])
+			}))
+			t.Cleanup(server.Close)
+			scheme, err := clients.NewScheme()
+			if err != nil {
+				t.Fatal(err)
+			}
+			factory, err := clients.New(clients.Options{Name: "test.example.io", Config: testenv.Config(t), Scheme: scheme})
+			if err != nil {
+				t.Fatal(err)
+			}
+			connections := newTargets(factory, "test.example.io", reconciler.Options{FieldOwner: "test", Finalizer: "test.example.io"}, logr.Discard())
+			id := identity{kubeConfig: []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
+				"clusters":[{"name":"a","cluster":{"server":%q}}],"users":[{"name":"a","user":{}}]}`, server.URL))}
+			for range 3 {
+				found, err := connections.identify(t.Context(), id)
+				if (err != nil) != test.failing || found.uid != test.want {
+					t.Errorf("unexpected identity %+v, %v", found, err)
+				}
+			}
+			diff(t, "requests", test.requests, requests.Load())
+			if held, _ := connections.held(apitypes.NamespacedName{Name: "a"}); held != nil {
+				t.Error("want nothing to be held for somebody who is not connected")
+			}
+		})
+	}
+}
