@@ -146,7 +146,7 @@ func (t *tool) source(ctx context.Context, name string) (string, error) {
 
 // run returns how long a command took, and how much processor time it needed.
 func (t *tool) run(ctx context.Context, kubeconfig string, args ...string) (took, cpu time.Duration, err error) {
-	command := exec.CommandContext(ctx, t.program, append(args, "--kubeconfig", kubeconfig)...)
+	command := exec.CommandContext(ctx, t.program, append(args, "--yes", "--kubeconfig", kubeconfig)...)
 	var messages strings.Builder
 	command.Stderr = &messages
 	started := time.Now()

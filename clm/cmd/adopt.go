@@ -15,7 +15,7 @@ const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deploy
 several objects of that name.`
 
 func newAdoptCommand(e *environment) *cobra.Command {
-	o := changeOptions{}
+	o := changeOptions{undeclared: true}
 	command := &cobra.Command{
 		Use:   "adopt NAME OBJECT...",
 		Short: "Take over existing objects",
@@ -23,6 +23,8 @@ func newAdoptCommand(e *environment) *cobra.Command {
 policies say; then go on with applying the revision. Objects that the revision does not render are refused.
 
 Another release that has such an object is not asked. To hand an object over from one release to another: clm move.
+
+What changes is shown, and has to be confirmed. ` + askingHelp + `
 
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),

@@ -36,7 +36,7 @@ and those that no source yields any more are deleted, wave by wave, as their ann
 
 ` + sourcesHelp + `
 
-On a terminal the changes are shown and have to be confirmed. If nothing has changed, nothing is written.
+If there is a terminal, the changes are shown and have to be confirmed on it, also if standard input or output are redirected. If nothing has changed, nothing is written.
 If it is interrupted or killed, nothing is lost: applying the same again goes on.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm apply web ./chart -f values.yaml

@@ -24,9 +24,11 @@ const (
 type changeOptions struct {
 	session.ApplyOptions
 
-	dryRun       choice
-	diff         diffFlags
-	yes          bool
+	dryRun choice
+	diff   diffFlags
+	yes    bool
+	// undeclared means that the command line does not say what the release is to be afterwards, so that somebody has to agree.
+	undeclared   bool
 	maxDeletions maxDeletions
 	output       choice
 	// failed is called, if set, when a plan was carried out without success. The command has failed in any case.
@@ -93,8 +95,9 @@ func (o *changeOptions) check() error {
 }
 
 func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.Session, plan planner) error {
-	asks := !o.yes && o.dryRun.value == "" && e.interactive()
-	p, err := plan(s, asks || o.compares())
+	c := e.consent(o.yes || o.dryRun.value != "", !o.undeclared)
+	defer c.Close()
+	p, err := plan(s, c.needed() || o.compares())
 	if err != nil {
 		return err
 	}
@@ -111,7 +114,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 			return shown(err)
 		}
 	}
-	if err := o.settle(ctx, e, p, asks); err != nil {
+	if err := o.settle(ctx, e, p, c); err != nil {
 		return err
 	}
 	err = s.Apply(ctx, p, o.ApplyOptions)
@@ -125,22 +128,22 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 }
 
 // settle finds out whether the plan may be carried out.
-func (o *changeOptions) settle(ctx context.Context, e *environment, p *session.Plan, asks bool) error {
+func (o *changeOptions) settle(ctx context.Context, e *environment, p *session.Plan, c consent) error {
 	if err := o.maxDeletions.check(p); err != nil {
 		return err
 	}
-	if asks || o.diff.show {
-		if err := showPlan(e, e.err, p, o.diff); err != nil {
+	if c.needed() || o.diff.show {
+		if err := showPlan(e, c.out(), p, o.diff); err != nil {
 			return err
 		}
 	}
 	if err := p.Protected(); err != nil {
 		return err
 	}
-	if asks && len(p.Pending()) > 0 {
-		return e.confirm(ctx, fmt.Sprintf("%s release %s?", question(p), p.Release))
+	if len(p.Pending()) == 0 {
+		return nil
 	}
-	return nil
+	return c.get(ctx, fmt.Sprintf("%s release %s?", question(p), p.Release))
 }
 
 func question(p *session.Plan) string {

@@ -37,7 +37,9 @@ func newDeleteCommand(e *environment) *cobra.Command {
 to nobody then.
 
 As long as there are foreign instances of types that exist only because of the release, nothing is deleted: they would go with it.
-On a terminal it is shown what goes and what stays, and has to be confirmed. If it is interrupted, the same command goes on.
+If it is interrupted, the same command goes on.
+
+What goes and what stays is shown, and has to be confirmed. ` + askingHelp + `
 
 Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook are applied, awaited and removed again: those with pre-delete
 before the first dependent goes, those with post-delete after the last one is gone. The hooks of Helm with these names are such objects. As long as
@@ -79,20 +81,19 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.
 		return err
 	}
 	defer d.Close()
-	asks := !o.yes && !o.dryRun && e.interactive()
+	c := e.consent(o.yes || o.dryRun, false)
+	defer c.Close()
 	switch {
 	case o.dryRun:
 		showDeletion(e.out, d)
-	case asks:
-		showDeletion(e.err, d)
+	case c.needed():
+		showDeletion(c.out(), d)
 	}
 	if err := d.Blocked(); err != nil || o.dryRun {
 		return err
 	}
-	if asks {
-		if err := e.confirm(ctx, fmt.Sprintf("Delete release %s?", d.Release)); err != nil {
-			return err
-		}
+	if err := c.get(ctx, fmt.Sprintf("Delete release %s?", d.Release)); err != nil {
+		return err
 	}
 	err = s.Delete(ctx, d, o.Limits)
 	if o.output.value != outputJSON {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -34,7 +35,9 @@ func newDoctorCommand(e *environment) *cobra.Command {
 recorded and are gone or belong to somebody else, objects with the mark of a release that has not recorded them, records that are damaged or lost,
 deletions that do not come to an end, and what interrupted processes have left behind.
 
-With --fix, what can be repaired without harm is repaired, after a confirmation on a terminal. No object that was applied is ever deleted for that.
+With --fix, what can be repaired without harm is repaired, after a confirmation. No object that was applied is ever deleted for that.
+` + askingHelp + `
+
 The exit code is 0 if nothing is wrong (any more), 2 if something is, and 1 after an error.`,
 		Annotations: exits(exitChanges, exitRefused),
 		Example: `  clm doctor
@@ -98,25 +101,29 @@ func (o *doctorOptions) print(e *environment, diagnosis *session.Diagnosis) erro
 		}
 		return o.output.printList(e.out, objects)
 	}
-	style := e.color.Style(e.out)
+	return writeDiagnosis(e, e.out, diagnosis)
+}
+
+func writeDiagnosis(e *environment, out io.Writer, diagnosis *session.Diagnosis) error {
+	style := e.color.Style(out)
 	release := ""
 	for _, finding := range diagnosis.Findings {
 		if finding.Release != release {
 			release = finding.Release
-			fmt.Fprintln(e.out, style.Bold("release "+release))
+			fmt.Fprintln(out, style.Bold("release "+release))
 		}
-		fmt.Fprintf(e.out, "  %s  %s\n", style.Yellow(string(finding.Kind)), terminal.Clean(findingText(finding)))
+		fmt.Fprintf(out, "  %s  %s\n", style.Yellow(string(finding.Kind)), terminal.Clean(findingText(finding)))
 		if finding.Repair != "" {
-			fmt.Fprintf(e.out, "      with --fix: %s\n", finding.Repair)
+			fmt.Fprintf(out, "      with --fix: %s\n", finding.Repair)
 		}
 		if finding.Advice != "" {
-			fmt.Fprintf(e.out, "      %s\n", finding.Advice)
+			fmt.Fprintf(out, "      %s\n", finding.Advice)
 		}
 	}
 	for _, note := range diagnosis.Notes {
-		fmt.Fprintln(e.out, style.Faint("note: "+terminal.Clean(note)))
+		fmt.Fprintln(out, style.Faint("note: "+terminal.Clean(note)))
 	}
-	_, err := fmt.Fprintf(e.out, "%s examined, %s\n", counted(diagnosis.Releases, "release"), counted(len(diagnosis.Findings), "finding"))
+	_, err := fmt.Fprintf(out, "%s examined, %s\n", counted(diagnosis.Releases, "release"), counted(len(diagnosis.Findings), "finding"))
 	return err
 }
 
@@ -148,6 +155,18 @@ func findingContent(finding session.Finding) map[string]any {
 	return map[string]any{"status": status}
 }
 
+// agree asks whether what can be repaired is to be repaired. It is shown to whoever is asked.
+func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *session.Diagnosis, repairable int) error {
+	c := e.consent(o.yes, false)
+	defer c.Close()
+	if c.needed() && !c.shown(e.out, o.output) {
+		if err := writeDiagnosis(e, c.out(), diagnosis); err != nil {
+			return err
+		}
+	}
+	return c.get(ctx, fmt.Sprintf("Repair what can be repaired (%d of %d)?", repairable, len(diagnosis.Findings)))
+}
+
 // repair repairs what can be repaired, and tells how many findings that were.
 func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.Session, diagnosis *session.Diagnosis) (int, error) {
 	var repairable []session.Finding
@@ -159,10 +178,8 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.S
 	if len(repairable) == 0 {
 		return 0, nil
 	}
-	if !o.yes && e.interactive() {
-		if err := e.confirm(ctx, fmt.Sprintf("Repair what can be repaired (%d of %d)?", len(repairable), len(diagnosis.Findings))); err != nil {
-			return 0, err
-		}
+	if err := o.agree(ctx, e, diagnosis, len(repairable)); err != nil {
+		return 0, err
 	}
 	repaired := 0
 	var failures []error

@@ -39,7 +39,7 @@ func newDriftCommand(e *environment) *cobra.Command {
 is when the manager was last active on the object; of fields that were removed it is not known who did it.
 
 In the differences, lines with - are as the revision says, and lines with + are as they are in the cluster now. Objects that are left alone
-because their drift policy says so are shown as well. With --heal everything else is put right, after a confirmation on a terminal.`,
+because their drift policy says so are shown as well. With --heal everything else is put right, after a confirmation. ` + askingHelp,
 		Annotations: exits(exitChanges, exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm drift web
   clm drift web --heal
@@ -80,10 +80,8 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.S
 		return err
 	}
 	if o.heal && among(drift, session.DriftHealable, session.DriftPending) {
-		if !o.yes && e.interactive() {
-			if err := e.confirm(ctx, fmt.Sprintf("Heal release %s?", p.Release)); err != nil {
-				return err
-			}
+		if err := o.agree(ctx, e, p, drift); err != nil {
+			return err
 		}
 		err := s.Apply(ctx, p, session.ApplyOptions{Limits: o.Limits})
 		e.explain(ctx, s, p.Release, err)
@@ -100,6 +98,18 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.S
 		return &exitError{code: exitChanges}
 	}
 	return nil
+}
+
+// agree asks whether what differs is to be put right. It is shown to whoever is asked.
+func (o *driftOptions) agree(ctx context.Context, e *environment, p *session.Plan, drift []session.Drift) error {
+	c := e.consent(o.yes, false)
+	defer c.Close()
+	if c.needed() && !c.shown(e.out, o.output) {
+		if err := writeDrift(e, c.out(), p, drift, o.diff); err != nil {
+			return err
+		}
+	}
+	return c.get(ctx, fmt.Sprintf("Heal release %s?", p.Release))
 }
 
 // among tells whether an object is in one of the states.

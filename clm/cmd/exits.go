@@ -33,7 +33,7 @@ func AllExitCodes() []ExitCode {
 		{1, "an error"},
 		{exitChanges, "there are changes, with --exit-code; or something is wrong, with clm doctor"},
 		{exitNotReady, "not everything has become ready, or is gone: it has failed, or the time is over"},
-		{exitRefused, "refused, because somebody has to decide: it is blocked, stale, locked, too much, or belongs to others"},
+		{exitRefused, "refused, because somebody has to decide: it was not confirmed, or is blocked, stale, locked, too much, or belongs to others"},
 		{exitInterrupted, "interrupted"},
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -129,10 +131,24 @@ func (t *text) String() string {
 	return t.buffer.String()
 }
 
-// command returns clm as a process.
-func (p *place) command(args ...string) *exec.Cmd {
+// consenting adds to a command that changes something that whoever would be asked agrees.
+func consenting(args []string) []string {
+	changes := slices.Contains([]string{"delete", "adopt", "orphan", "move"}, args[0]) || slices.Contains(args, "--fix") || slices.Contains(args, "--heal")
+	if !changes || slices.Contains(args, "-y") || slices.Contains(args, "--yes") {
+		return args
+	}
+	return append(slices.Clone(args), "--yes")
+}
+
+// command returns clm as a process that is not asked anything.
+func (p *place) command(args ...string) *exec.Cmd { return p.process(consenting(args)...) }
+
+// process returns clm as a process without a terminal.
+func (p *place) process(args ...string) *exec.Cmd {
 	command := exec.Command(os.Args[0], append(args, "--kubeconfig", p.kubeconfig, "--namespace", p.namespace)...)
 	command.Env = append(os.Environ(), clmVariable+"=1")
+	// Otherwise whoever runs the tests on a terminal would be asked.
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return command
 }
 

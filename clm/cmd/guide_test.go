@@ -90,7 +90,7 @@ func (g *guide) run(command string) string {
 		g.Fatalf("%s: the test does not know this command", command)
 	}
 	var output bytes.Buffer
-	process := g.command(args[1:]...)
+	process := g.process(args[1:]...)
 	process.Dir, process.Stdout, process.Stderr = g.folder, &output, &output
 	err := process.Run()
 	if process.ProcessState == nil {

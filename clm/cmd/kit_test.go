@@ -56,7 +56,7 @@ func (p *place) forget() {
 	}
 }
 
-// clm runs clm in the namespace.
+// clm runs clm in the namespace. It need not be asked whether it agrees.
 func (p *place) clm(args ...string) result {
 	p.Helper()
 	return p.clmContext(p.Context(), args...)
@@ -66,7 +66,7 @@ func (p *place) clmContext(ctx context.Context, args ...string) result {
 	p.Helper()
 	var stdout, stderr bytes.Buffer
 	s := streams{in: strings.NewReader(p.stdin), out: &stdout, err: &stderr}
-	code := run(ctx, s, append(args, "--kubeconfig", p.kubeconfig, "--namespace", p.namespace))
+	code := run(ctx, s, append(consenting(args), "--kubeconfig", p.kubeconfig, "--namespace", p.namespace))
 	return result{code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 

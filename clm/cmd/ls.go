@@ -113,7 +113,7 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 		if release.Problem != "" {
 			message = release.Problem
 		}
-		lines[i] = strings.Join([]string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources, oneLine(message)}, "\t")
+		lines[i] = strings.Join([]string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources, oneLine(oneText(message))}, "\t")
 		if namespaces {
 			lines[i] = release.Namespace + "\t" + lines[i]
 		}

@@ -35,6 +35,8 @@ command goes on.
 Afterwards the sources have to follow: the new release deletes the objects when it is applied from sources that do not render them, and the former
 one is refused as long as its sources still render them.
 
+What changes is shown, and has to be confirmed. ` + askingHelp + `
+
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm move deployment/web service/web --from shop --to web",
@@ -84,9 +86,10 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 }
 
 func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Session, request session.MoveRequest) error {
-	asks := !o.yes && o.dryRun.value == "" && e.interactive()
+	c := e.consent(o.yes || o.dryRun.value != "", false)
+	defer c.Close()
 	// Who has an object that one of them does not have, only the server knows.
-	t, err := s.PlanMove(ctx, request, asks || o.diff.show || o.dryRun.value != "")
+	t, err := s.PlanMove(ctx, request, c.needed() || o.diff.show || o.dryRun.value != "")
 	if err != nil {
 		return err
 	}
@@ -94,15 +97,13 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Se
 	if o.dryRun.value != "" {
 		return o.show(e, e.out, t)
 	}
-	if asks || o.diff.show {
-		if err := o.show(e, e.err, t); err != nil {
+	if c.needed() || o.diff.show {
+		if err := o.show(e, c.out(), t); err != nil {
 			return err
 		}
 	}
-	if asks {
-		if err := e.confirm(ctx, fmt.Sprintf("Move %s from release %s to release %s?", counted(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
-			return err
-		}
+	if err := c.get(ctx, fmt.Sprintf("Move %s from release %s to release %s?", counted(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
+		return err
 	}
 	err = s.Move(ctx, t, o.ApplyOptions)
 	if !o.events() {

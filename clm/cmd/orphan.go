@@ -13,7 +13,7 @@ import (
 )
 
 func newOrphanCommand(e *environment) *cobra.Command {
-	o := changeOptions{}
+	o := changeOptions{undeclared: true}
 	command := &cobra.Command{
 		Use:   "orphan NAME OBJECT...",
 		Short: "Let go of objects, which stay in the cluster",
@@ -21,6 +21,8 @@ func newOrphanCommand(e *environment) *cobra.Command {
 them. They are let go of when everything else is ready; if the release is deleted before, they stay as well.
 
 If the release is applied again from sources that still render an object, that is taken back.
+
+What changes is shown, and has to be confirmed. ` + askingHelp + `
 
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),

@@ -23,6 +23,8 @@ type environment struct {
 
 	kube  kube
 	color terminal.Color
+	// dialog opens the terminal at which somebody may be asked; nil if there is none.
+	dialog func() (*terminal.Dialog, error)
 	// ease is called when an operation begins, if the process is there for nothing else; nil otherwise.
 	ease func()
 }

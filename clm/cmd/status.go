@@ -81,9 +81,8 @@ func (o lookOptions) look(ctx context.Context, e *environment, following session
 	}
 	switch {
 	case last == nil && gone:
-		// It names the releases that there are.
-		_, err := s.Release(ctx, namespace, o.name)
-		return nil, err
+		// By now there may be one, but it was not seen.
+		return nil, s.Absent(ctx, namespace, o.name)
 	case last != nil && ctx.Err() != nil:
 		return nil, &exitError{code: exitInterrupted}
 	case err == nil && gone:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -211,4 +212,36 @@ func (p *place) podName(app string) string {
 		p.Fatalf("%s has %d pods", app, len(pods.Items))
 	}
 	return pods.Items[0].Name
+}
+
+// TestLookAtAReleaseThatAppears has a release come into being after it was looked for in vain.
+func TestLookAtAReleaseThatAppears(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"status", "tree"} {
+		for _, watch := range []bool{false, true} {
+			t.Run(fmt.Sprint(command, watch), func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t)
+				var once sync.Once
+				x := newProxy(t, func(x *proxy) {
+					x.after = func(request testenv.Request) bool {
+						if request.Resource == "configmaps" && request.Name == "com.sap.cs.clm.release.web" {
+							once.Do(func() { p.must("apply", "web", p.file("app.yaml", configMap("a", "1"))) })
+						}
+						return true
+					}
+				})
+				args := []string{command, "web"}
+				if watch {
+					args = append(args, "--watch")
+				}
+				got := p.through(x).clm(args...)
+				p.expect(got, 1, "Error: release PLACE/web: there is no such release; there are")
+				if strings.Count(got.stderr, p.namespace+"/web") != 1 {
+					t.Errorf("want other releases to be named, got %s", got.stderr)
+				}
+				p.must("delete", "web")
+			})
+		}
+	}
 }

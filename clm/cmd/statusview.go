@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,8 +81,10 @@ func (v statusView) head(style terminal.Style) [][2]string {
 	if work := v.work(now); work != "" {
 		rows = append(rows, [2]string{"", work})
 	}
-	if release.Message != "" {
-		rows = append(rows, [2]string{"Message", terminal.Clean(release.Message)})
+	label := "Message"
+	for line := range messageLines(release.Message) {
+		rows = append(rows, [2]string{label, line})
+		label = ""
 	}
 	if current := release.Current(); current != nil {
 		rows = append(rows, [2]string{"Revision", fmt.Sprintf("%d, %s %s ago", current.Number, terminal.Clean(current.Description), age(current.Created, now))})
@@ -94,6 +98,20 @@ func (v statusView) head(style terminal.Style) [][2]string {
 	}
 	return rows
 }
+
+// messageLines are the errors that a message consists of, one a line.
+func messageLines(message string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(message) {
+			if line = terminal.Clean(line); line != "" && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// oneText are the errors that a message consists of, in one line.
+func oneText(message string) string { return strings.Join(slices.Collect(messageLines(message)), "; ") }
 
 func describeSource(source releases.Source) string {
 	if source.Name == "" {
@@ -188,7 +206,7 @@ func (v statusView) facts() []fact {
 		state += ", but not all dependents are ready"
 	}
 	if v.Release.Message != "" {
-		state += ": " + terminal.Clean(v.Release.Message)
+		state += ": " + oneText(v.Release.Message)
 	}
 	facts := []fact{{"release " + v.Release.String(), state}}
 	for _, d := range v.Dependents {

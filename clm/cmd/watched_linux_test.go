@@ -19,7 +19,7 @@ import (
 func (p *place) startOnTerminal(t *testing.T, environment []string, args ...string) (*exec.Cmd, *typist) {
 	t.Helper()
 	screen, device := newTerminal(t)
-	command := p.command(args...)
+	command := p.process(args...)
 	command.Env = append(append(command.Env, "TERM=xterm", "CI=", "NO_COLOR="), environment...)
 	command.Stdin, command.Stdout, command.Stderr = device, device, device
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

@@ -48,6 +48,8 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 		now:      s.options.Clock.Now,
 		identity: string(uuid.NewUUID()),
 		lost:     make(chan struct{}),
+		hurry:    make(chan struct{}, 1),
+		settled:  make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}
 	if err := l.acquire(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -226,7 +227,7 @@ func TestNamespaceThatIsBeingDeleted(t *testing.T) {
 		return secret.DeletionTimestamp != nil, "the index is not being deleted"
 	})
 	lock := w.lock(w.store, w.lockOptions("first@host/1"))
-	w.must(lock.Fence())
+	w.must(lock.Fence(t.Context()))
 	release := w.get("demo")
 	for _, step := range []struct{ left, recorded int }{
 		{50, 60}, // that needs chunks, which cannot be created
@@ -244,4 +245,30 @@ func TestNamespaceThatIsBeingDeleted(t *testing.T) {
 		err := w.client.Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})
 		return apierrors.IsNotFound(err), fmt.Sprint("the namespace is still there: ", err)
 	})
+}
+
+// TestInventoryIsWrittenWhileItIsRead has another process write the record after its index was read: then chunks that the index names are gone.
+func TestInventoryIsWrittenWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := w.create("demo")
+	release.Inventory = items(100, "a")
+	w.must(w.store.Save(t.Context(), release))
+	config := testenv.Config(t)
+	var once sync.Once
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(request)
+			if err == nil && request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/secrets/clm.demo") {
+				once.Do(func() {
+					release.Inventory = items(100, "b")
+					w.must(w.store.Save(t.Context(), release))
+				})
+			}
+			return response, err
+		})
+	})
+	got, err := smallStore(newClient(t, config)).Get(t.Context(), w.namespace, "demo")
+	w.must(err)
+	w.equal("the release as it was written last", release, got)
 }

@@ -34,3 +34,19 @@ func (e *DamagedError) Error() string {
 	}
 	return fmt.Sprintf("%s of release %s is damaged: %s; %s", e.Part, e.Release, e.Damage, help)
 }
+
+// LostLockError says that a lock is not held any more, because somebody else has taken or removed its lease.
+type LostLockError struct {
+	// Release is namespace and name of the release.
+	Release string
+	// Reason says what was found.
+	Reason error
+}
+
+// Error names the release and the lease.
+func (e *LostLockError) Error() string {
+	return fmt.Sprintf("the lock of release %s is lost: %s", e.Release, e.Reason)
+}
+
+// Unwrap returns the reason.
+func (e *LostLockError) Unwrap() error { return e.Reason }

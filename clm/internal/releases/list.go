@@ -115,6 +115,8 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 	var sameName, sameNamespace []string
 	for _, other := range names {
 		switch {
+		case other.Namespace == namespace && other.Name == name:
+			// It has come into being since.
 		case other.Name == name:
 			sameName = append(sameName, other.String())
 		case other.Namespace == namespace:

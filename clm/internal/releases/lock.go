@@ -31,6 +31,9 @@ type LockOptions struct {
 	// Wait is called when somebody else has the lock, with who that is and since when, and again when it passes on to a third one.
 	// Defaults to nothing.
 	Wait func(holder string, since time.Time)
+	// Doubt is called when Fence has to wait because the lease could not be renewed in time, with the reason. It may be called from several
+	// goroutines. Defaults to nothing.
+	Doubt func(reason error)
 
 	// validity is how long a lease lasts that is not renewed, in whole seconds. Tests need a short one. Defaults to 15 seconds.
 	validity time.Duration
@@ -57,6 +60,10 @@ func (e *LockedError) Error() string {
 // Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the release, that is
 // renewed as long as the process lives. Its methods may be called from several goroutines.
 //
+// The lock is lost only when somebody else has taken or removed the lease. If the API server does not answer for longer than the lease lasts, the
+// holder is in doubt: Fence waits until a renewal has succeeded, which proves that nobody has taken the lease in between, because each renewal is
+// guarded by the resourceVersion of the one before.
+//
 // A lease is no fence: whoever holds it may be stopped between looking at the clock and sending a request. So what is sent must in
 // addition be guarded by what was observed before.
 type Lock struct {
@@ -67,6 +74,8 @@ type Lock struct {
 	now      func() time.Time
 	identity string
 	lost     chan struct{}
+	// hurry has the lease renewed at once.
+	hurry chan struct{}
 	// stop ends the renewals, stopped is closed when they have ended.
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -76,6 +85,10 @@ type Lock struct {
 	lease *coordinationv1.Lease
 	// renewed is when the request was sent that has renewed the lease last.
 	renewed time.Time
+	// failure is why the lease could not be renewed since then; nil if that was not tried.
+	failure error
+	// settled is closed, and replaced, when the lease was renewed or the lock is over.
+	settled chan struct{}
 	// over says why the lock is not held any more.
 	over error
 }
@@ -89,21 +102,55 @@ func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
 // pause is the time between two attempts after a failure.
 func (l *Lock) pause() time.Duration { return l.options.validity / 15 }
 
-// Fence returns an error unless the lock is certainly held at the beginning of the call.
-func (l *Lock) Fence() error {
+// Fence returns when the lock is certainly held at the beginning of the call or later. It waits as long as that is in doubt. The error is a
+// LostLockError if the lock is lost, and wraps the cause of the context if that ends before.
+func (l *Lock) Fence(ctx context.Context) error {
+	for told := false; ; told = true {
+		doubt, settled, err := l.standing()
+		if err != nil || doubt == nil {
+			return err
+		}
+		if !told && l.options.Doubt != nil {
+			l.options.Doubt(doubt)
+		}
+		select {
+		case l.hurry <- struct{}{}:
+		default:
+		}
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", doubt, context.Cause(ctx))
+		}
+	}
+}
+
+// standing tells whether the lock is held: doubt says why this is not certain, and settled is closed when it may have become so; err says why the
+// lock is over.
+func (l *Lock) standing() (doubt error, settled <-chan struct{}, err error) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over != nil {
-		return l.over
+	age := elapsed(l.renewed, now)
+	switch {
+	case l.over != nil:
+		return nil, nil, l.over
+	case l.lease == nil || age < l.reliance():
+		return nil, nil, nil
 	}
-	if l.lease == nil {
-		return nil
+	doubt = fmt.Errorf("waiting for the API server to renew the lock of release %s, which was renewed %s ago, and is relied upon for %s",
+		l.release, age.Round(time.Second), l.reliance())
+	if l.failure != nil {
+		doubt = fmt.Errorf("%w: %w", doubt, l.failure)
 	}
-	if age := elapsed(l.renewed, now); age >= l.reliance() {
-		return fmt.Errorf("the lock of release %s was renewed %s ago, and is relied upon for %s", l.release, age.Round(time.Second), l.reliance())
-	}
-	return nil
+	return doubt, l.settled, nil
+}
+
+// settle notes what is certain again, and lets those go on who wait for it. The caller holds the mutex.
+func (l *Lock) settle() {
+	l.failure = nil
+	close(l.settled)
+	l.settled = make(chan struct{})
 }
 
 // elapsed is the time between two readings of the clock. The monotonic clock stands still while a machine is suspended, the other one
@@ -112,8 +159,7 @@ func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
-// Lost returns a channel that is closed when the lock is lost: it could not be renewed in time, or others have taken or
-// removed it. Fence tells why.
+// Lost returns a channel that is closed when the lock is lost, because others have taken or removed the lease. Fence tells why.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
 // Release gives the lock back, so that others need not wait until it expires. If it is lost, what others have made of it stays. Any
@@ -126,6 +172,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.lease = nil
 	if l.over == nil {
 		l.over = fmt.Errorf("the lock of release %s was given back", l.release)
+		l.settle()
 	}
 	l.mu.Unlock()
 	if lease == nil || over != nil {
@@ -159,16 +206,20 @@ func (l *Lock) renewals(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+		case <-l.hurry:
 		}
 		next := l.interval()
 		err := l.renew(ctx)
-		if errors.Is(err, errTaken) && l.outlived(ctx) {
+		switch {
+		case ctx.Err() != nil:
 			return
-		}
-		if err != nil && ctx.Err() == nil {
-			if l.lose(err) {
-				return
+		case errors.Is(err, errTaken):
+			if !l.outlived(ctx) {
+				l.lose(err)
 			}
+			return
+		case err != nil:
+			l.fail(err)
 			next = l.pause()
 		}
 		timer.Reset(next)
@@ -209,6 +260,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease, l.renewed = written, sent
+	l.settle()
 	return nil
 }
 
@@ -229,18 +281,22 @@ func (l *Lock) outlived(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease = nil
+	l.settle()
 	return true
 }
 
-// lose ends the tenure if a failure to renew the lease is final, or lasts for too long. It tells whether it has.
-func (l *Lock) lose(reason error) bool {
-	now := l.now()
+// fail notes why the lease could not be renewed.
+func (l *Lock) fail(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !errors.Is(reason, errTaken) && elapsed(l.renewed, now) < l.reliance() {
-		return false
-	}
-	l.over = fmt.Errorf("the lock of release %s is lost: renewing Lease %s/%s: %w", l.release, l.options.Namespace, prefix+l.options.Name, reason)
+	l.failure = reason
+}
+
+// lose ends the tenure.
+func (l *Lock) lose(reason error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = &LostLockError{Release: l.release, Reason: fmt.Errorf("renewing Lease %s/%s: %w", l.options.Namespace, prefix+l.options.Name, reason)}
+	l.settle()
 	close(l.lost)
-	return true
 }

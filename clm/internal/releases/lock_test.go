@@ -59,7 +59,7 @@ func TestLockExcludes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.lock(w.store, w.lockOptions("first@host/1"))
-	w.must(first.Fence())
+	w.must(first.Fence(t.Context()))
 
 	options := w.lockOptions("second@host/2")
 	options.Timeout = -1
@@ -77,12 +77,12 @@ func TestLockExcludes(t *testing.T) {
 		t.Error("want no lock before the first one is given back")
 	}
 	w.must(first.Release(t.Context()))
-	if err := first.Fence(); err == nil || !strings.Contains(err.Error(), "was given back") {
+	if err := first.Fence(t.Context()); err == nil || !strings.Contains(err.Error(), "was given back") {
 		t.Errorf("want the fence to be closed, got %v", err)
 	}
 	second := w.lock(w.store, w.lockOptions("second@host/2"))
 	w.must(first.Release(t.Context()))
-	w.must(second.Fence())
+	w.must(second.Fence(t.Context()))
 	if holder := *w.lease().Spec.HolderIdentity; holder != "second@host/2" {
 		t.Errorf("got %s", holder)
 	}
@@ -118,13 +118,13 @@ func TestWaitingIsNoPolling(t *testing.T) {
 	for range 10 {
 		w.must(first.renew(t.Context()))
 	}
-	w.must(first.Fence())
+	w.must(first.Fence(t.Context()))
 	if count := w.requests.Count(isLease); count != 3 {
 		t.Errorf("want one attempt, one look and one watch, got:\n%s", w.requests)
 	}
 	w.must(first.Release(t.Context()))
 	second := <-acquired
-	w.must(second.Fence())
+	w.must(second.Fence(t.Context()))
 	if len(told) > 0 {
 		t.Errorf("want to be told once, got %s in addition", <-told)
 	}
@@ -157,7 +157,7 @@ func TestLeaseOfTheDeadIsTakenOver(t *testing.T) {
 			}
 			options.Timeout = 0
 			lock := w.lock(w.store, options)
-			w.must(lock.Fence())
+			w.must(lock.Fence(t.Context()))
 			lease := w.lease()
 			if lease.UID != left.UID || *lease.Spec.HolderIdentity != "next@host/2" || *lease.Spec.LeaseDurationSeconds != 15 {
 				t.Errorf("got %+v", lease.Spec)

@@ -42,7 +42,9 @@ func TestFenceFollowsTheClock(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(time.Now())
 			lock := w.lock(NewStore(Options{Client: w.client, Clock: clock}), w.lockOptions("first@host/1"))
 			clock.SetTime(clock.Now().Add(test.pass))
-			err := lock.Fence()
+			patience, end := context.WithCancel(t.Context())
+			end()
+			err := lock.Fence(patience)
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("want %q, got %v", test.want, err)
 			}
@@ -56,9 +58,7 @@ func TestLockIsLost(t *testing.T) {
 		reason string
 		// happens to the lease.
 		happens func(w *world)
-		// unreachable means that the server cannot be reached any more.
-		unreachable bool
-		want        string
+		want    string
 	}{
 		{
 			reason: "somebody takes the lease away",
@@ -72,30 +72,21 @@ func TestLockIsLost(t *testing.T) {
 			reason:  "somebody removes the lease",
 			happens: func(w *world) { w.must(w.client.Delete(w.Context(), w.lease())) },
 			want:    "others have taken or removed it",
-		}, {
-			reason: "the server is gone", unreachable: true,
-			want: "the process died",
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			clnt, left := dying(t, 1<<30)
 			options := w.lockOptions("first@host/1")
 			options.validity = 3 * time.Second
-			lock, err := NewStore(Options{Client: clnt}).Lock(t.Context(), options)
+			lock, err := w.store.Lock(t.Context(), options)
 			w.must(err)
-			if test.happens != nil {
-				test.happens(w)
-			}
-			if test.unreachable {
-				left.Store(-1)
-			}
+			test.happens(w)
 			<-lock.Lost()
-			if err := lock.Fence(); err == nil || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), test.want) {
+			var lost *LostLockError
+			if err := lock.Fence(t.Context()); !errors.As(err, &lost) || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("want %q, got %v", test.want, err)
 			}
-			left.Store(1 << 30)
 			before := w.leaseVersion()
 			w.must(lock.Release(t.Context()))
 			if after := w.leaseVersion(); after != before {
@@ -129,13 +120,103 @@ func TestReleaseLeavesTheLeaseOfARival(t *testing.T) {
 			w.must(err)
 			lease := w.lease()
 			w.must(take(w, lease))
-			w.must(lock.Fence())
+			w.must(lock.Fence(t.Context()))
 			w.must(lock.Release(t.Context()))
 			if version := w.leaseVersion(); version != lease.ResourceVersion {
 				t.Errorf("want the lease of the rival to stay as it is (%s), got %q", lease.ResourceVersion, version)
 			}
 		})
 	}
+}
+
+// TestLockOutlastsAPause has the server answer nothing for longer than a lease lasts.
+func TestLockOutlastsAPause(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		// happens while nothing is answered.
+		happens func(w *world)
+		lost    bool
+	}{
+		{"nobody takes the lease, so that it is renewed and relied upon again", func(*world) {}, false},
+		{"a rival takes the lease that has expired", func(w *world) {
+			options := w.lockOptions("rival@host/2")
+			w.lock(w.store, options)
+		}, true},
+		{"a rival takes the lease, and gives it back", func(w *world) {
+			lock, err := w.store.Lock(w.Context(), w.lockOptions("rival@host/2"))
+			w.must(err)
+			w.must(lock.Release(w.Context()))
+		}, true},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			clnt, left := dying(t, 1<<30)
+			options := w.lockOptions("first@host/1")
+			options.validity = 3 * time.Second
+			doubts := make(chan error, 1)
+			options.Doubt = func(err error) { doubts <- err }
+			lock, err := NewStore(Options{Client: clnt}).Lock(t.Context(), options)
+			w.must(err)
+			left.Store(-1)
+			testenv.Eventually(t, func() (bool, string) {
+				lock.mu.Lock()
+				defer lock.mu.Unlock()
+				return elapsed(lock.renewed, time.Now()) >= options.validity, "the lease has not expired"
+			})
+			fenced := make(chan error, 1)
+			go func() { fenced <- lock.Fence(t.Context()) }()
+			if doubt := <-doubts; !strings.Contains(doubt.Error(), "the process died") {
+				t.Errorf("want to be told why the lock is not relied upon, got %v", doubt)
+			}
+			test.happens(w)
+			version := w.leaseVersion()
+			select {
+			case err := <-fenced:
+				t.Fatalf("want the fence to be closed until the lease is renewed, got %v", err)
+			case <-lock.Lost():
+				t.Fatal("want the lock to be held as long as nothing is known")
+			default:
+			}
+			left.Store(1 << 30)
+			err = <-fenced
+			var lost *LostLockError
+			switch {
+			case test.lost && !errors.As(err, &lost):
+				t.Errorf("want the lock to be lost, got %v", err)
+			case test.lost:
+				<-lock.Lost()
+			case err != nil:
+				t.Errorf("want the lock to be held, got %v", err)
+			case w.leaseVersion() == version:
+				t.Error("want the fence to open when the lease has been renewed, and not before")
+			}
+			w.must(lock.Release(t.Context()))
+		})
+	}
+}
+
+// TestFenceEndsWithItsContext while the server does not answer.
+func TestFenceEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	clnt, left := dying(t, 1<<30)
+	options := w.lockOptions("first@host/1")
+	options.validity = time.Second
+	ctx, cancel := context.WithCancelCause(t.Context())
+	over := errors.New("the time is over")
+	options.Doubt = func(error) { cancel(over) }
+	lock, err := NewStore(Options{Client: clnt}).Lock(t.Context(), options)
+	w.must(err)
+	left.Store(-1)
+	testenv.Eventually(t, func() (bool, string) { err = lock.Fence(ctx); return err != nil, "it is still relied upon" })
+	if !errors.Is(err, over) {
+		t.Errorf("want the cause to be told, got %v", err)
+	}
+	left.Store(1 << 30)
+	w.must(lock.Fence(t.Context()))
+	w.must(lock.Release(t.Context()))
 }
 
 // TestLockOutlivesItsNamespace deletes the namespace, and with it the lease, while the record is held by its finalizer.
@@ -149,7 +230,7 @@ func TestLockOutlivesItsNamespace(t *testing.T) {
 	w.must(w.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
 	// There is nothing to be renewed any more.
 	<-lock.stopped
-	w.must(lock.Fence())
+	w.must(lock.Fence(t.Context()))
 	select {
 	case <-lock.Lost():
 		t.Error("want the lock to be held on, since nobody else can acquire it")
@@ -185,7 +266,7 @@ func TestLocksWhileTheNamespaceGoes(t *testing.T) {
 	select {
 	case <-lock.Lost():
 	case <-lock.stopped:
-		if err := lock.Fence(); err == nil {
+		if err := lock.Fence(t.Context()); err == nil {
 			t.Error("want the lock to be lost that others have taken")
 		}
 	}
@@ -247,7 +328,7 @@ func TestAcquisitionThatSeemedToFail(t *testing.T) {
 		})
 	})
 	lock := w.lock(NewStore(Options{Client: newClient(t, config)}), w.lockOptions("first@host/1"))
-	w.must(lock.Fence())
+	w.must(lock.Fence(t.Context()))
 	if posts.Load() != 2 {
 		t.Errorf("want two attempts, got %d", posts.Load())
 	}

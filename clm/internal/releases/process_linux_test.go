@@ -86,7 +86,7 @@ func TestLockOfAKilledProcess(t *testing.T) {
 	_ = command.Wait()
 	lock, err := w.store.Lock(t.Context(), options)
 	w.must(err)
-	w.must(lock.Fence())
+	w.must(lock.Fence(t.Context()))
 	options.Holder = "third"
 	if _, err := w.store.Lock(t.Context(), options); err == nil {
 		t.Error("want the lock to be respected that was taken over")

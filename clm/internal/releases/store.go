@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -79,6 +80,35 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 	if err := ValidateName(name); err != nil {
 		return nil, err
 	}
+	// The inventory is read after the index that names its parts. If somebody writes both in between, some of these parts may be gone.
+	for attempt := 1; ; attempt++ {
+		release, err := s.get(ctx, namespace, name)
+		var damaged *DamagedError
+		if !errors.As(err, &damaged) || attempt == maxReads {
+			return release, err
+		}
+		if unchanged, lookErr := s.unchanged(ctx, release); lookErr != nil || unchanged {
+			return release, errors.Join(err, lookErr)
+		}
+	}
+}
+
+// maxReads bounds how often a record is read that others change all the time.
+const maxReads = 5
+
+// unchanged tells whether the index of a release is still the one that was read.
+func (s *Store) unchanged(ctx context.Context, release *Release) (bool, error) {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: release.Namespace, Name: prefix + release.Name}, object)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("reading Secret %s/%s again: %w", release.Namespace, prefix+release.Name, err)
+	}
+	return err == nil && string(object.UID) == release.stored.uid && object.ResourceVersion == release.stored.resourceVersion, nil
+}
+
+// get is one attempt of Get.
+func (s *Store) get(ctx context.Context, namespace, name string) (*Release, error) {
 	secret := &corev1.Secret{}
 	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, secret)
 	if apierrors.IsNotFound(err) {

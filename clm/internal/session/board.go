@@ -51,6 +51,14 @@ func (b *board) say(phase string) {
 	b.show()
 }
 
+// trouble shows what keeps the operation from going on for now.
+func (b *board) trouble(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.state.Message = err.Error()
+	b.show()
+}
+
 // expect adds the dependents of an inventory, whose wave is what the function says.
 func (b *board) expect(inventory []*reconciler.InventoryItem, wave func(item *reconciler.InventoryItem) int) {
 	objects := make([]progress.Object, len(inventory))

@@ -37,13 +37,17 @@ func (c *convergence) run(ctx context.Context) (result reconciler.Result, err er
 	working, stop := lingering(ctx, grace)
 	defer stop()
 	delay := firstRetry
+	var failure error // of the last call that has come to its end
 	for {
 		result, err = c.call(working)
+		if ctx.Err() == nil {
+			failure = err
+		}
 		switch {
 		case err == nil && (result.Done || c.enough != nil && c.enough(result)):
 			return result, nil
 		case ctx.Err() != nil:
-			return result, c.ended(ctx, result)
+			return result, c.ended(ctx, result, failure)
 		case err != nil && isFinal(err):
 			return result, err
 		case err == nil && hopeless(result):
@@ -57,7 +61,7 @@ func (c *convergence) run(ctx context.Context) (result reconciler.Result, err er
 			delay = firstRetry
 		}
 		if !c.sleep(ctx, pause) {
-			return result, c.ended(ctx, result)
+			return result, c.ended(ctx, result, failure)
 		}
 	}
 }
@@ -81,11 +85,11 @@ func (c *convergence) sleep(ctx context.Context, pause time.Duration) bool {
 }
 
 // ended says why there is no more time.
-func (c *convergence) ended(ctx context.Context, result reconciler.Result) error {
+func (c *convergence) ended(ctx context.Context, result reconciler.Result, failure error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errTimeout):
-		return &NotReadyError{Timeout: c.timeout, Failed: result.Failures, Waits: result.Waits}
+		return &NotReadyError{Timeout: c.timeout, Failed: result.Failures, Waits: result.Waits, Cause: failure}
 	case errors.Is(cause, context.Canceled):
 		return &InterruptedError{Waits: result.Waits}
 	default:

@@ -98,7 +98,7 @@ func (o *operation) hookRunner(ctx context.Context, d *Deletion, at deletionhook
 		Engine: d.target.engine,
 		Owner:  reconciler.Owner{ID: d.target.owner, Namespace: o.release.Namespace, Fence: o.fence(ctx)},
 		Save: func(ctx context.Context, state deletionhooks.State) error {
-			if err := o.lock.Fence(); err != nil {
+			if err := o.lock.Fence(ctx); err != nil {
 				return err
 			}
 			o.takeHooks(state)

@@ -90,7 +90,7 @@ func (s *Session) Examine(ctx context.Context, namespace, name string) (*Diagnos
 		}
 	}
 	if name != "" && len(e.recorded) == 0 && len(e.diagnosis.Findings) == 0 {
-		return nil, s.suggest(ctx, namespace, name, fmt.Errorf("release %s/%s: %w", namespace, name, releases.ErrNotFound))
+		return nil, s.Absent(ctx, namespace, name)
 	}
 	slices.SortStableFunc(e.diagnosis.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Kind, b.Kind))

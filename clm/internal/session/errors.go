@@ -6,11 +6,15 @@ package session
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -23,6 +27,8 @@ type NotReadyError struct {
 	Failed []reconciler.Notice
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
+	// Cause is why the last attempt did not come to its end, such as a webhook that cannot be called; nil if it did.
+	Cause error
 }
 
 // Error names all objects that are not ready.
@@ -38,10 +44,15 @@ func (e *NotReadyError) Error() string {
 }
 
 func (e *NotReadyError) reason() string {
+	text := "failed"
 	if e.Timeout > 0 {
-		return fmt.Sprintf("not done within %s", e.Timeout)
+		text = fmt.Sprintf("not done within %s", e.Timeout)
 	}
-	return "failed"
+	if e.Cause != nil {
+		// Errors about several objects are joined by line breaks.
+		text += "; the last attempt ended with: " + strings.ReplaceAll(e.Cause.Error(), "\n", "; ")
+	}
+	return text
 }
 
 // RefusedError says that an operation was not begun (or ended before it was done) because it must not go on: somebody has to decide.
@@ -97,7 +108,27 @@ func isFinal(err error) bool {
 	var refused *reconciler.RefusedError
 	var fenced *reconciler.FencedError
 	var stale *reconciler.StaleError
-	return errors.As(err, &stale) || errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+	return errors.As(err, &stale) || errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
+		isDenied(err)
+}
+
+// denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.
+var denial = regexp.MustCompile(`denied (the )?request`)
+
+// isDenied tells whether the server has rejected a request because of what is requested, and would do so again: it is invalid, or admission has denied it.
+// The engine says so of objects that it applies; of those that it deletes, only the error of the server says it.
+func isDenied(err error) bool {
+	var status apierrors.APIStatus
+	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
+		return slices.ContainsFunc(joined.Unwrap(), isDenied)
+	}
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return isDenied(wrapped)
+	}
+	if !errors.As(err, &status) {
+		return false
+	}
+	return status.Status().Reason == metav1.StatusReasonInvalid || denial.MatchString(status.Status().Message)
 }
 
 // IsFailure tells whether an operation has ended because what was applied is not good: it was rejected, has failed, or did not become
@@ -105,7 +136,7 @@ func isFinal(err error) bool {
 func IsFailure(err error) bool {
 	var notReady *NotReadyError
 	var rejected *reconciler.RefusedError
-	return errors.As(err, &notReady) || errors.As(err, &rejected)
+	return errors.As(err, &notReady) || errors.As(err, &rejected) || isDenied(err)
 }
 
 // summaryOf is what to say of an error beside a list of what is not ready.
@@ -136,9 +167,14 @@ func nextAfter(err error) string {
 	var hooks *hooksError
 	var stale *reconciler.StaleError
 	var rejected *reconciler.RefusedError
+	var lost *releases.LostLockError
 	switch {
+	case errors.As(err, &lost):
+		return "Whoever has the lock now changes the release. To go on afterwards, do the same again."
 	case errors.As(err, &hooks) && !errors.As(err, &interrupted):
 		return hooks.advice()
+	case errors.As(err, &notReady) && notReady.Cause != nil:
+		return "When that is mended, do the same again."
 	case errors.As(err, &notReady) && notReady.Timeout > 0:
 		return "To go on waiting, do the same again, with a longer --timeout."
 	case errors.As(err, &notReady):

@@ -46,6 +46,7 @@ func (s *Session) begin(ctx context.Context, release *releases.Release, b *board
 		Wait: func(holder string, since time.Time) {
 			b.say(fmt.Sprintf("waiting for the lock, which %s holds since %s", holder, since.Local().Format(time.TimeOnly)))
 		},
+		Doubt: b.trouble,
 	})
 	if err != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return nil, nil, &InterruptedError{}
@@ -108,28 +109,37 @@ func (o *operation) fence(ctx context.Context) func() error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		return o.lock.Fence()
+		return o.lock.Fence(ctx)
 	}
 }
 
 // Save records the inventory of the release; it is the store of the engine.
 func (o *operation) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
-	if err := o.lock.Fence(); err != nil {
+	if err := o.lock.Fence(ctx); err != nil {
 		return err
 	}
 	o.release.Inventory = inventory
 	return o.records.Save(ctx, o.release)
 }
 
-// record notes how far the operation came, also when its time is over.
+// record notes how far the operation came, also when its time is over. If the lock is lost, nothing is noted: the release is somebody else's now.
 func (o *operation) record(ctx context.Context, change func(release *releases.Release)) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
-	defer cancel()
-	if err := o.lock.Fence(); err != nil {
-		return fmt.Errorf("recording how far it came: %w", err)
+	var lost *releases.LostLockError
+	if errors.As(context.Cause(ctx), &lost) {
+		return nil
 	}
-	change(o.release)
-	return o.records.Save(ctx, o.release)
+	ctx, cancel := lingering(ctx, saveTimeout)
+	defer cancel()
+	err := o.lock.Fence(ctx)
+	if err == nil {
+		change(o.release)
+		err = o.records.Save(ctx, o.release)
+	}
+	if err != nil && ctx.Err() != nil {
+		// That it was cancelled is not to be taken for an interrupt.
+		return fmt.Errorf("recording how far it came: it could not be written within %s", saveTimeout)
+	}
+	return err
 }
 
 // watchLock ends the context when the lock is lost.
@@ -138,7 +148,7 @@ func (o *operation) watchLock(ctx context.Context) (context.Context, context.Can
 	go func() {
 		select {
 		case <-o.lock.Lost():
-			cancel(refused("the lock of release %s was lost: it could not be renewed in time", o.release))
+			cancel(o.lock.Fence(ctx))
 		case <-ctx.Done():
 		}
 	}()

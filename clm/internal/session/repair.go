@@ -103,7 +103,7 @@ func (o *operation) rebuild(ctx context.Context, release *releases.Release, writ
 	if err != nil {
 		return err
 	}
-	if err := o.lock.Fence(); err != nil {
+	if err := o.lock.Fence(ctx); err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
 	release.Inventory = result.Inventory

@@ -97,6 +97,12 @@ func (s *Session) Release(ctx context.Context, namespace, name string) (*release
 	return release, err
 }
 
+// Absent returns the error about a release that was looked for in vain; never nil. It names the releases that there are. The release is not looked for
+// again.
+func (s *Session) Absent(ctx context.Context, namespace, name string) error {
+	return s.suggest(ctx, namespace, name, fmt.Errorf("release %s/%s: %w", namespace, name, releases.ErrNotFound))
+}
+
 // suggest adds to an error about a release that does not exist which ones there are.
 func (s *Session) suggest(ctx context.Context, namespace, name string, err error) error {
 	nearby, listErr := s.records.Nearby(ctx, namespace, name)
@@ -122,5 +128,5 @@ type silent struct{}
 func (silent) Update(progress.State)   {}
 func (silent) Finish(progress.Outcome) {}
 
-// saveTimeout bounds how long an operation that was interrupted, or has run out of time, records how far it came.
+// saveTimeout bounds how long an operation that was interrupted, or has run out of time, may take to record how far it came.
 const saveTimeout = 10 * time.Second

@@ -198,7 +198,7 @@ type testStore struct {
 
 // Save records the inventory, and what is kept besides.
 func (t *testStore) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
-	if err := t.lock.Fence(); err != nil {
+	if err := t.lock.Fence(ctx); err != nil {
 		return err
 	}
 	t.release.TestInventory = slices.Concat(t.kept, inventory)
