@@ -12,7 +12,6 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -35,9 +34,9 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 	if recorder == nil {
 		recorder = f.local.own
 	}
-	clnt, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: f.options.Scheme, Mapper: mapper})
+	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: f.options.Scheme, Mapper: mapper})
 	if err != nil {
-		return nil, fmt.Errorf("setting up the client: %w", err)
+		return nil, err
 	}
 	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
 	if err != nil {
@@ -56,9 +55,9 @@ func (f *Factory) foundation(key Key, config *rest.Config, httpClient *http.Clie
 	if len(key.KubeConfig) == 0 && f.local != nil {
 		return f.local.RESTMapper(), nil, nil
 	}
-	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	mapper, err := cluster.NewRESTMapper(config, httpClient)
 	if err != nil {
-		return nil, nil, fmt.Errorf("setting up the mapping of types: %w", err)
+		return nil, nil, err
 	}
 	core, err := corev1client.NewForConfigAndClient(config, httpClient)
 	if err != nil {

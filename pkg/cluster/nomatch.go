@@ -8,10 +8,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// IsNoMatch tells whether an error of a client, or of its REST mapper, says that a type is not served. An API that does not
+// IsNoMatch reports whether an error of a client, or of its REST mapper, says that a type is not served. An API that does not
 // answer proves nothing.
 func IsNoMatch(err error) bool {
 	var discovery *apiutil.ErrResourceDiscoveryFailed
@@ -25,4 +26,19 @@ func IsNoMatch(err error) bool {
 		return true
 	}
 	return meta.IsNoMatchError(err)
+}
+
+// IsTypeless reports whether an error says that an object does not exist because its type is not served in the version, with the scope or
+// under the name by which it was asked for. It does not say that the type is not served at all.
+func IsTypeless(err error) bool {
+	if IsNoMatch(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	// The API server names what is missing, unless it has nobody to ask for it.
+	details := status.Status().Details
+	return details == nil || details.Name == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -80,6 +80,9 @@ func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
 		return nil, err
 	}
 	p := r.newPass(request.Owner, plan.items)
+	if p.aliases, err = newAliases(plan.wanted, plan.items); err != nil {
+		return nil, err
+	}
 	p.assign(targets, plan.wanted, objects, request.Objects)
 	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	p.takeOver = make(map[objectKey]bool, len(request.TakeOver))

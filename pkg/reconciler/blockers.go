@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // CheckDeletion returns what forbids to delete the dependents of the owner: for each managed type of which there are
@@ -43,11 +45,26 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 		}
 	}
 	blockers, resources, err := p.instances(ctx, patterns, digest.OwnerLabel(request.ID))
+	if isUnknownType(err) {
+		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(unknownTypeDelay))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for instances of managed types: %w", err)
 	}
 	r.options.Observer.Guard(p.label, resources)
 	return blockers, nil
+}
+
+// unknownTypeDelay is the time after which it is asked again whether an API answers.
+const unknownTypeDelay = 10 * time.Second
+
+// servedNow returns how a type is served in its preferred version; nil if there are no objects of it.
+func (p *pass) servedNow(ctx context.Context, kind schema.GroupKind) (*meta.RESTMapping, error) {
+	mappings, err := p.served(ctx, kind)
+	if err != nil || len(mappings) == 0 {
+		return nil, err
+	}
+	return mappings[0], nil
 }
 
 // instances returns, for each type that fits one of the patterns and has instances that do not carry the given owner label
@@ -61,9 +78,9 @@ func (p *pass) instances(ctx context.Context, patterns []TypeVersionInfo, except
 	var resources []schema.GroupVersionResource
 	for _, mapping := range mappings {
 		found, err := p.anInstance(ctx, mapping, except)
-		if isGone(err) {
+		if isTypeless(err) {
 			// What was discovered may be outdated: a type that is not served in this version may be in another one.
-			if mapping, err = p.served(ctx, mapping.GroupVersionKind.GroupKind()); err == nil && mapping != nil {
+			if mapping, err = p.servedNow(ctx, mapping.GroupVersionKind.GroupKind()); err == nil && mapping != nil {
 				found, err = p.anInstance(ctx, mapping, except)
 			}
 		}
@@ -91,7 +108,7 @@ func (p *pass) anInstance(ctx context.Context, mapping *meta.RESTMapping, except
 		}
 		options = append(options, client.MatchingLabelsSelector{Selector: selector})
 	}
-	if err := p.read(func() error { return p.client.List(ctx, list, options...) }); err != nil {
+	if err := p.readAnyway(func(clnt cluster.Client) error { return clnt.List(ctx, list, options...) }); err != nil {
 		return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
 	}
 	return list.Items, nil
@@ -113,7 +130,7 @@ func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta
 		mapping, err := p.client.RESTMapper().RESTMapping(schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}, versions...)
 		switch {
 		case cluster.IsNoMatch(err):
-			mapping, err := p.served(ctx, schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind})
+			mapping, err := p.servedNow(ctx, schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind})
 			if err != nil {
 				return nil, err
 			}

@@ -31,6 +31,18 @@ const (
 	actionRefuse                 // it belongs to somebody else
 )
 
+// writes reports whether the action writes to the object that was seen.
+func (a action) writes() bool {
+	switch a {
+	case actionApply, actionVerify, actionRecreate, actionMark:
+		return true
+	case actionKeep, actionCreate, actionCompare, actionAsk, actionAwait, actionComplete, actionReport, actionRefuse:
+		return false
+	default:
+		return false
+	}
+}
+
 const (
 	changedByOthers = "was changed by others"
 	suspected       = "may have been changed by others"
@@ -71,6 +83,8 @@ type situation struct {
 	fight string
 	// takeOver means that it does not matter who owns the object.
 	takeOver bool
+	// wantedAs is the wanted object that an unwanted one turned out to be; empty if it is none.
+	wantedAs string
 }
 
 // decideApply decides what to do about a wanted object. It is a pure function.

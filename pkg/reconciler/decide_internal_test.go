@@ -383,6 +383,11 @@ func TestDecideDelete(t *testing.T) {
 	const anew = "was created anew by others while it was being deleted, and is marked as owned; remove the mark to keep it, or delete it"
 	gone := situation{owner: usLabel, proven: true}
 	another := func(o *observe.Observation) { o.UID = "u2" }
+	wantedAs := func(seen observe.Observation) situation {
+		s := present(seen)
+		s.wantedAs = "other"
+		return s
+	}
 	for _, tc := range []struct {
 		reason string
 		item   *InventoryItem
@@ -423,6 +428,9 @@ func TestDecideDelete(t *testing.T) {
 		{"created anew with our label before it is purged", recorded(PhaseScheduledForCompletion), present(seenAs(another)), false, endingDelete, ""},
 		{"created anew with our label while being deleted", recorded(PhaseDeleting), present(seenAs(another)), false, endingRefuse, anew},
 		{"created anew with our label while being purged", recorded(PhaseCompleting), present(seenAs(another)), false, endingRefuse, anew},
+		{"wanted under another type", recorded(PhaseScheduledForDeletion), wantedAs(seenAs()), false, endingForget, "is the same object as other, which stays"},
+		{"wanted under another type, and to be released under this one", recorded(PhaseScheduledForDeletion), wantedAs(seenAs()), true, endingForget, "is the same object as other, which stays"},
+		{"wanted under another type, which waits until it is gone", recorded(PhaseDeleting), wantedAs(seenAs(deleting)), false, endingForget, "is the same object as other, which stays"},
 		{"created anew while being deleted, and now to be released", recorded(PhaseDeleting), present(seenAs(another)), true, endingOrphan, ""},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

@@ -135,6 +135,7 @@ const (
 	endingAwait                // it is being deleted
 	endingDelete               // request its deletion
 	endingOrphan               // release it
+	endingForget               // it stays, because it is wanted under another type
 	endingRefuse               // it must not be deleted, and cannot be forgotten either
 )
 
@@ -146,6 +147,8 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 	switch {
 	case !s.exists:
 		return endingGone, ""
+	case s.wantedAs != "":
+		return endingForget, "is the same object as " + s.wantedAs + ", which stays"
 	case s.seen.Owner != s.owner && s.seen.Owner != "":
 		// Another owner has taken it over; so it stays.
 		return endingGone, ""
@@ -170,15 +173,13 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 // that the object does not exist.
 func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (outcome, error) {
 	var fight contention
-	s, err := p.look(ctx, item)
-	if err == nil && !s.exists && !s.typed {
-		s, err = p.askServed(ctx, item)
-	}
+	s, err := p.lookServed(ctx, item)
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
 		if item.unwanted() && s.exists {
 			if s, err = p.asExpected(ctx, item, s); err != nil {
 				break
 			}
+			s.wantedAs = p.aliases.of(s.seen.UID)
 		}
 		action, message := decideDelete(item, s, d.orphan)
 		var o outcome
@@ -212,6 +213,8 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 		case item.Phase == PhaseDeleting || item.Phase == PhaseCompleting:
 			p.acted(d.verb, d.wave, item)
 		}
+		return outcome{item: item, ready: true}, nil
+	case endingForget:
 		return outcome{item: item, ready: true}, nil
 	case endingOrphan:
 		if err := p.orphan(ctx, item, s); err != nil {
@@ -262,7 +265,7 @@ func (p *pass) whetherGone(ctx context.Context, item *InventoryItem, d deletion)
 	}
 	action, message := decideDelete(item, s, d.orphan)
 	switch action {
-	case endingGone:
+	case endingGone, endingForget:
 		p.acted(d.verb, d.wave, item)
 		return outcome{item: item, ready: true}, nil
 	case endingRefuse:

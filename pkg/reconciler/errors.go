@@ -20,13 +20,11 @@ import (
 func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
 // isGone tells whether an error says that the object, or its type, does not exist.
-func isGone(err error) bool { return isNotFound(err) || cluster.IsNoMatch(err) }
+func isGone(err error) bool { return isNotFound(err) || isTypeless(err) }
 
-// isTypeless tells whether an error that says that an object does not exist says so because its type is not served in the
-// version by which it was asked for.
-func isTypeless(err error) bool {
-	return cluster.IsNoMatch(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-}
+// isTypeless reports whether an error that says that an object does not exist says so because its type is not served in the
+// version, or with the scope, by which it was asked for.
+func isTypeless(err error) bool { return cluster.IsTypeless(err) || errors.Is(err, errOtherScope) }
 
 // isOutdated tells whether a guarded write was refused because the object is not the one on which it was decided.
 func isOutdated(err error) bool {
@@ -65,6 +63,10 @@ func hasCause(err error, field string) bool {
 func awaitable(err error) (reason string, ok bool) {
 	if cluster.IsNoMatch(err) {
 		return "its type is not served", true
+	}
+	var unknown *unknownTypeError
+	if errors.As(err, &unknown) {
+		return shorten(unknown.Error(), 300), true
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

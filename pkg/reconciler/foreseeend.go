@@ -38,6 +38,9 @@ func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *Inventor
 	}
 	p.saw(change, v)
 	change.Reason = why
+	if item.unwanted() {
+		v.wantedAs = p.aliases.of(v.seen.UID)
+	}
 	ending, message := decideDelete(item, v.situation, d.orphan)
 	change.ends(item, d, ending, message)
 	if p.depth != depthCompared || change.Verb == "" || v.live == nil {
@@ -63,6 +66,8 @@ func (c *Change) ends(item *InventoryItem, d deletion, ending ending, message st
 			c.Verb = d.verb
 		}
 		c.Reason += "; there is no such object of ours any more"
+	case endingForget:
+		c.Reason += "; it " + message
 	case endingAwait:
 		c.Verb = d.verb
 		c.Reason += "; " + message

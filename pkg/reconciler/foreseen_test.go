@@ -125,7 +125,7 @@ func (w *world) expectForetold(plan foretold, result reconciler.Result, err erro
 	}
 	changes := map[string]reconciler.Change{}
 	for _, change := range plan.Changes {
-		changes[change.Object.String()] = change
+		changes[identity(change.Object)] = change
 		if change.Refusal != "" && err == nil {
 			w.Errorf("%s was accepted, although it was planned to be refused: %s", change.Object, change.Refusal)
 		}
@@ -168,7 +168,7 @@ func (w *world) expectContent(plan reconciler.Plan, result reconciler.Result) {
 	done := firstVerbs(result)
 	for _, change := range plan.Changes {
 		plain := change.Object.Kind == "ConfigMap" || change.Object.Kind == "Secret" && change.Object.Name != "token"
-		if !plain || change.After == nil || done[change.Object.String()] != change.Verb {
+		if !plain || change.After == nil || done[identity(change.Object)] != change.Verb {
 			continue
 		}
 		after := change.After.DeepCopy()
@@ -195,13 +195,18 @@ func presentable(object *unstructured.Unstructured) map[string]any {
 	return object.Object
 }
 
+// identity names an object with its group, which messages leave out where it goes without saying.
+func identity(object reconciler.ObjectInfo) string {
+	return object.String() + " (" + object.Group + ")"
+}
+
 // firstVerbs returns what was done first to each object.
 func firstVerbs(result reconciler.Result) map[string]reconciler.Verb {
 	first := map[string]reconciler.Verb{}
 	for _, action := range result.Actions {
 		for _, object := range action.Objects {
 			name := object.(*reconciler.InventoryItem)
-			key := reconciler.ObjectInfo{TypeVersionInfo: name.TypeVersionInfo, NameInfo: name.NameInfo}.String()
+			key := identity(reconciler.ObjectInfo{TypeVersionInfo: name.TypeVersionInfo, NameInfo: name.NameInfo})
 			// What ends an object comes after what made it.
 			if ends := action.Verb == reconciler.VerbCompleted || action.Verb == reconciler.VerbDeleted; !ends || first[key] == "" {
 				first[key] = action.Verb

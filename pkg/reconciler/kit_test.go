@@ -131,11 +131,11 @@ func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapper, err := apiutil.NewDynamicRESTMapper(config, httpClient)
+	mapper, err := cluster.NewRESTMapper(config, httpClient)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clnt, err := client.New(config, client.Options{HTTPClient: httpClient, Scheme: testenv.Scheme(t), Mapper: mapper})
+	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: testenv.Scheme(t), Mapper: mapper})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,10 @@ type Options struct {
 	ReclaimedFieldManagers []string
 	// Observer defaults to none: then each look at a dependent is a request.
 	Observer Observer
+	// DeletionReader is asked, where the identity of the client may not ask, what a deletion depends on: whether dependents still exist,
+	// which types are served, and which instances they have. A deletion would never end otherwise once the rights of that identity are
+	// gone. It must be a client for the same cluster; nothing is written through it. Defaults to none.
+	DeletionReader cluster.Client
 	// Analyzer judges the status of dependents. Defaults to status.NewAnalyzer(name).
 	Analyzer *status.Analyzer
 	// MaxConcurrency is the number of requests of one call that may be under way at once. Below it the number follows what the

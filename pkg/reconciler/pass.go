@@ -53,7 +53,9 @@ type pass struct {
 	asking sync.Mutex                  // held while the owner is asked; guards what follows
 	asked  bool
 
-	definitionsOnce sync.Once // guards what follows; see served
+	aliases         *aliases // nil if nothing is to be written
+	groups          groups
+	definitionsOnce sync.Once // guards what follows; see definition
 	definitions     unstructured.UnstructuredList
 	definitionsErr  error
 }
@@ -296,25 +298,36 @@ func (p *pass) ask(ctx context.Context, item *InventoryItem) (situation, error) 
 
 // fetch is ask that also returns the object; nil if there is none.
 func (p *pass) fetch(ctx context.Context, item *InventoryItem) (situation, *unstructured.Unstructured, error) {
-	s := situation{owner: p.label, proven: true}
 	object, err := p.get(ctx, item)
+	s, err := p.situationOf(object, err)
+	if !s.exists {
+		object = nil
+	}
+	return s, object, err
+}
+
+// situationOf is what the answer to a request for an object says.
+func (p *pass) situationOf(object *unstructured.Unstructured, err error) (situation, error) {
+	s := situation{owner: p.label, proven: true}
 	if isGone(err) {
 		s.typed = !isTypeless(err)
-		return s, nil, nil
+		return s, nil
 	}
 	if err != nil {
-		return s, nil, err
+		return s, err
 	}
 	s.exists, s.seen, s.whose = true, p.reader.Read(object), object.GetAnnotations()[p.keys.ownerAnnotation]
 	s.rival = rivalOf(object, p.keys)
-	return s, object, nil
+	return s, nil
 }
 
 func (p *pass) get(ctx context.Context, item *InventoryItem) (*unstructured.Unstructured, error) {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(item.GroupVersionKind())
-	key := client.ObjectKey{Namespace: item.Namespace, Name: item.Name}
-	if err := p.read(func() error { return p.client.Get(ctx, key, object) }); err != nil {
+	var object *unstructured.Unstructured
+	err := p.read(func() (err error) {
+		object, err = lookUp(ctx, p.client, item)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", keyOf(item), err)
 	}
 	return object, nil

@@ -185,6 +185,7 @@ func (p *planner) plan(ctx context.Context) (Plan, error) {
 	if err := p.all(ctx, rest, wanted); err != nil {
 		return Plan{}, err
 	}
+	p.refuseAliases(changes)
 	var items []*InventoryItem
 	for _, item := range p.items {
 		if item.unwanted() {

@@ -178,17 +178,9 @@ func (s *search) discovered(patterns []TypeInfo) ([]schema.GroupVersionKind, err
 // kind looks into one type.
 func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 	err := s.list(ctx, kind, "")
-	if isGone(err) {
-		// It may be served in another version.
-		mapping, mapErr := s.client.RESTMapper().RESTMapping(kind.GroupKind())
-		if err = mapErr; err == nil {
-			kind = mapping.GroupVersionKind
-			err = s.list(ctx, kind, "")
-		}
-	}
-	if isGone(err) {
-		// What was discovered may be outdated. If there is no definition either, there is nothing that could be found.
-		mapping, servedErr := s.served(ctx, kind.GroupKind())
+	if isTypeless(err) {
+		// It may be served in another version. If it is not served at all, there is nothing that could be found.
+		mapping, servedErr := s.servedNow(ctx, kind.GroupKind())
 		if err = servedErr; err == nil && mapping != nil {
 			kind = mapping.GroupVersionKind
 			err = s.list(ctx, kind, "")
@@ -200,7 +192,7 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 			err = errors.Join(err, s.list(ctx, kind, namespace))
 		}
 	}
-	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || isUnknownType(err) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.unlisted[TypeInfo{Group: kind.Group, Kind: kind.Kind}] = true

@@ -209,6 +209,7 @@ func (t *tally) err() error {
 
 // settled turns what was observed into the outcome for a dependent.
 func (p *pass) settled(item *InventoryItem, s situation) outcome {
+	p.aliases.take(s.seen.UID, keyOf(item))
 	item.Status = s.seen.Status
 	if !s.seen.Deadline.IsZero() {
 		p.requeueAfter(max(s.seen.Deadline.Sub(p.options.Clock.Now()), 0) + 1)

@@ -73,6 +73,9 @@ func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, c
 		seen = p.reader.Read(object)
 		p.options.Observer.Record(t.gvk(), t.key.namespace, t.key.name, seen)
 	}
+	if err := p.refuseAlias(t, seen.UID); err != nil {
+		return outcome{}, err
+	}
 	now := p.options.Clock.Now()
 	if recalled := p.memory.peek(p.owner.ID, t.key); recalled != nil {
 		recalled.retries = repetition{}

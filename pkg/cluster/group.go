@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/restmapper"
+)
+
+// Group is what the API server said about one API group.
+type Group struct {
+	// Name of the group; empty for the core group.
+	Name string
+	// Versions are those that are served, the preferred one first. Empty if the group is not served at all.
+	Versions []string
+	// Resources are those of each version that answered.
+	Resources map[string][]metav1.APIResource
+	// Failed says why versions did not answer, as those of an aggregated API whose server is down.
+	Failed map[string]error
+}
+
+// ReadGroup asks the API server which types of a group it serves now. It makes one request, and one for each version; the
+// answers are more recent than those of aggregated discovery, which follows changes with a delay of seconds. An error means that
+// nothing is known about the group.
+func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name string) (*Group, error) {
+	contextual := discovery.ToDiscoveryInterfaceWithContext(clnt)
+	group := &Group{Name: name, Resources: map[string][]metav1.APIResource{}, Failed: map[string]error{}}
+	versions := []string{"v1"}
+	if name != "" {
+		var err error
+		if versions, err = versionsOf(ctx, contextual, name); err != nil {
+			return nil, err
+		}
+	}
+	for _, version := range versions {
+		list, err := contextual.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: name, Version: version}.String())
+		switch {
+		case apierrors.IsNotFound(err):
+			// It has gone since the group was read.
+			continue
+		case err != nil:
+			group.Failed[version] = err
+		default:
+			group.Resources[version] = list.APIResources
+		}
+		group.Versions = append(group.Versions, version)
+	}
+	return group, nil
+}
+
+func versionsOf(ctx context.Context, clnt discovery.DiscoveryInterfaceWithContext, name string) ([]string, error) {
+	answer := &metav1.APIGroup{}
+	err := clnt.RESTClient().Get().AbsPath("/apis", name).Do(ctx).Into(answer)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the versions of API group %s: %w", name, err)
+	}
+	versions := make([]string, 0, len(answer.Versions))
+	for _, version := range answer.Versions {
+		if version.Version == answer.PreferredVersion.Version {
+			versions = slices.Insert(versions, 0, version.Version)
+		} else {
+			versions = append(versions, version.Version)
+		}
+	}
+	return versions, nil
+}
+
+// Failure names the versions that did not answer, in a stable text; nil if all did.
+func (g *Group) Failure() error {
+	if len(g.Failed) == 0 {
+		return nil
+	}
+	version := slices.Min(slices.Collect(maps.Keys(g.Failed)))
+	return fmt.Errorf("reading the types of %s: %w", schema.GroupVersion{Group: g.Name, Version: version}, g.Failed[version])
+}
+
+// Mappings returns one mapping for each version in which a kind is served, that of the preferred version first.
+func (g *Group) Mappings(kind string) []*meta.RESTMapping {
+	var mappings []*meta.RESTMapping
+	for _, name := range g.Versions {
+		version := schema.GroupVersion{Group: g.Name, Version: name}
+		for _, resource := range g.Resources[name] {
+			if resource.Kind != kind || strings.Contains(resource.Name, "/") {
+				continue
+			}
+			scope := meta.RESTScopeRoot
+			if resource.Namespaced {
+				scope = meta.RESTScopeNamespace
+			}
+			mappings = append(mappings, &meta.RESTMapping{GroupVersionKind: version.WithKind(kind), Resource: version.WithResource(resource.Name), Scope: scope})
+			break
+		}
+	}
+	return mappings
+}
+
+// mapper returns a mapper for the types of the group.
+func (g *Group) mapper() meta.RESTMapper {
+	resources := &restmapper.APIGroupResources{Group: metav1.APIGroup{Name: g.Name}, VersionedResources: g.Resources}
+	for _, version := range g.Versions {
+		resources.Group.Versions = append(resources.Group.Versions, metav1.GroupVersionForDiscovery{
+			GroupVersion: schema.GroupVersion{Group: g.Name, Version: version}.String(), Version: version,
+		})
+	}
+	return restmapper.NewDiscoveryRESTMapper([]*restmapper.APIGroupResources{resources})
+}
