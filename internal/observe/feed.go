@@ -5,13 +5,17 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // feed keeps the observations of one kind in one namespace (or in all, if namespace is empty) up to date.
@@ -82,7 +86,17 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("finding the resource: %w", err)
 	}
-	source := source{resource: mapping.Resource, namespace: f.namespace, selector: f.kind.cache.options.selector()}
+	err = f.follow(ctx, mapping.Resource)
+	if cluster.IsTypeless(err) {
+		// The type may be served under another name by now, which the next attempt is to know.
+		return errors.Join(err, cluster.RenewTypes(ctx, f.kind.cache.options.Mapper, f.kind.gvk.Group))
+	}
+	return err
+}
+
+// follow is listAndWatch for a resource that is known.
+func (f *feed) follow(ctx context.Context, resource schema.GroupVersionResource) error {
+	source := source{resource: resource, namespace: f.namespace, selector: f.kind.cache.options.selector()}
 	if f.kind.cache.options.Reader.Analyzer.JudgesMetadata(f.kind.gvk.GroupKind()) {
 		// What such objects contain may be large, or secret, and is not needed.
 		return f.kind.cache.listAndWatchMetadata(ctx, source, (*feedStore)(f))

@@ -33,7 +33,9 @@
 //	suspended                  Pending           Suspended            none
 //	RetriableError             Pending           Retrying             its delay, or the retry interval
 //	input refused              Error             Error                5 s, doubled up to the requeue interval
-//	any other error            Error             Error                the controller's back-off
+//	any other error            Error             Error                1 s, doubled up to 1000 s
+//
+// No pass is repeated within a second unless something happens, whatever a hook, a dependent or an interval asks for.
 //
 // A component that is not ready within its timeout has the reason Timeout; if it was Processing it is in state Error. The
 // clock starts with the first pass that does not end ready, whatever its outcome; it stops when the component is ready
@@ -47,7 +49,7 @@
 //	RetriableError             DeletionPending   DeletionRetrying     its delay, or the retry interval
 //	kubeconfig lost            DeletionPending   DeletionRetrying     10 s
 //	dependents unknown         DeletionPending   DeletionRetrying     10 s
-//	any other error            Error             Error                the controller's back-off
+//	any other error            Error             Error                1 s, doubled up to 1000 s
 //
 // Before that, a component that was just seen is Pending with reason FirstSeen, and one whose declaration has changed is
 // Processing with reason Restarting, until the end of the pass. Others see that if dependents are about to be created: the

@@ -123,7 +123,7 @@ func decide(o outcome, h history, t timing, now time.Time) decision {
 	}
 	remaining := d.since.Add(t.timeout).Sub(now)
 	if remaining > 0 {
-		d.requeue = min(d.requeue, remaining)
+		d.requeue = min(d.requeue, max(remaining, soonest))
 		return d
 	}
 	d.reason = ReadyConditionReasonTimeout
@@ -161,8 +161,20 @@ func verdictOf(kind outcomeKind, deleting bool) verdict {
 	}
 }
 
-// requeueOf returns when to look again; events do not wait for it.
+// soonest is the shortest time after which a pass is repeated without an event. Whatever goes wrong, a component costs no more than a
+// pass a second.
+const soonest = time.Second
+
+// requeueOf returns when to look again, zero meaning never; events do not wait for it.
 func requeueOf(o outcome, h history, t timing) time.Duration {
+	delay := dueAfter(o, h, t)
+	if delay == 0 {
+		return 0
+	}
+	return max(delay, soonest)
+}
+
+func dueAfter(o outcome, h history, t timing) time.Duration {
 	switch o.kind {
 	case outcomeReady, outcomeProgressing, outcomeFailed, outcomeDeleting, outcomeBlocked:
 		if o.wake > 0 {

@@ -78,9 +78,9 @@ func TestDecide(t *testing.T) {
 			outcome: outcome{kind: outcomeRetriable, message: "not yet", retryAfter: new(5 * time.Second)},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: 5 * time.Second},
 		}, {
-			reason:  "a delay of zero must not stop the retries",
+			reason:  "a delay of zero must not stop the retries, nor make them a hot loop",
 			outcome: outcome{kind: outcomeRetriable, message: "not yet", retryAfter: new(time.Duration(0))},
-			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: time.Millisecond},
+			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: time.Second},
 		}, {
 			reason:  "a retry that takes too long stays pending, with another reason",
 			outcome: outcome{kind: outcomeRetriable, message: "not yet"},

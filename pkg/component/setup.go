@@ -11,9 +11,11 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -21,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/events"
@@ -37,6 +40,7 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 		MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
 		EnableWarmup:            new(!r.options.DisableWarmup),
 		NewQueue:                NewQueue,
+		RateLimiter:             errorDelays(),
 	}
 	if r.options.Sharding != nil {
 		options.NeedLeaderElection = new(false)
@@ -44,9 +48,18 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(options))
 }
 
+// longestErrorDelay is that of controller-runtime.
+const longestErrorDelay = 1000 * time.Second
+
+// errorDelays spaces out passes of a component that end with an error: a second, doubled up to some minutes.
+func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)
+}
+
 // SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build: watches and options
 // may have been added, but neither the type of the components nor a name. Components that wait gain priority only if the
-// option NewQueue of the controller is the function NewQueue of this package.
+// option NewQueue of the controller is the function NewQueue of this package. A pass that ends with an error is repeated after 5 ms
+// first, which is controller-runtime's default, unless the option RateLimiter says otherwise; SetupWithManager makes it a second.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl.Builder) error {
 	if r.worker != nil {
 		return fmt.Errorf("setting up the reconciler %s: it was set up already", r.name)

@@ -73,6 +73,15 @@ type phase func(ctx context.Context, s *scope) outcome
 
 // reconcile makes one pass.
 func (w *worker) reconcile(ctx context.Context, key apitypes.NamespacedName) (ctrl.Result, error) {
+	result, err := w.repeatable(ctx, key)
+	if result.RequeueAfter > 0 {
+		result.RequeueAfter = max(result.RequeueAfter, soonest)
+	}
+	return result, err
+}
+
+// repeatable makes one pass, if this replica may.
+func (w *worker) repeatable(ctx context.Context, key apitypes.NamespacedName) (ctrl.Result, error) {
 	defer w.passes.begin(key)()
 	if w.shards == nil {
 		return w.pass(ctx, key, nil)

@@ -6,7 +6,6 @@ package reconciler
 import (
 	"context"
 	"fmt"
-	"time"
 
 	storagev1 "k8s.io/api/storage/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -14,10 +13,6 @@ import (
 
 	"github.com/component-operator/runtime/pkg/status"
 )
-
-// claimDelay is how long after its creation it is looked whether a claim waits for its first consumer; by then
-// the default class has been filled in.
-const claimDelay = 100 * time.Millisecond
 
 func isClaim(key objectKey) bool {
 	return key.Group == "" && key.Kind == "PersistentVolumeClaim"

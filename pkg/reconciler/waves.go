@@ -12,7 +12,9 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -52,7 +54,7 @@ func (p *pass) applyWaves(ctx context.Context, targets []*target) (ready bool, e
 // applyStage applies the members of one stage, tier by tier, and tells whether all are ready.
 func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) (ready bool, err error) {
 	if members[0].stage() == stageInstances {
-		if unplaced := p.unplaced(members); len(unplaced) > 0 {
+		if unplaced := p.unplaced(ctx, members); len(unplaced) > 0 {
 			p.result.Wave, p.result.WaveSize = members[0].applyOrder, waveSize
 			return false, nil
 		}
@@ -80,23 +82,40 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 	return ready, nil
 }
 
-// unplaced returns the objects that were prepared before it was known whether their type is namespaced, and has them
-// prepared again.
-func (p *pass) unplaced(members []*target) []*target {
+// unplaced returns the objects whose type is namespaced, although they were prepared without a namespace: the type was not known then,
+// or its definition says otherwise. They are prepared again.
+func (p *pass) unplaced(ctx context.Context, members []*target) []*target {
 	var unplaced []*target
 	for _, t := range members {
-		if t.key.namespace != "" {
+		if t.key.namespace != "" || !p.namespaced(t) {
 			continue
 		}
-		mapping, err := p.client.RESTMapper().RESTMapping(t.key.GroupKind, t.gvk().Version)
-		if err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-			unplaced = append(unplaced, t)
-			p.misplaced = true
-			p.note(&p.result.Waits, p.item(t), "its type has become known only now")
-			p.requeueAfter(1)
+		// It may have been namespaced until a moment ago. If the server does not answer, the write is going to say so.
+		if err := cluster.RenewTypes(ctx, p.client.RESTMapper(), t.key.Group); err != nil || !p.namespaced(t) {
+			continue
 		}
+		unplaced = append(unplaced, t)
+		p.misplaced = true
+		p.note(&p.result.Waits, p.item(t), p.whyUnplaced(t))
+		p.requeueAfter(p.retry(p.item(t)))
 	}
 	return unplaced
+}
+
+// namespaced reports whether the client takes the type of an object for namespaced.
+func (p *pass) namespaced(t *target) bool {
+	mapping, err := p.client.RESTMapper().RESTMapping(t.key.GroupKind, t.gvk().Version)
+	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+func (p *pass) whyUnplaced(t *target) string {
+	for _, item := range p.items {
+		defines := func(managed TypeVersionInfo) bool { return managed.matches(t.gvk()) }
+		if isCRD(schema.GroupKind{Group: item.Group, Kind: item.Kind}) && slices.ContainsFunc(item.ManagedTypes, defines) {
+			return fmt.Sprintf("its type is namespaced in the cluster, although %s is to make it cluster-scoped", keyOf(item))
+		}
+	}
+	return "its type has become known only now"
 }
 
 // stopped ends the waves before the rest of the targets.

@@ -49,7 +49,12 @@ func (p *pass) write(ctx context.Context, t *target, s situation, d decision) (o
 	if cleaned != nil {
 		object, changed = cleaned, true
 	}
-	return p.wrote(t, object, d, changed)
+	o, err := p.wrote(t, object, d, changed)
+	if err == nil && !o.ready && isClaim(t.key) && o.item.Status == status.InProgressStatus {
+		// The default class has been filled in with the creation.
+		o.ready, err = p.awaitsConsumer(ctx, t, o.item, object.GetUID())
+	}
+	return o, err
 }
 
 // noteAnswer notes what the server has warned about, and what it has changed.
@@ -97,10 +102,6 @@ func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, c
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
 	s := situation{owner: p.label, exists: true, seen: seen}
 	o := p.settled(item, s)
-	if !o.ready && isClaim(t.key) && seen.Status == status.InProgressStatus {
-		// Asked when the claim is looked at again; until then it counts as what it is.
-		p.requeueAfter(claimDelay)
-	}
 	return o, nil
 }
 
