@@ -62,6 +62,8 @@ type scope struct {
 type Content struct {
 	// ResourceVersion of the object.
 	ResourceVersion string
+	// UID of the object.
+	UID apitypes.UID
 	// Data of the object; of ConfigMaps only data, not binaryData.
 	Data map[string][]byte
 }
@@ -224,13 +226,13 @@ func (w *Watcher) get(ctx context.Context, key Key) (*Content, error) {
 		for name, value := range configMap.Data {
 			data[name] = []byte(value)
 		}
-		return &Content{ResourceVersion: configMap.ResourceVersion, Data: data}, nil
+		return &Content{ResourceVersion: configMap.ResourceVersion, UID: configMap.UID, Data: data}, nil
 	case Secret:
 		secret := &corev1.Secret{}
 		if err := w.options.Reader.Get(ctx, name, secret); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", key, err)
 		}
-		return &Content{ResourceVersion: secret.ResourceVersion, Data: secret.Data}, nil
+		return &Content{ResourceVersion: secret.ResourceVersion, UID: secret.UID, Data: secret.Data}, nil
 	default:
 		return nil, fmt.Errorf("reading %s: unknown kind", key)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -37,7 +38,7 @@ func (w *worker) recordHooks(ctx context.Context, s *scope, hooks []deletionhook
 	if known := s.memory.hooks; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded {
 		return w.checkHooksKept(s, len(hooks))
 	}
-	contents, err := encodeHooks(hooks)
+	contents, err := encodeHooks(hooks, s.digestKey.secret)
 	if err != nil {
 		return err
 	}
@@ -64,13 +65,25 @@ func (w *worker) checkHooksKept(s *scope, count int) error {
 // hookChunkSize is how many bytes of manifests one Secret holds on average.
 const hookChunkSize = 512 << 10
 
-func encodeHooks(hooks []deletionhooks.Hook) ([][]byte, error) {
+// saltedHook is how a deletion hook is stored. The salt keeps others from guessing what is in it: the status has the checksum of the
+// stored hooks, and Secrets are named after it.
+type saltedHook struct {
+	deletionhooks.Hook `json:",inline"`
+	Salt               string `json:"salt,omitempty"`
+}
+
+// encodeHooks returns the contents of Secrets. Without a key there is no salt.
+func encodeHooks(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	if len(hooks) == 0 {
 		return nil, nil
 	}
+	salt := ""
+	if len(key) > 0 {
+		salt = digest.Keyed(key, "deletion hooks")
+	}
 	items := make([]chunks.Item, len(hooks))
 	for i, hook := range hooks {
-		value, err := json.Marshal(hook)
+		value, err := json.Marshal(saltedHook{Hook: hook, Salt: salt})
 		if err != nil {
 			return nil, fmt.Errorf("encoding the deletion hook %s: %w", nameOf(hook.Object), err)
 		}

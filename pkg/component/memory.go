@@ -55,6 +55,9 @@ type memory struct {
 	// hooks are the deletion hooks as they are stored; nil if they are not known.
 	hooks *rememberedHooks
 
+	// plainDigest and keyedDigest are the digests of what was declared last, without and with the key.
+	plainDigest, keyedDigest string
+
 	// refusals counts passes in a row whose input was refused.
 	refusals int
 	// disguises is set while failed dependents are recorded in a way that former definitions accept.

@@ -51,6 +51,7 @@ func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
 	if s.deleting {
 		return proceed
 	}
+	s.recognizeDigest()
 	if s.digest != s.status.ProcessingDigest {
 		if s.status.ProcessingDigest != "" {
 			now := metav1.NewTime(w.options.Clock.Now())
@@ -173,11 +174,13 @@ func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
 		return outcomeOf(err)
 	}
 	result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{
-		Owner:    w.owner(s),
-		Objects:  generated.objects,
-		Version:  generated.version(),
-		Digest:   s.digest,
-		Policies: s.settings.policies,
+		Owner:        w.owner(s),
+		Objects:      generated.objects,
+		Version:      generated.version(),
+		Digest:       s.digest,
+		FormerDigest: s.digestKey.former,
+		DigestKey:    s.digestKey.secret,
+		Policies:     s.settings.policies,
 	})
 	w.took(s, &result)
 	switch {

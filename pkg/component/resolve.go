@@ -54,7 +54,7 @@ func (w *worker) resolveReferences(ctx context.Context, s *scope) outcome {
 		return outcomeOf(err)
 	}
 	w.references.Use(s.key, keys)
-	loaded := loading{worker: w, scope: s, digests: map[string]string{}}
+	loaded := loading{worker: w, scope: s, digests: map[string]string{}, uids: secretUIDs{}}
 	if err := w.walker.walk(spec, func(found occurrence) error { return loaded.load(ctx, found) }); err != nil {
 		return outcomeOf(err)
 	}
@@ -91,6 +91,7 @@ type loading struct {
 	worker  *worker
 	scope   *scope
 	digests map[string]string
+	uids    secretUIDs
 	// missing are references that are not there (yet); lost is the first one that leads to the target.
 	missing []string
 	lost    string
@@ -145,6 +146,9 @@ func (l *loading) content(ctx context.Context, found occurrence) (string, error)
 	if err != nil {
 		return "", err
 	}
+	if kind == references.Secret {
+		l.uids[found.path] = content.UID
+	}
 	value, err := reference.load(content, found.fallbackKeys())
 	if secret, ok := reference.(*SecretKeyReference); ok && found.target && err == nil && len(secret.value) == 0 {
 		err = errNoKubeConfig
@@ -179,7 +183,7 @@ func (l *loading) finish(spec any) outcome {
 	if err != nil {
 		return outcomeOf(err)
 	}
-	s.digest = declared
+	s.takeDigest(declared, l.uids)
 	return proceed
 }
 

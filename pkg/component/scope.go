@@ -36,6 +36,8 @@ type scope struct {
 	deleting bool
 	// digest identifies what is declared; empty while deleting.
 	digest string
+	// key is what the digest was made of.
+	digestKey digestKey
 	// missing names references that could not be loaded although the component is being deleted.
 	missing []string
 	// target is where dependents live; nil until it is connected.

@@ -81,6 +81,12 @@ type ApplyRequest struct {
 	// Digest identifies the state of the owner. Objects with ReconcilePolicyOnObjectOrComponentChange are applied
 	// when it changes.
 	Digest string
+	// FormerDigest is a digest of the same state of the owner that may be recorded. What was applied with it is not applied again.
+	// Defaults to none.
+	FormerDigest string
+	// DigestKey keys the recorded digests of Secrets, so that who may read the inventory cannot guess what is in them. What was recorded
+	// without a key is recognized. Defaults to none.
+	DigestKey []byte
 	// Policies of this owner.
 	Policies Policies
 	// Expected is what Plan said about the same request. Apply does that, or ends with a *StaleError. Each object that the plan

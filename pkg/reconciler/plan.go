@@ -85,6 +85,9 @@ func planWanted(t *target, item *InventoryItem) {
 	item.ManagedTypes = t.managedTypes
 	switch {
 	case item.Digest == t.digest:
+	case t.former != "" && item.Digest == t.former:
+		// It says the same in another way.
+		item.Digest = t.digest
 	case t.digest == digestOnce && (item.written() || item.completing()):
 		// It was applied as often as it ought to be, whatever was meant before.
 		item.Digest = t.digest

@@ -196,6 +196,46 @@ func TestPhaseGroups(t *testing.T) {
 	}
 }
 
+func TestKeyedDigests(t *testing.T) {
+	t.Parallel()
+	object := func(kind string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": "a"}}}
+	}
+	for _, tc := range []struct {
+		reason                string
+		kind                  string
+		policy                ReconcilePolicy
+		key                   string
+		former                string
+		wantKeyed, wantFormer bool
+	}{
+		{"who has no key needs none", "Secret", ReconcilePolicyOnObjectChange, "", "", false, false},
+		{"a Secret is keyed, and was not before", "Secret", ReconcilePolicyOnObjectChange, "k", "c0", true, true},
+		{"other objects do not hide anything", "ConfigMap", ReconcilePolicyOnObjectChange, "k", "c0", false, false},
+		{"but may have the digest of the component", "ConfigMap", ReconcilePolicyOnObjectOrComponentChange, "k", "c0", false, true},
+		{"whose former one may be unknown", "ConfigMap", ReconcilePolicyOnObjectOrComponentChange, "k", "", false, false},
+		{"so may a Secret", "Secret", ReconcilePolicyOnObjectOrComponentChange, "k", "c0", true, true},
+		{"what is applied once has no digest", "Secret", ReconcilePolicyOnce, "k", "c0", false, false},
+	} {
+		plain, err := objectDigest(object(tc.kind), tc.policy, "c1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, former, err := digestsOf(object(tc.kind), tc.policy, ApplyRequest{Digest: "c1", FormerDigest: tc.former, DigestKey: []byte(tc.key)})
+		if err != nil || (now != plain) != tc.wantKeyed || (former != "") != tc.wantFormer || len(now) != len(plain) {
+			t.Errorf("%s: got %q, before %q, without a key %q, %v", tc.reason, now, former, plain, err)
+		}
+		if former == "" {
+			continue
+		}
+		recorded := &InventoryItem{Digest: former, Phase: PhaseReady, Status: status.CurrentStatus}
+		planWanted(&target{digest: now, former: former}, recorded)
+		if recorded.Digest != now || recorded.Phase != PhaseReady {
+			t.Errorf("%s: want what was applied not to be applied again, got %+v", tc.reason, recorded)
+		}
+	}
+}
+
 func TestObjectDigest(t *testing.T) {
 	t.Parallel()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "a"}}}

@@ -16,6 +16,8 @@ type prepared struct {
 	version    string
 	namespace  string
 	digest     string
+	former     string
+	key        string
 	policies   Policies
 	additional []TypeInfo
 	targets    []*target
@@ -26,7 +28,7 @@ type prepared struct {
 // fits tells whether the result would be the same for the request.
 func (k *prepared) fits(request ApplyRequest, policies Policies, additional []TypeInfo) bool {
 	return k != nil && request.Version != "" && k.version == request.Version && k.namespace == request.Namespace && k.digest == request.Digest &&
-		k.policies == policies && slices.Equal(k.additional, additional) && len(k.targets) == len(request.Objects)
+		k.former == request.FormerDigest && k.key == string(request.DigestKey) && k.policies == policies && slices.Equal(k.additional, additional) && len(k.targets) == len(request.Objects)
 }
 
 // prepare returns the targets of a request, and their objects unless these have been looked at before.
@@ -46,7 +48,7 @@ func (r *Reconciler) prepare(request ApplyRequest, policies Policies) (*prepared
 		return nil, nil, err
 	}
 	return &prepared{
-		version: request.Version, namespace: request.Namespace, digest: request.Digest,
+		version: request.Version, namespace: request.Namespace, digest: request.Digest, former: request.FormerDigest, key: string(request.DigestKey),
 		policies: policies, additional: additional, targets: targets,
 	}, objects, nil
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,6 +24,7 @@ type target struct {
 	key           objectKey
 	version       string
 	digest        string
+	former        string // another digest of the same manifest that may be recorded; empty if there is none
 	managedTypes  []TypeVersionInfo
 	instance      bool // of a managed type
 	removesItself bool // a Job that does so some time after it has finished
@@ -43,7 +45,7 @@ func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request Ap
 		t := newTarget(i, objects[i])
 		targets[i] = t
 		if t.behavior, problems[i] = parseBehavior(r.keys.prefix, objects[i], policies); len(problems[i]) == 0 {
-			t.digest, failures[i] = objectDigest(objects[i], t.reconcile, request.Digest)
+			t.digest, t.former, failures[i] = digestsOf(objects[i], t.reconcile, request)
 		}
 	})
 	if err := cmp.Or(failures...); err != nil {
@@ -80,6 +82,30 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 
 func (t *target) gvk() schema.GroupVersionKind {
 	return t.key.WithVersion(t.version)
+}
+
+// digestsOf returns the digest of a manifest, and the one that was recorded before digests had keys, if it is another one.
+func digestsOf(object *unstructured.Unstructured, policy ReconcilePolicy, request ApplyRequest) (now, former string, err error) {
+	former, err = objectDigest(object, policy, cmp.Or(request.FormerDigest, request.Digest))
+	if err != nil || policy == ReconcilePolicyOnce {
+		return former, "", err
+	}
+	sum, _, _ := strings.Cut(strings.TrimPrefix(former, digestRules), "@")
+	if len(request.DigestKey) > 0 && isSecret(object) {
+		sum = digest.Keyed(request.DigestKey, sum)[:len(sum)]
+	}
+	now = digestRules + sum
+	if policy == ReconcilePolicyOnObjectOrComponentChange {
+		now += "@" + request.Digest
+	}
+	if now == former {
+		former = ""
+	}
+	return now, former, nil
+}
+
+func isSecret(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
 func objectDigest(object *unstructured.Unstructured, policy ReconcilePolicy, componentDigest string) (string, error) {
