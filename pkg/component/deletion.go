@@ -82,21 +82,32 @@ func (s *scope) leftBehind() []*reconciler.InventoryItem {
 // unreachable handles an error of the engine while deleting. If it means that the target is out of reach, the target may be
 // abandoned.
 func (w *worker) unreachable(ctx context.Context, s *scope, err error) outcome {
-	if err == nil || !w.isAbandoned(s) || !isOutOfReach(ctx, s, err) {
+	if err == nil || !isOutOfReach(ctx, s, err) {
 		return outcomeOf(err)
 	}
-	w.abandon(s, err)
-	return proceed
+	if w.isAbandoned(s) {
+		w.abandon(s, err)
+		return proceed
+	}
+	o := outcomeOf(err)
+	if apierrors.IsForbidden(err) {
+		o.message += fmt.Sprintf("; grant the permission, or set the annotation %s to \"true\" to leave what is there behind", w.abandonAnnotation())
+	}
+	return o
 }
 
-// isOutOfReach tells whether an error of the engine means that another cluster does not answer, or does not accept our
-// credentials any more. A failure to read the component, or to write its status, says nothing about that cluster.
+// isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a cluster does not let us do
+// what is to be done. A failure to read the component, or to write its status, says nothing about that cluster.
 func isOutOfReach(ctx context.Context, s *scope, err error) bool {
 	var status apierrors.APIStatus
 	var refused *reconciler.RefusedError
 	var fenced *reconciler.FencedError
 	switch {
-	case errors.As(err, &fenced), ctx.Err() != nil || s.unsaved || !s.isRemote() && !s.wasRemote() || errors.As(err, &refused):
+	case errors.As(err, &fenced), ctx.Err() != nil || s.unsaved || errors.As(err, &refused):
+		return false
+	case apierrors.IsForbidden(err):
+		return true
+	case !s.isRemote() && !s.wasRemote() && !s.held:
 		return false
 	case apierrors.IsUnauthorized(err):
 		return true

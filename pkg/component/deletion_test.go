@@ -94,7 +94,7 @@ func kubeconfig(tb testing.TB) string {
 func TestRemoteTarget(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
 	secret := r.secret("target", map[string]string{"value": kubeconfig(t)})
 	r.create(secret)
 	widget := r.widget(oneConfigMap)
@@ -114,8 +114,11 @@ func TestRemoteTarget(t *testing.T) {
 		return color == "red", "the color is " + color
 	})
 
+	// Another process holds no connection any more.
+	stop()
 	r.delete(r.secret("credentials", nil))
 	r.delete(secret)
+	r.start(r.reconciler(ReconcilerOptions{}))
 	r.delete(widget)
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
 	_, _, message := widget.Status.GetState()
@@ -140,7 +143,7 @@ func TestRemoteTarget(t *testing.T) {
 func TestAnEmptyKubeconfigDoesNotLeadToTheLocalCluster(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
 	secret := r.secret("target", map[string]string{"value": ""})
 	r.create(secret)
 	widget := r.widget(oneConfigMap)
@@ -155,7 +158,9 @@ func TestAnEmptyKubeconfigDoesNotLeadToTheLocalCluster(t *testing.T) {
 	// Suspended, so that the loss is not noticed before the deletion.
 	change(r, widget, func(w *Widget) { w.Spec.Suspend = true })
 	awaitState(r, widget, StatePending, ReadyConditionReasonSuspended)
+	stop()
 	change(r, secret, func(s *corev1.Secret) { s.Data["value"] = nil })
+	r.start(r.reconciler(ReconcilerOptions{}))
 	r.delete(widget)
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
 	change(r, secret, func(s *corev1.Secret) { s.StringData = map[string]string{"value": kubeconfig(t)} })

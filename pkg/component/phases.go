@@ -84,6 +84,9 @@ func (w *worker) connectTarget(ctx context.Context, s *scope) outcome {
 		s.lost = errors.New(joinBounded(s.missing, "; "))
 	}
 	if s.lost != nil {
+		if w.holdTarget(s) {
+			return proceed
+		}
 		return w.loseTarget(s, s.lost)
 	}
 	id := identityOf(s.component, valueOr(w.options.DefaultServiceAccount, ""))
@@ -95,6 +98,8 @@ func (w *worker) connectTarget(ctx context.Context, s *scope) outcome {
 	case errors.Is(err, clients.ErrClosed):
 		// The operator is about to end, which says nothing about the target.
 		return outcome{kind: outcomeAbandoned, message: err.Error()}
+	case err != nil && s.deleting && w.holdTarget(s):
+		return proceed
 	case err != nil && s.deleting:
 		return w.loseTarget(s, err)
 	case err != nil:

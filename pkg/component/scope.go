@@ -45,6 +45,8 @@ type scope struct {
 	// cluster is the one that has the dependents, as far as it is known; next the one that is to have them, if that is another one.
 	cluster clusterIdentity
 	next    *clusterIdentity
+	// held is set if the target is that of an earlier pass, because what leads to it is lost.
+	held bool
 	// lost says why the target cannot be connected, while the component is being deleted.
 	lost error
 	// record is what is known about the persisted inventory.

@@ -154,6 +154,10 @@ func (t *targets) make(connection *clients.Connection, remote bool) (*keptTarget
 	}
 	options := t.options
 	options.Observer = observed
+	if !remote && connection != observer {
+		// Whoever is impersonated may lose rights with the namespace that is deleted.
+		options.DeletionReader = observer
+	}
 	made, err := reconciler.New(t.name, connection, options)
 	if err != nil {
 		return nil, err
