@@ -19,6 +19,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 func TestIdentity(t *testing.T) {
@@ -267,7 +268,6 @@ func TestValidity(t *testing.T) {
 	step := func(minutes int) {
 		for range minutes {
 			clock.Step(time.Minute)
-			time.Sleep(time.Millisecond)
 		}
 	}
 
@@ -277,6 +277,11 @@ func TestValidity(t *testing.T) {
 		t.Error("a connection in use was made anew")
 	}
 	step(10)
+	testenv.Eventually(t, func() (bool, string) {
+		counted.mu.Lock()
+		defer counted.mu.Unlock()
+		return counted.active == 1, "the connection of joe is not dropped"
+	})
 	if get(t, factory, clients.Key{User: "jane"}) != jane {
 		t.Error("asking for a connection did not renew it")
 	}

@@ -205,10 +205,7 @@ func TestAbandonedTarget(t *testing.T) {
 			await(r, widget, "an explanation", func() bool {
 				return widget.Status.State == StateDeletionPending || widget.Status.State == StateError
 			})
-			r.settleFor(300 * time.Millisecond)
-			if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(widget), widget); err != nil {
-				t.Fatalf("the component must stay until it is abandoned: %v", err)
-			}
+			r.settle(widget) // it must stay until it is abandoned
 			change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
 			r.awaitGone(widget)
 			diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
@@ -216,8 +213,6 @@ func TestAbandonedTarget(t *testing.T) {
 		})
 	}
 }
-
-func (r *rig) settleFor(d time.Duration) { time.Sleep(d) }
 
 // awaitEvent waits for an event about a component in the namespace.
 func (r *rig) awaitEvent(reason, message string) {

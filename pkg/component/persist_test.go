@@ -191,7 +191,7 @@ func TestOutdatedDefinition(t *testing.T) {
 	widget := (*OldWidget)(r.widget(webDeployment))
 	r.create(widget)
 	awaitReady(r, widget)
-	r.settleOld(widget)
+	r.settle(widget)
 	if widget.Status.Inventory[0].UID != "" || widget.Status.Conditions[0].ObservedGeneration != 0 {
 		t.Fatal("the definition was expected to drop fields")
 	}
@@ -215,7 +215,7 @@ func TestOutdatedDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.run(mgr)
-	r.settleOld(widget)
+	r.settle(widget)
 	awaitReady(r, widget)
 	diff(t, "UIDs of dependents", versions, r.versions())
 	change(r, widget, func(w *OldWidget) { w.Spec.Objects = r.objects(oneConfigMap) })
@@ -225,11 +225,6 @@ func TestOutdatedDefinition(t *testing.T) {
 	if r.configMap("settings") != nil {
 		t.Error("a dependent is left behind")
 	}
-}
-
-func (r *rig) settleOld(widget *OldWidget) {
-	time.Sleep(500 * time.Millisecond)
-	r.settle(widget)
 }
 
 // versions returns the UIDs of ConfigMaps.
@@ -262,7 +257,7 @@ func TestDefinitionThatRefusesStates(t *testing.T) {
 	r.create(widget)
 	r.awaitEvent("StatusRejected", "The status is not accepted (is the CustomResourceDefinition older than this operator?): ")
 	r.requests.Reset()
-	time.Sleep(time.Second)
+	r.settleCounting()
 	if writes := r.requests.Count(testenv.Request.IsWrite); writes > 2 {
 		t.Errorf("want the operator to be calm, got\n%s", r.requests)
 	}

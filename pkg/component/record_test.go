@@ -154,7 +154,7 @@ func (r *rig) settleCounting() {
 		now := len(r.requests.All())
 		calm := now == before
 		before = now
-		r.settleFor(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond)
 		return calm, "the operator does not come to rest"
 	})
 }
@@ -178,7 +178,7 @@ func TestADefinitionThatDropsTheRecord(t *testing.T) {
 		return state == StateError && strings.Contains(message, "does not keep status.inventoryRecord; please update it") &&
 			strings.Contains(message, "OldWidget "+r.namespace+"/demo: status.inventory: 60 dependents take ")
 	})
-	r.settleOld(widget)
+	r.settle(widget)
 	diff(t, "dependents", before, r.members(r.namespace))
 	diff(t, "recorded items and chunks", []int{3, 0}, []int{len(widget.Status.Inventory), len(r.chunks())})
 	change(r, widget, func(w *OldWidget) { w.Spec.Objects = crowd{count: 4}.spec() })

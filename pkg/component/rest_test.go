@@ -108,7 +108,7 @@ func TestRequestsUntilReady(t *testing.T) {
 	widget := r.widget(objects)
 	r.create(widget)
 	awaitReady(r, widget)
-	time.Sleep(time.Second) // events are written in the background
+	r.settleCounting() // events are written in the background
 
 	dependents, others, events := 0, 0, 0
 	for _, request := range r.requests.All() {

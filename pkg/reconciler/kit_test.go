@@ -334,6 +334,9 @@ func (w *world) patchAs(object *unstructured.Unstructured, patch, manager string
 // remove makes somebody else delete an object.
 func (w *world) remove(object client.Object) {
 	w.Helper()
+	if missing, ok := object.(*unstructured.Unstructured); ok && missing == nil {
+		w.Fatal("the object does not exist")
+	}
 	if err := w.client.Delete(w.Context(), object, client.PropagationPolicy("Background")); client.IgnoreNotFound(err) != nil {
 		w.Fatal(err)
 	}
