@@ -88,13 +88,20 @@ func TestGuardIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	resource := w.defineWidgets()
-	w.widget(resource, "foreign")
+	foreign := w.widget(resource, "foreign")
 	w.cache.Guard("o", []schema.GroupVersionResource{resource})
 	w.awaitNews("o", 0)
-	watches, _ := w.watches("widgets")
 	w.cache.Guard("o", []schema.GroupVersionResource{resource})
 	w.cache.Guard("o", []schema.GroupVersionResource{resource, resource})
-	if again, _ := w.watches("widgets"); again != watches {
+	// One that is new has a watch of its own, which comes later than any that the repetition would have begun.
+	w.cache.Guard("p", []schema.GroupVersionResource{resource})
+	w.awaitNews("p", 0)
+	before := map[string]int{"o": w.count("o"), "p": w.count("p")}
+	w.remove(foreign)
+	for owner, count := range before {
+		w.awaitNews(owner, count)
+	}
+	if watches, _ := w.watches("widgets"); watches != 2 {
 		t.Errorf("a guard that is repeated must not watch anew:\n%s", w.requests)
 	}
 }

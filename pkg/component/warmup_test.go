@@ -109,6 +109,9 @@ func TestWarmupEnds(t *testing.T) {
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		t.Fatal(err)
 	}
+	if reconciler.worker.warmup.elected == nil {
+		t.Error("want the warm-up to end some time after the election")
+	}
 	elected := make(chan struct{})
 	reconciler.worker.warmup.elected, reconciler.worker.warmup.grace = elected, time.Nanosecond
 	second.run(mgr)

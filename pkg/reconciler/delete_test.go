@@ -53,7 +53,7 @@ func TestDeletionWavesWaitUntilGone(t *testing.T) {
 			w.expectInventory("ConfigMap early Deleting Terminating", "ServiceAccount middle ScheduledForDeletion Terminating", "ConfigMap late ScheduledForDeletion Terminating")
 			drain(w.woken)
 			w.patch(w.configMap("early"), `{"metadata":{"finalizers":null}}`)
-			<-w.woken
+			w.awaitEvent()
 			testenv.Eventually(t, func() (bool, string) {
 				result, err = step()
 				return err == nil && result.Done, notices(result.Waits)

@@ -49,7 +49,7 @@ func TestDrift(t *testing.T) {
 			w.rest(manifest)
 			w.patch(w.configMap("a"), tc.patch)
 			version := w.configMap("a").GetResourceVersion()
-			<-w.woken
+			w.awaitEvent()
 			result := w.mustApply(manifest)
 			w.expectActions(result, tc.actions...)
 			after := w.configMap("a")
@@ -89,7 +89,7 @@ func TestDeletedDependentIsCreatedAgain(t *testing.T) {
 			w.mustApply(manifest)
 			w.rest(manifest)
 			w.remove(w.configMap("a"))
-			<-w.woken
+			w.awaitEvent()
 			result := w.mustApply(manifest)
 			if tc.recreated {
 				w.expectActions(result, "Corrected ConfigMap a")
@@ -144,7 +144,7 @@ func TestFightIsBackedOffAndNamed(t *testing.T) {
 	var last reconciler.Result
 	for range 8 {
 		w.patchAs(w.configMap("a"), `{"data":{"value":"2"}}`, "stubborn")
-		<-w.woken
+		w.awaitEvent()
 		last = w.settle(manifest, func(result reconciler.Result) (bool, string) {
 			return len(result.Actions)+len(result.Drift) > 0, "drift is to be noticed"
 		})

@@ -96,7 +96,7 @@ func TestDriftIsCorrectedBesideAFailingObject(t *testing.T) {
 	w.mustApply(service)
 	w.rest(service)
 	w.patch(w.get("v1", "Service", "a"), `{"spec":{"selector":{"a":"hacked"}}}`)
-	<-w.woken
+	w.awaitEvent()
 	broken := service + "---\n" + strings.ReplaceAll(failing, "INVALID", `"not a key": x`)
 	result, err := w.apply(broken)
 	w.expectRefusal(err, "ConfigMap NS/bad: rejected by the API server")
@@ -158,7 +158,7 @@ func TestEmptySecretIsThereToBeFilled(t *testing.T) {
 	w.mustApply(empty)
 	w.rest(empty)
 	w.patch(w.get("v1", "Secret", "a"), `{"data":{"tls.crt":"eA=="}}`)
-	<-w.woken
+	w.awaitEvent()
 	w.expectActions(w.mustApply(empty))
 	if diff := diffData(map[string]any{"tls.crt": "eA=="}, w.get("v1", "Secret", "a")); diff != "" {
 		t.Error(diff)

@@ -302,6 +302,19 @@ func (w *world) create(manifests string) {
 	}
 }
 
+// awaitEvent waits until the observer has reported something, and ends the test if it does not.
+func (w *world) awaitEvent() {
+	w.Helper()
+	testenv.Eventually(w, func() (bool, string) {
+		select {
+		case <-w.woken:
+			return true, ""
+		default:
+			return false, "the observer has reported nothing"
+		}
+	})
+}
+
 // rest waits until the observer has seen all that happened so far.
 func (w *world) rest(manifests string) {
 	w.Helper()

@@ -460,7 +460,9 @@ func TestPlanOfWhatIsBeingChanged(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: VALUE}\n"
 	w.mustApply(strings.Replace(manifest, "VALUE", `"1"`, 1))
 	others := &busy{}
-	others.write = func() { w.patch(w.configMap("a"), fmt.Sprintf(`{"metadata":{"annotations":{"write":"%d"}}}`, others.writes)) }
+	others.write = func() {
+		w.patch(w.configMap("a"), fmt.Sprintf(`{"metadata":{"annotations":{"write":"%d"}}}`, others.writes))
+	}
 	config := testenv.Config(t)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		others.next = next

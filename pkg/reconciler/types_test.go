@@ -119,7 +119,7 @@ func TestTypesAndInstances(t *testing.T) {
 	}
 	drain(ty.woken)
 	ty.remove(ty.widget("foreign"))
-	<-ty.woken
+	ty.awaitEvent()
 	ty.mustDelete()
 	if crd := ty.definition(); crd != nil && crd.GetDeletionTimestamp() == nil {
 		t.Error("expected the definition to be gone")
