@@ -152,8 +152,12 @@ func (l *limited) live() result {
 			l.edit("a")
 			continue
 		}
-		if got := l.clm(append(step, as...)...); got.code != 0 {
+		got := l.clm(append(step, as...)...)
+		if got.code != 0 {
 			return got
+		}
+		if slices.Equal(step, []string{"delete", "web"}) && strings.Contains(got.stdout+got.stderr, "without a barrier") {
+			l.Errorf("instances were not protected: %s", got.stdout+got.stderr)
 		}
 		if slices.Equal(step, []string{"rollback", "web"}) {
 			if diff := gocmp.Diff(map[string]string{"value": "1"}, l.configMap("a")); diff != "" {

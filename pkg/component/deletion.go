@@ -142,6 +142,21 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 	return "deletion blocked by instances of managed types, such as: " + joinBounded(names, ", ")
 }
 
+// liftBarriers ends a pass that did not come to the dependents: instances of types whose deletion has begun can be created again until it
+// goes on.
+func (w *worker) liftBarriers(ctx context.Context, s *scope, o outcome) outcome {
+	if s.engaged || s.target == nil || o.kind == outcomeGone || o.kind == outcomeAbandoned ||
+		!slices.ContainsFunc(s.status.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
+		return o
+	}
+	inventory, err := s.target.engine.LiftBarriers(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})
+	s.status.Inventory = inventory
+	if err != nil && o.kind != outcomeError {
+		return outcomeOf(err)
+	}
+	return o
+}
+
 // checkForeignFinalizers holds the deletion back as long as somebody else has to do something first. The garbage collector's
 // own finalizers are not meant: they wait for us.
 func (w *worker) checkForeignFinalizers(_ context.Context, s *scope) outcome {

@@ -201,7 +201,7 @@ func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
 
 // took takes over what the engine has done, whether it came to an end or not.
 func (w *worker) took(s *scope, result *reconciler.Result) {
-	s.result = result
+	s.result, s.engaged = result, true
 	s.status.Inventory = result.Inventory
 	w.announceResult(s)
 	if definesTypes(*result) {

@@ -21,6 +21,8 @@ type scope struct {
 	status *Status
 	memory *memory
 	log    logr.Logger
+	// engaged means that the engine was called about the dependents.
+	engaged bool
 
 	// version guards writes: the resource version that the pass is based on.
 	version string

@@ -52,6 +52,8 @@ type script struct {
 	// saves are statuses that the engine has saved before it returns.
 	saves    int
 	released bool
+	// lifted is how often barriers were lifted.
+	lifted int
 }
 
 func (s *script) Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
@@ -75,6 +77,17 @@ func (s *script) Delete(ctx context.Context, request reconciler.DeleteRequest) (
 
 func (s *script) CheckDeletion(context.Context, reconciler.DeleteRequest) ([]reconciler.Blocker, error) {
 	return s.blockers, s.checkErr
+}
+
+func (s *script) LiftBarriers(_ context.Context, request reconciler.DeleteRequest) ([]*reconciler.InventoryItem, error) {
+	var items []*reconciler.InventoryItem
+	for _, item := range request.Inventory {
+		item = item.DeepCopy()
+		item.Barrier = ""
+		items = append(items, item)
+	}
+	s.lifted++
+	return items, nil
 }
 
 func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error) {

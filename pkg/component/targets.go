@@ -24,6 +24,7 @@ type engine interface {
 	Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error)
 	Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error)
 	CheckDeletion(ctx context.Context, request reconciler.DeleteRequest) ([]reconciler.Blocker, error)
+	LiftBarriers(ctx context.Context, request reconciler.DeleteRequest) ([]*reconciler.InventoryItem, error)
 	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
 }
 

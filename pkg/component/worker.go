@@ -108,7 +108,7 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 	s, err := w.newScope(ctx, component)
 	if err == nil {
 		s.tenure = tenure
-		result, err = w.conclude(ctx, s, w.keepRecord(ctx, s, w.run(ctx, s)))
+		result, err = w.conclude(ctx, s, w.keepRecord(ctx, s, w.liftBarriers(ctx, s, w.run(ctx, s))))
 	}
 	w.metrics.Reconciled(err)
 	if err != nil {

@@ -24,7 +24,7 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 	if item.dismissed() {
 		return p.mourned(item), true
 	}
-	if item.Phase == PhaseFailed {
+	if item.Phase == PhaseFailed || item.Barrier != "" {
 		// It is still there, whatever has become of the first attempt to delete it.
 		return outcome{}, false
 	}
@@ -78,6 +78,11 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 		var o outcome
 		var again bool
 		if o, again, err = p.execute(ctx, t, s, d); !again && err == nil {
+			if !o.securing {
+				if err = p.lift(ctx, item); err != nil {
+					break
+				}
+			}
 			p.unheard(o)
 			return o, nil
 		}
@@ -190,7 +195,7 @@ func (p *pass) awaitEnd(ctx context.Context, item *InventoryItem, d decision) (o
 			return outcome{}, err
 		}
 	}
-	return outcome{item: item, message: d.message}, nil
+	return outcome{item: item, message: d.message, securing: true}, nil
 }
 
 // completed records that the object has served its purpose and is gone.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -98,9 +100,15 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphan
 		if err != nil {
 			return false, fmt.Errorf("deleting wave %d: %w", tier[0].DeleteOrder, err)
 		}
+		secured := true
 		for _, o := range remaining {
 			gone = false
+			secured = secured && !o.securing
 			p.note(&p.result.Waits, o.item, o.message)
+		}
+		if !secured {
+			// What serves the types goes after them; if there turn out to be instances, it is still needed.
+			break
 		}
 	}
 	if !gone {
@@ -111,9 +119,11 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphan
 
 func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem, orphaned func(DeletePolicy) bool) ([]outcome, error) {
 	var t tally
-	each(ctx, p.flow, tier, func(item *InventoryItem) {
-		t.add(p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder}))
-	})
+	work := func(item *InventoryItem) (outcome, error) {
+		return p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder})
+	}
+	each(ctx, p.flow, tier, func(item *InventoryItem) { t.add(work(item)) })
+	p.enclose(ctx, &t, work)
 	for _, item := range t.ready {
 		p.gone[item] = true
 	}
@@ -205,6 +215,11 @@ func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (
 }
 
 func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d deletion, action ending, message string) (outcome, error) {
+	if action == endingOrphan || action == endingRefuse {
+		if err := p.lift(ctx, item); err != nil {
+			return outcome{}, err
+		}
+	}
 	switch action {
 	case endingGone:
 		switch {
@@ -213,9 +228,9 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 		case item.Phase == PhaseDeleting || item.Phase == PhaseCompleting:
 			p.acted(d.verb, d.wave, item)
 		}
-		return outcome{item: item, ready: true}, nil
+		return p.ended(ctx, item)
 	case endingForget:
-		return outcome{item: item, ready: true}, nil
+		return p.ended(ctx, item)
 	case endingOrphan:
 		if err := p.orphan(ctx, item, s); err != nil {
 			return outcome{}, err
@@ -234,19 +249,32 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 		}
 		return outcome{item: item, message: message}, nil
 	case endingDelete:
-		gone, message, err := p.requestEnd(ctx, item, s)
-		if err != nil || message != "" {
-			return outcome{item: item, message: message}, err
+		gone, held, err := p.requestEnd(ctx, item, s)
+		if err != nil {
+			return outcome{}, err
+		}
+		if held != nil {
+			return *held, nil
 		}
 		p.deleting(item, d)
 		if gone {
 			p.acted(d.verb, d.wave, item)
-			return outcome{item: item, ready: true}, nil
+			return p.ended(ctx, item)
 		}
 		return p.whetherGone(ctx, item, d)
 	default:
 		return outcome{}, fmt.Errorf("unknown ending %d", action)
 	}
+}
+
+// ended settles a dependent that is gone.
+func (p *pass) ended(ctx context.Context, item *InventoryItem) (outcome, error) {
+	if err := p.lift(ctx, item); err != nil && !apierrors.IsForbidden(err) {
+		return outcome{}, err
+	}
+	// What must not be removed goes by garbage collection.
+	item.Barrier = ""
+	return outcome{item: item, ready: true}, nil
 }
 
 func (p *pass) deleting(item *InventoryItem, d deletion) {
@@ -267,7 +295,7 @@ func (p *pass) whetherGone(ctx context.Context, item *InventoryItem, d deletion)
 	switch action {
 	case endingGone, endingForget:
 		p.acted(d.verb, d.wave, item)
-		return outcome{item: item, ready: true}, nil
+		return p.ended(ctx, item)
 	case endingRefuse:
 		return outcome{}, refused(fmt.Sprintf("%s: %s", keyOf(item), message))
 	case endingAwait, endingDelete, endingOrphan:

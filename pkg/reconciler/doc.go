@@ -21,5 +21,9 @@
 // an operator that work at the same time cannot undo each other's work with outdated content. A create has nothing to be
 // guarded by; so an object that was written before and has vanished is created again only after Owner.Confirm.
 //
+// A CustomResourceDefinition takes its instances with it. While one is about to be deleted, a ValidatingAdmissionPolicy, the barrier, denies creating
+// instances; see LiftBarriers for what callers have to do about it. It needs the right to create such policies; without,
+// Result.Notes says that there was no barrier.
+//
 // The engine knows nothing about components, charts or releases.
 package reconciler

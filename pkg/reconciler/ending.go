@@ -21,28 +21,35 @@ import (
 	"github.com/component-operator/runtime/internal/conflicts"
 )
 
-// requestEnd requests the deletion of the object that was seen, and tells whether the server has said that it is gone. An
-// object that defines types is deleted only if it has no instances: they would go with it, whatever finalizers it has. In
-// that case a text says what is awaited.
-func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation) (gone bool, message string, err error) {
+// requestEnd requests the deletion of the object that was seen, and reports whether the server has said that it is gone. An
+// object that defines types is deleted only if it has no instances, and none can be created (see barrier): they would go with
+// it, whatever finalizers it has. Otherwise held says what is awaited; it is nil if the deletion was requested.
+func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation) (gone bool, held *outcome, err error) {
 	if !definesTypes(item.GroupVersionKind().GroupKind()) {
 		gone, err = p.requestDeletion(ctx, item, s)
-		return gone, "", err
+		return gone, nil, err
+	}
+	if held, err = p.awaitBarrier(ctx, item, p.barrierOf(item, s.seen.UID)); err != nil || held != nil {
+		return false, held, err
 	}
 	blockers, resources, err := p.instances(ctx, item.ManagedTypes, "")
 	if err != nil {
-		return false, "", err
+		return false, nil, err
 	}
 	if len(blockers) > 0 {
 		p.guard(resources)
 		// An instance that carries our label although it is not recorded goes without an event.
 		p.requeueAfter(p.retry(item))
-		return false, "kept as long as there are instances of its types: " + blockerTexts(blockers), nil
+		held = &outcome{item: item, message: "kept as long as there are instances of its types: " + blockerTexts(blockers)}
+		return false, held, p.lift(ctx, item)
+	}
+	if b := p.barrierOf(item, s.seen.UID); b != nil && item.Barrier == "" {
+		return false, &outcome{item: item, message: barrierAwaited, securing: true, barrier: b}, nil
 	}
 	if gone, err = p.requestDeletion(ctx, item, s); err != nil || gone {
-		return gone, "", err
+		return gone, nil, err
 	}
-	return false, "", p.releaseFinalizer(ctx, item)
+	return false, nil, p.releaseFinalizer(ctx, item)
 }
 
 // guard has the observer report when foreign instances of the resources go.

@@ -74,6 +74,8 @@ func awaitable(err error) (reason string, ok bool) {
 	}
 	text := status.Status().Message
 	switch {
+	case deniedBy(err, barrierPrefix):
+		return "its type is being deleted, or was until now", true
 	case isDoomed(err):
 		return "its namespace is being deleted", true
 	case isNotFound(err) && kindOf(err) == "namespaces":

@@ -121,6 +121,9 @@ type InventoryItem struct {
 	// Generation of the object (for kinds without one: its resource version, preceded by "rv") as of our last
 	// write or verification. As long as it stands, nobody can have changed what we declared.
 	Baseline string `json:"baseline,omitempty"`
+	// Name of the ValidatingAdmissionPolicy, and of its binding, that may deny new instances of the types that the object defines,
+	// because it is about to be deleted.
+	Barrier string `json:"barrier,omitempty"`
 }
 
 var _ types.ObjectKey = &InventoryItem{}

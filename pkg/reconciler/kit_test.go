@@ -70,6 +70,7 @@ type setup struct {
 	blind   bool
 	options reconciler.Options
 	config  *rest.Config
+	pause   time.Duration // of barriers
 }
 
 func withoutObserver(s *setup) { s.blind = true }
@@ -81,7 +82,7 @@ func withOptions(change func(*reconciler.Options)) option {
 func newWorld(t testing.TB, options ...option) *world {
 	t.Helper()
 	config, requests := testenv.CountingConfig(t)
-	s := setup{name: prefix, config: config}
+	s := setup{name: prefix, config: config, pause: time.Millisecond}
 	for _, apply := range options {
 		apply(&s)
 	}
@@ -113,6 +114,7 @@ func newWorld(t testing.TB, options ...option) *world {
 		t.Fatal(err)
 	}
 	w.engine = engine
+	reconciler.SetBarrierPause(engine, s.pause)
 	if w.steady == nil && s.options.Observer != nil {
 		return w // what the observer says is made up, and need not be what the server says
 	}

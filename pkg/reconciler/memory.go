@@ -28,6 +28,8 @@ type recollection struct {
 	fight string
 	// consumer remembers whether a claim waits for its first consumer, by its UID.
 	consumer map[apitypes.UID]bool
+	// barrier is what is known about the barrier before the deletion of the object.
+	barrier barrierState
 }
 
 func newMemory() *memory {

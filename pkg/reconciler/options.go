@@ -72,11 +72,14 @@ type Reconciler struct {
 	keys    keys
 	reader  *observe.Reader
 	memory  *memory
+	// barrierPause is how long a barrier must have been in force before what it protects is deleted: other API servers may
+	// learn of it later than the one that was asked.
+	barrierPause time.Duration
 }
 
 // keys are the labels and annotations of one reconciler.
 type keys struct {
-	prefix, ownerLabel, ownerAnnotation, digest string
+	prefix, ownerLabel, ownerAnnotation, digest, barrierLabel string
 }
 
 // New returns a Reconciler that writes through the client. The name is the prefix of all labels and annotations.
@@ -123,9 +126,11 @@ func New(name string, clnt cluster.Client, options Options) (*Reconciler, error)
 			ownerLabel:      reader.OwnerLabel,
 			ownerAnnotation: name + "/" + types.AnnotationKeySuffixOwnerId,
 			digest:          name + "/" + types.AnnotationKeySuffixDigest,
+			barrierLabel:    name + "/" + types.LabelKeySuffixBarrierOwnerId,
 		},
-		reader: reader,
-		memory: newMemory(),
+		reader:       reader,
+		memory:       newMemory(),
+		barrierPause: defaultBarrierPause,
 	}, nil
 }
 

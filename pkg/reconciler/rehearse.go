@@ -159,7 +159,7 @@ func (p *planner) excused(change *Change, t *target, v view, err error) error {
 		return p.compute(change, t, v)
 	case isNoDryRun(err):
 		return p.compute(change, t, v)
-	case isRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err) && !isDoomed(err):
+	case isRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err) && !isDoomed(err) && !deniedBy(err, barrierPrefix):
 		change.Refusal = fmt.Sprintf("rejected by the API server: %s", err)
 		return nil
 	}

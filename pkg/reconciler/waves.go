@@ -149,6 +149,9 @@ type outcome struct {
 	ready   bool
 	message string // what it lacks, if it is not ready
 	doomed  bool   // it cannot become ready, because its namespace is being deleted
+	// securing means that the deletion of an object is under way that defines types, so that its barrier has to stay.
+	securing bool
+	barrier  *barrier // that is needed before the object can be deleted; nil if there is one
 }
 
 // applyTier applies targets side by side and returns those that are not ready. Its error joins the errors of all.
@@ -164,6 +167,10 @@ func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error)
 		}
 	}
 	each(ctx, p.flow, requests, func(target *target) { t.add(p.applyOne(ctx, target)) })
+	p.enclose(ctx, &t, func(item *InventoryItem) (outcome, error) {
+		at := slices.IndexFunc(requests, func(target *target) bool { return p.item(target) == item })
+		return p.applyOne(ctx, requests[at])
+	})
 	return t.unready, t.err()
 }
 
@@ -172,6 +179,7 @@ type tally struct {
 	mu       sync.Mutex
 	ready    []*InventoryItem
 	unready  []outcome
+	unbarred []outcome // that need a barrier before anything else is done
 	problems []string
 	faulty   bool // some of the problems are in the objects themselves
 	failures []error
@@ -195,6 +203,8 @@ func (t *tally) add(o outcome, err error) {
 		t.faulty = t.faulty || !refused.Foreign
 	case err != nil:
 		t.failures = append(t.failures, err)
+	case o.barrier != nil:
+		t.unbarred = append(t.unbarred, o)
 	case o.ready:
 		t.ready = append(t.ready, o.item)
 	default:

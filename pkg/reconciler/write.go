@@ -249,9 +249,12 @@ func (p *pass) withoutSurplus(t *target, object *unstructured.Unstructured, meta
 // recreate deletes the object that was seen and, if it is gone at once, creates it.
 func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
 	item := p.item(t)
-	gone, message, err := p.requestEnd(ctx, item, s)
-	if err != nil || message != "" {
-		return outcome{item: item, message: message}, false, err
+	gone, held, err := p.requestEnd(ctx, item, s)
+	if err != nil {
+		return outcome{}, false, err
+	}
+	if held != nil {
+		return *held, false, nil
 	}
 	s = situation{owner: p.label, proven: true, typed: true}
 	if !gone {
@@ -264,7 +267,7 @@ func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision)
 	}
 	if s.exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.seen.Message}, false, nil
+		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.seen.Message, securing: true}, false, nil
 	}
 	create := p.create
 	if gone {

@@ -15,6 +15,10 @@ const (
 	// Its value is formed as that of the owner label. Such an object is not a dependent.
 	LabelKeySuffixInventoryOwnerId = "inventory-owner-id"
 
+	// LabelKeySuffixBarrierOwnerId is the label that marks what keeps instances of a type from being created while its definition is
+	// being deleted. Its value is formed as that of the owner label. Such an object is not a dependent.
+	LabelKeySuffixBarrierOwnerId = "barrier-owner-id"
+
 	// AnnotationKeySuffixOwnerId carries the owner id of a dependent in plain text.
 	AnnotationKeySuffixOwnerId = "owner-id"
 	// AnnotationKeySuffixClaimedAt changes whenever an object with a part of an inventory is referred to again.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -152,6 +153,11 @@ func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.Group
 			return err
 		}
 		r.add(wholeCluster, defined.Group, defined.Resource, nil, "list")
+		// Meanwhile, a policy denies creating some. A ConfigMap that is not stored shows whether it is enforced.
+		for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
+			r.add(wholeCluster, admissionregistrationv1.GroupName, resource, nil, "get", "create", "patch", "delete")
+		}
+		r.add(r.Namespace, corev1.GroupName, "configmaps", nil, "create")
 	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
 		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
 		r.add(wholeCluster, group, rbacv1.ResourceAll, nil, "list")

@@ -90,8 +90,11 @@ func TestOf(t *testing.T) {
 			objects: "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, spec: {group: x.io, scope: Namespaced, names: {kind: Leaf, plural: leaves}}}\n---\n" +
 				"{apiVersion: x.io/v1, kind: Leaf}",
 			want: map[string][]string{
-				"":     {"apiextensions.k8s.io/customresourcedefinitions " + all, "x.io/leaves : list"},
-				"shop": {"x.io/leaves " + all},
+				"": {
+					"admissionregistration.k8s.io/validatingadmissionpolicies,validatingadmissionpolicybindings : get create patch delete",
+					"apiextensions.k8s.io/customresourcedefinitions " + all, "x.io/leaves : list",
+				},
+				"shop": {"/configmaps : create", "x.io/leaves " + all},
 			},
 		},
 		{

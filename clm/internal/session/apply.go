@@ -220,6 +220,9 @@ func (o *operation) converge(ctx context.Context, plan *Plan, options ApplyOptio
 	o.board.say("applying")
 	result, err := c.run(ctx)
 	o.board.took(result, nil, applyPhase(result))
+	if err != nil {
+		err = errors.Join(err, o.liftBarriers(ctx, plan.target))
+	}
 	return result, err
 }
 

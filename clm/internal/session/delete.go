@@ -212,11 +212,12 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 	o.board.say("deleting")
 	result, err := c.run(ctx)
 	o.board.took(result, nil, "")
-	if err == nil {
-		// What is left of it in the record, because that stays as it is during a deletion, counts no longer.
-		o.release.Inventory = nil
+	if err != nil {
+		return errors.Join(err, o.liftBarriers(ctx, d.target))
 	}
-	return err
+	// What is left of it in the record, because that stays as it is during a deletion, counts no longer.
+	o.release.Inventory = nil
+	return nil
 }
 
 // onlyNamespaceGoes tells whether nothing is left of a release but its own namespace, which is being deleted already. It cannot go as long as

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -111,6 +112,20 @@ func (o *operation) fence(ctx context.Context) func() error {
 		}
 		return o.lock.Fence(ctx)
 	}
+}
+
+// liftBarriers lets instances of types be created again whose deletion was not finished, also when the time of the operation is over.
+func (o *operation) liftBarriers(ctx context.Context, t *target) error {
+	if !slices.ContainsFunc(o.release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	var err error
+	o.release.Inventory, err = t.engine.LiftBarriers(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{
+		ID: t.owner, Namespace: o.release.Namespace, Inventory: o.release.Inventory, Store: o, Fence: func() error { return o.lock.Fence(ctx) },
+	}})
+	return err
 }
 
 // Save records the inventory of the release; it is the store of the engine.
