@@ -113,12 +113,20 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 		if release.Problem != "" {
 			message = release.Problem
 		}
+		if release.Awaited() {
+			message = awaitedText(release)
+		}
 		lines[i] = strings.Join([]string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources, oneLine(oneText(message))}, "\t")
 		if namespaces {
 			lines[i] = release.Namespace + "\t" + lines[i]
 		}
 	}
 	return table(e.out, header, lines)
+}
+
+// awaitedText says what to do about a record that holds its namespace.
+func awaitedText(release *releases.Release) string {
+	return fmt.Sprintf("its namespace is being deleted, and waits for: clm delete %s -n %s", release.Name, release.Namespace)
 }
 
 // sourceTexts names the sources of a revision: charts by name and version, others by where they were found.
@@ -151,6 +159,9 @@ func releaseContent(release *releases.Release) map[string]any {
 		if text != "" {
 			status[name] = text
 		}
+	}
+	if release.Awaited() {
+		status["awaited"] = true
 	}
 	if !release.Updated.IsZero() {
 		status["updated"] = timestamp(release.Updated)

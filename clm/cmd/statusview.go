@@ -81,6 +81,9 @@ func (v statusView) head(style terminal.Style) [][2]string {
 	if work := v.work(now); work != "" {
 		rows = append(rows, [2]string{"", work})
 	}
+	if release.Awaited() {
+		rows = append(rows, [2]string{"", style.Yellow(awaitedText(release))})
+	}
 	label := "Message"
 	for line := range messageLines(release.Message) {
 		rows = append(rows, [2]string{label, line})

@@ -114,6 +114,8 @@ type Handle struct {
 	UID string
 	// ResourceVersion at which the chunk was seen.
 	ResourceVersion string
+	// Held means that the chunk has the finalizer.
+	Held bool
 	// foreign are the finalizers that are not ours.
 	foreign []string
 }
@@ -124,7 +126,9 @@ type Handles map[string]Handle
 func (s *Store) handleOf(object metav1.Object) Handle {
 	handle := Handle{Namespace: object.GetNamespace(), UID: string(object.GetUID()), ResourceVersion: object.GetResourceVersion(), foreign: []string{}}
 	for _, finalizer := range object.GetFinalizers() {
-		if finalizer != s.options.Finalizer {
+		if finalizer == s.options.Finalizer {
+			handle.Held = true
+		} else {
 			handle.foreign = append(handle.foreign, finalizer)
 		}
 	}

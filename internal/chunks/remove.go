@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,11 +45,51 @@ func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 		}
 		return Handle{}, apierrors.NewNotFound(corev1.Resource(strings.ToLower(string(s.options.Kind))), name)
 	}
-	finalizers := append(slices.Clone(handle.foreign), s.options.Finalizer)
 	return s.patch(ctx, name, handle, map[string]any{
-		"finalizers":  finalizers,
+		"finalizers":  s.finalizers(name, handle),
 		"annotations": map[string]any{s.options.ClaimKey: handle.ResourceVersion},
 	})
+}
+
+// finalizers are those that a chunk should have.
+func (s *Store) finalizers(name string, handle Handle) []string {
+	if !s.options.Held(name) {
+		return handle.foreign
+	}
+	return append(slices.Clone(handle.foreign), s.options.Finalizer)
+}
+
+// Hold puts the finalizer on those of the chunks that should have it and do not, which spoils their removal by others. It returns them.
+func (s *Store) Hold(ctx context.Context, handles Handles) (Handles, error) {
+	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return s.options.Held(name) && !handle.Held })
+}
+
+// LetGo takes the finalizer off those of the chunks that have it and should not, in the state in which they were seen. It returns those that are
+// changed, also if there is an error.
+func (s *Store) LetGo(ctx context.Context, handles Handles) (Handles, error) {
+	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return !s.options.Held(name) && handle.Held })
+}
+
+func (s *Store) refinalize(ctx context.Context, handles Handles, wanted func(name string, handle Handle) bool) (Handles, error) {
+	changed := Handles{}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(handles)) {
+		if wanted(name, handles[name]) {
+			names = append(names, name)
+		}
+	}
+	var mu sync.Mutex
+	err := each(names, func(_ int, name string) error {
+		handle, err := s.patch(ctx, name, handles[name], map[string]any{"finalizers": s.finalizers(name, handles[name])})
+		if err != nil {
+			return fmt.Errorf("changing the finalizers of %s: %w", s.text(name), err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		changed[name] = handle
+		return nil
+	})
+	return changed, err
 }
 
 // List returns all chunks, referred to or not.
@@ -90,15 +131,18 @@ func (s *Store) Remove(ctx context.Context, handles Handles) (complete bool, err
 // removeOne takes the finalizer off first: as long as the chunk is not being deleted, somebody else may claim it. It tells
 // whether the chunk is gone.
 func (s *Store) removeOne(ctx context.Context, name string, handle Handle) (bool, error) {
-	released, err := s.patch(ctx, name, handle, map[string]any{"finalizers": handle.foreign})
-	if err != nil {
-		return false, err
+	released := handle
+	if handle.Held {
+		var err error
+		if released, err = s.patch(ctx, name, handle, map[string]any{"finalizers": handle.foreign}); err != nil {
+			return false, err
+		}
 	}
 	object := s.options.Kind.newObject(nil)
 	object.SetNamespace(handle.Namespace)
 	object.SetName(name)
 	uid := apitypes.UID(released.UID)
-	err = s.options.Client.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &released.ResourceVersion})
+	err := s.options.Client.Delete(ctx, object, client.Preconditions{UID: &uid, ResourceVersion: &released.ResourceVersion})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false, err
 	}

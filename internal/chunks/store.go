@@ -38,6 +38,8 @@ type Options struct {
 	ClaimKey string
 	// Finalizer keeps others, and the deletion of the namespace, from taking chunks away. Required.
 	Finalizer string
+	// Held reports whether a chunk has the finalizer. Others go with their namespace. Defaults to all.
+	Held func(name string) bool
 	// FieldOwner is the field manager of all writes. Required.
 	FieldOwner string
 }
@@ -52,7 +54,17 @@ func NewStore(options Options) *Store {
 	if options.Kind == "" {
 		options.Kind = ConfigMap
 	}
+	if options.Held == nil {
+		options.Held = func(string) bool { return true }
+	}
 	return &Store{options: options}
+}
+
+// Holding returns a store of the same chunks that decides differently which of them have the finalizer.
+func (s *Store) Holding(held func(name string) bool) *Store {
+	options := s.options
+	options.Held = held
+	return NewStore(options)
 }
 
 const (
@@ -171,7 +183,9 @@ func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle 
 		object.SetName(name)
 		object.SetLabels(s.options.Labels)
 		object.SetAnnotations(s.options.Annotations)
-		object.SetFinalizers([]string{s.options.Finalizer})
+		if s.options.Held(name) {
+			object.SetFinalizers([]string{s.options.Finalizer})
+		}
 		err := s.options.Client.Create(ctx, object, client.FieldOwner(s.options.FieldOwner))
 		if err == nil {
 			return s.handleOf(object), true, nil

@@ -158,7 +158,7 @@ func TestForeignSecretOfThatName(t *testing.T) {
 func TestFinalizerAndLabelComeBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.create("demo")
+	w.createHooked()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "clm.demo"}}
 	w.must(w.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json",
 		[]byte(`{"metadata":{"finalizers":["example.com/hold"],"labels":{"clm.cs.sap.com/record":null,"foreign":"yes"}}}`))))

@@ -163,7 +163,7 @@ func TestDeathWhileRemoving(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for survived, done := 0, false; !done; survived++ {
-		release := w.create("demo")
+		release := w.createHooked()
 		release.State = StateDeleting
 		clnt, left := dying(t, survived)
 		err := smallStore(clnt).Remove(t.Context(), release)

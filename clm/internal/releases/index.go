@@ -87,6 +87,8 @@ type stored struct {
 	// finalizers and labels of the Secret.
 	finalizers []string
 	labels     map[string]string
+	// anchored means that the index gets the finalizer whatever is in it, because of what follows.
+	anchored bool
 	// deleting means that the deletion of the Secret was requested.
 	deleting bool
 	// chunks are known to exist and to be intact.

@@ -223,7 +223,7 @@ func TestFenceEndsWithItsContext(t *testing.T) {
 func TestLockOutlivesItsNamespace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.create("demo")
+	w.createHooked()
 	options := w.lockOptions("first@host/1")
 	options.validity = 3 * time.Second
 	lock := w.lock(w.store, options)

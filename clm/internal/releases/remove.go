@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,9 +58,11 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 		}
 	}
 	// Not before the chunks have gone: with the namespace, an index without finalizer would go at once, and nobody would know of them.
-	foreign := slices.DeleteFunc(slices.Clone(known.finalizers), func(name string) bool { return name == finalizer })
 	c := change{namespace: release.Namespace, name: release.Name}
-	err := s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": foreign}})
+	var err error
+	if known.held() {
+		err = s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": known.foreign()}})
+	}
 	if err == nil {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: prefix + release.Name}}
 		uid := apitypes.UID(known.uid)

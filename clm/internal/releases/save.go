@@ -50,8 +50,11 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 			// If there was such a release before, of which the record was removed by force, its chunks are left to the next operation.
 			changed.stored.chunks, changed.stored.swept = chunks.Handles{}, true
 		}
+		// What is recorded next decides whether it has the finalizer.
+		changed.stored.anchored = release.Outside() || content.deletionHooks() > 0
 		go func() { _, _ = encode() }() // at the same time
 		err := s.commit(ctx, changed, nil)
+		changed.stored.anchored = false
 		_, _ = encode()
 		if err != nil {
 			return err
@@ -117,10 +120,13 @@ func (s *Store) commit(ctx context.Context, release *Release, contents [][]byte)
 	if err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
-	if raw, err := next.encode(); err == nil && bytes.Equal(raw, known.raw) {
+	needed := decideHold(next, release.Outside(), known.held())
+	needed.index = needed.index || known.anchored
+	if raw, err := next.encode(); err == nil && bytes.Equal(raw, known.raw) && (!needed.index || known.held() || known.deleting) {
 		return nil
 	}
-	if err := s.write(ctx, store, known, change{namespace: release.Namespace, name: release.Name, next: next, contents: contents}); err != nil {
+	store = store.Holding(func(name string) bool { return needed.chunks[name] })
+	if err := s.write(ctx, store, known, change{namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}); err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
 	release.Ancestor = false

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,9 +26,14 @@ type change struct {
 	next            index
 	// contents of the chunks to which the next index refers, as far as they may be missing.
 	contents [][]byte
+	// hold says what has the finalizer afterwards.
+	hold hold
 }
 
 // write makes a change: first the chunks, then the index, then what is not needed any more. It updates what is known if it succeeds.
+//
+// The index has the finalizer before the first chunk gets it, and until the last one has lost it: a chunk that outlives its namespace without an index
+// would be one that nobody can remove.
 func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c change) error {
 	c.next.Updated = s.now()
 	if c.next.Created.IsZero() {
@@ -51,6 +55,9 @@ func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c
 			return err
 		}
 	}
+	if err := s.hold(ctx, store, known, &have, c); err != nil {
+		return err
+	}
 	written, err := store.Write(ctx, c.contents, have.trusted)
 	if err != nil {
 		return err
@@ -58,14 +65,47 @@ func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c
 	if known.uid == "" {
 		err = s.createIndex(ctx, known, c, raw)
 	} else {
-		err = s.patchIndex(ctx, known, c, raw)
+		err = s.patchIndex(ctx, known, c, raw, !anyHeld(have.all) && !anyHeld(have.trusted))
 	}
 	if err != nil {
 		return err
 	}
 	known.raw, known.index, known.ancestor = raw, c.next, nil
 	s.sweep(ctx, store, known, have, written)
+	if !c.hold.index && known.held() && known.swept && !anyHeld(known.chunks) {
+		// If it fails, a later write does it.
+		_ = s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": known.foreign()}})
+	}
 	return nil
+}
+
+// hold puts finalizers on what is there already, first on the index.
+func (s *Store) hold(ctx context.Context, store *chunks.Store, known *stored, have *seen, c change) error {
+	if known.uid == "" || known.deleting || len(c.hold.chunks) == 0 {
+		// While an object is being deleted, it gets no new finalizers.
+		return nil
+	}
+	if !known.held() {
+		body := map[string]any{"metadata": map[string]any{"finalizers": append(known.foreign(), finalizer)}}
+		if err := s.patch(ctx, known, c, body); err != nil {
+			return s.refusal(err, c)
+		}
+	}
+	held, err := store.Hold(ctx, have.trusted)
+	if err != nil {
+		return err
+	}
+	have.trusted = maps.Clone(have.trusted)
+	maps.Copy(have.trusted, held)
+	return nil
+}
+
+// refusal is the error of a write to the index.
+func (s *Store) refusal(err error, c change) error {
+	if conflicts.IsOutdated(err) || apierrors.IsNotFound(err) {
+		return ErrOutdated
+	}
+	return fmt.Errorf("updating Secret %s/%s: %w", c.namespace, prefix+c.name, err)
 }
 
 // seen are the chunks of a release before a write.
@@ -110,17 +150,22 @@ func (s *Store) sweep(ctx context.Context, store *chunks.Store, known *stored, h
 	maps.DeleteFunc(needed, unneeded)
 	known.chunks = needed
 	complete, err := store.Remove(ctx, stale)
-	known.swept = complete && err == nil
+	released, letErr := store.LetGo(ctx, needed)
+	maps.Copy(needed, released)
+	known.swept = complete && err == nil && letErr == nil
 }
 
 // createIndex creates the Secret of a release that does not have one.
 func (s *Store) createIndex(ctx context.Context, known *stored, c change, raw []byte) error {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: c.namespace, Name: prefix + c.name, Finalizers: []string{finalizer}, Labels: map[string]string{recordLabel: recordRelease},
+			Namespace: c.namespace, Name: prefix + c.name, Labels: map[string]string{recordLabel: recordRelease},
 		},
 		Type: SecretType,
 		Data: map[string][]byte{dataKey: raw},
+	}
+	if c.hold.index {
+		secret.Finalizers = []string{finalizer}
 	}
 	err := s.options.Client.Create(ctx, secret, client.FieldOwner(s.options.FieldOwner))
 	if apierrors.IsAlreadyExists(err) {
@@ -133,25 +178,24 @@ func (s *Store) createIndex(ctx context.Context, known *stored, c change, raw []
 	return nil
 }
 
-// patchIndex changes the Secret of a release if it is still the one that was read.
-func (s *Store) patchIndex(ctx context.Context, known *stored, c change, raw []byte) error {
+// patchIndex changes the Secret of a release if it is still the one that was read. The finalizer goes with it only if no chunk has it.
+func (s *Store) patchIndex(ctx context.Context, known *stored, c change, raw []byte, loose bool) error {
 	metadata := map[string]any{}
 	if known.labels[recordLabel] != recordRelease {
 		metadata["labels"] = map[string]any{recordLabel: recordRelease}
 	}
-	// While an object is being deleted, it gets no new finalizers.
-	if !known.deleting && !slices.Contains(known.finalizers, finalizer) {
-		metadata["finalizers"] = append(slices.Clone(known.finalizers), finalizer)
+	switch {
+	case c.hold.index && !known.held() && !known.deleting:
+		metadata["finalizers"] = append(known.foreign(), finalizer)
+	case !c.hold.index && known.held() && loose:
+		metadata["finalizers"] = known.foreign()
 	}
 	err := s.patch(ctx, known, c, map[string]any{"metadata": metadata, "data": map[string]any{dataKey: raw}})
 	if conflicts.IsOutdated(err) {
 		return s.recognize(ctx, known, c, raw)
 	}
-	if apierrors.IsNotFound(err) {
-		return ErrOutdated
-	}
 	if err != nil {
-		return fmt.Errorf("updating Secret %s/%s: %w", c.namespace, prefix+c.name, err)
+		return s.refusal(err, c)
 	}
 	return nil
 }

@@ -165,7 +165,18 @@ func (s *Session) delete(ctx context.Context, d *Deletion, limits Limits, b *boa
 	if err := o.deleteAll(ctx, d, limits); err != nil {
 		return errors.Join(err, o.record(ctx, func(release *releases.Release) { release.Message = err.Error() }))
 	}
-	return o.records.Remove(ctx, o.release)
+	err = o.records.Remove(ctx, o.release)
+	if errors.Is(err, releases.ErrOutdated) && o.recordGone(ctx) {
+		// It went with its namespace.
+		return nil
+	}
+	return err
+}
+
+// recordGone tells whether it is certain that the release is not recorded any more.
+func (o *operation) recordGone(ctx context.Context) bool {
+	_, err := o.records.Get(ctx, o.release.Namespace, o.release.Name)
+	return errors.Is(err, releases.ErrNotFound)
 }
 
 // deleteAll deletes all that there is of a release, from where an earlier deletion has stopped.

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -51,9 +53,27 @@ func (e *examination) examineLost(ctx context.Context) error {
 			finding.Message = "there is no record of the release, and nothing in the cluster with its mark, but parts of a record"
 			finding.Repair, finding.Advice = "these parts are removed", ""
 		}
+		exists, err := e.namespaceExists(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			finding.Message += "; its namespace does not exist any more"
+			finding.repair = nil
+			finding.Advice = fmt.Sprintf("to delete them: kubectl create namespace %[2]s; clm doctor %[1]s -n %[2]s --fix; clm delete %[1]s -n %[2]s", name, namespace)
+		}
 		e.add(finding)
 	}
 	return nil
+}
+
+// namespaceExists tells whether there is a namespace, as far as that may be known.
+func (e *examination) namespaceExists(ctx context.Context, name string) (bool, error) {
+	err := e.client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+	if err := e.denied(client.IgnoreNotFound(err)); err != nil {
+		return false, fmt.Errorf("reading namespace %s: %w", name, err)
+	}
+	return !apierrors.IsNotFound(err), nil
 }
 
 // lost tells whether the examination is about the release, and has found no record of it.

@@ -43,7 +43,17 @@ func (e *examination) examineDeletion(release *releases.Release, found sighting)
 
 // examineNamespaces looks whether the deletion of a namespace is stuck.
 func (e *examination) examineNamespaces(ctx context.Context, release *releases.Release) error {
+	if release.Awaited() {
+		e.add(Finding{
+			Kind: FindingStuck, Release: release.String(),
+			Message: "its namespace is being deleted, and waits for the record of the release: " + awaitedFor(release),
+			Advice:  fmt.Sprintf("to delete these, and to let the namespace go: clm delete %s -n %s", release.Name, release.Namespace),
+		})
+	}
 	for _, name := range namespacesOf(release) {
+		if name == release.Namespace && release.Awaited() {
+			continue
+		}
 		namespace := &corev1.Namespace{}
 		err := e.client.Get(ctx, client.ObjectKey{Name: name}, namespace)
 		if err := e.denied(client.IgnoreNotFound(err)); err != nil {
@@ -58,17 +68,29 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 				left = append(left, condition.Message)
 			}
 		}
-		finding := Finding{
+		e.add(Finding{
 			Kind: FindingStuck, Release: release.String(),
 			Object:  &reconciler.ObjectInfo{TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "Namespace"}, NameInfo: reconciler.NameInfo{Name: name}},
 			Message: fmt.Sprintf("it is being deleted since %s: %s", e.ago(namespace.DeletionTimestamp.Time), strings.Join(left, "; ")),
-		}
-		if name == release.Namespace {
-			finding.Advice = fmt.Sprintf("the record of the release holds it; it goes with: clm delete %s -n %s", release.Name, release.Namespace)
-		}
-		e.add(finding)
+		})
 	}
 	return nil
+}
+
+// awaitedFor says why the record of a release outlives its namespace.
+func awaitedFor(release *releases.Release) string {
+	var outside []string
+	for _, item := range release.Beyond() {
+		outside = append(outside, objectText(item))
+	}
+	const shown = 5
+	if count := len(outside); count > shown {
+		outside = append(outside[:shown:shown], fmt.Sprintf("and %d more", count-shown))
+	}
+	if len(outside) == 0 {
+		return "it has deletion hooks, or its deletion has begun"
+	}
+	return "these objects are not in the namespace, and would be left behind: " + strings.Join(outside, ", ")
 }
 
 // examineRecord looks for what is left beside a record.

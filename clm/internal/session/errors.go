@@ -109,7 +109,7 @@ func isFinal(err error) bool {
 	var fenced *reconciler.FencedError
 	var stale *reconciler.StaleError
 	return errors.As(err, &stale) || errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
-		isDenied(err)
+		isDenied(err) || errors.Is(err, releases.ErrOutdated)
 }
 
 // denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.

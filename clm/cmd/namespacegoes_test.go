@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// deleteNamespace does what kubectl delete namespace does, without waiting.
+func (p *place) deleteNamespace() {
+	p.Helper()
+	if err := p.client.Delete(p.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *place) awaitEndOfNamespace() {
+	p.Helper()
+	testenv.Eventually(p, func() (bool, string) {
+		namespace := &corev1.Namespace{}
+		err := p.client.Get(context.WithoutCancel(p.Context()), client.ObjectKey{Name: p.namespace}, namespace)
+		return apierrors.IsNotFound(err), fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)
+	})
+}
+
+// TestNamespaceGoesWithItsReleases has releases that have had something outside, but have nothing there now.
+func TestNamespaceGoesWithItsReleases(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
+	p.must("apply", "role", p.file("role.yaml", configMap("b", "1")+clusterRole))
+	p.must("apply", "role", p.file("role.yaml", configMap("b", "2")))
+	p.deleteNamespace()
+	p.awaitEndOfNamespace()
+}
+
+const clusterRole = "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: PLACE-role}}\n"
+
+// TestNamespaceWaitsForWhatIsOutside deletes the namespace of a release that has a ClusterRole.
+func TestNamespaceWaitsForWhatIsOutside(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+clusterRole))
+	p.deleteNamespace()
+	p.awaitMark()
+	p.expect(p.clm("ls"), 0, "its namespace is being deleted, and waits for: clm delete web -n ")
+	p.expect(p.clm("status", "web"), exitNotReady, "its namespace is being deleted, and waits for: clm delete web -n PLACE")
+	p.expect(p.clm("doctor"), exitChanges, "its namespace is being deleted, and waits for the record of the release", "would be left behind: ClusterRole PLACE-role",
+		"clm delete web -n PLACE")
+	if got := p.clm("ls", "-o", "json"); !strings.Contains(got.stdout, `"awaited": true`) {
+		t.Errorf("want programs to be told, got %s", got.stdout)
+	}
+	p.must("delete", "web")
+	p.awaitEndOfNamespace()
+	err := p.client.Get(t.Context(), client.ObjectKey{Name: p.namespace + "-role"}, &rbacv1.ClusterRole{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("want the ClusterRole to be deleted, got %v", err)
+	}
+}
+
+// TestDoctorFindsWhatOutlivedItsNamespace takes the record away by force.
+func TestDoctorFindsWhatOutlivedItsNamespace(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+clusterRole))
+	p.deleteNamespace()
+	p.awaitMark()
+	p.forget()
+	p.awaitEndOfNamespace()
+	got := p.clm("doctor", "web", "--fix")
+	p.expect(got, exitChanges, "release PLACE/web", "its namespace does not exist any more", "kubectl create namespace PLACE; clm doctor web -n PLACE --fix; clm delete web -n PLACE")
+	if err := p.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	p.must("doctor", "web", "--fix")
+	p.must("delete", "web")
+	err := p.client.Get(t.Context(), client.ObjectKey{Name: p.namespace + "-role"}, &rbacv1.ClusterRole{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("want the ClusterRole to be deleted, got %v", err)
+	}
+}

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package releases
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+func TestDecideHold(t *testing.T) {
+	t.Parallel()
+	record := func(state State, hooks int) index {
+		return index{
+			State: state, Inventory: &itemList{Chunks: []string{"i"}}, TestInventory: &itemList{Chunks: []string{"t"}},
+			Revisions: []indexRevision{{Chunks: []string{"r1"}, Revision: Revision{DeletionHooks: 1}}, {Chunks: []string{"r2"}, Revision: Revision{DeletionHooks: hooks}}},
+		}
+	}
+	for _, test := range []struct {
+		reason        string
+		next          index
+		outside, held bool
+		want          hold
+	}{
+		{"all goes with the namespace", record(StateReady, 0), false, true, hold{}},
+		{"dependents outside are found by inventories", record(StateApplying, 0), true, false, hold{true, map[string]bool{"i": true, "t": true}}},
+		{"the hooks are those of the current revision", record(StateReady, 1), false, false, hold{true, map[string]bool{"r2": true}}},
+		{"a deletion is ended before the record goes", record(StateDeleting, 0), false, true, hold{index: true}},
+		{"a deletion holds no namespace that was free", record(StateDeleting, 0), false, false, hold{}},
+	} {
+		if test.want.chunks == nil {
+			test.want.chunks = map[string]bool{}
+		}
+		if diff := cmp.Diff(test.want, decideHold(test.next, test.outside, test.held), cmp.AllowUnexported(hold{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.reason, diff)
+		}
+	}
+}
+
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	item := func(kind, namespace, name string, phase reconciler.Phase) *reconciler.InventoryItem {
+		return &reconciler.InventoryItem{
+			TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: kind}, NameInfo: reconciler.NameInfo{Namespace: namespace, Name: name}, Phase: phase,
+		}
+	}
+	for _, test := range []struct {
+		reason string
+		item   *reconciler.InventoryItem
+		want   bool
+	}{
+		{"goes with the namespace", item("ConfigMap", "own", "a", reconciler.PhaseReady), false},
+		{"another namespace", item("ConfigMap", "other", "a", reconciler.PhaseReady), true},
+		{"recorded before it is created", item("ConfigMap", "other", "a", reconciler.PhaseScheduledForApplication), true},
+		{"no namespace", item("Node", "", "a", reconciler.PhaseReady), true},
+		{"the namespace itself", item("Namespace", "", "own", reconciler.PhaseReady), false},
+		{"another namespace itself", item("Namespace", "", "other", reconciler.PhaseReady), true},
+		{"gone, because it had served its purpose", item("ConfigMap", "other", "a", reconciler.PhaseCompleted), false},
+	} {
+		for name, release := range map[string]*Release{
+			"dependent": {Namespace: "own", Inventory: []*reconciler.InventoryItem{test.item}},
+			"hook":      {Namespace: "own", HookInventory: []*reconciler.InventoryItem{test.item}},
+			"test":      {Namespace: "own", TestInventory: []*reconciler.InventoryItem{test.item}},
+		} {
+			if got := release.Outside(); got != test.want {
+				t.Errorf("%s, %s: got %t", test.reason, name, got)
+			}
+		}
+	}
+}
+
+// inside makes an inventory of objects in the namespace of the release.
+func (w *world) inside(count int) []*reconciler.InventoryItem {
+	list := items(count, "i")
+	for _, item := range list {
+		item.Namespace = w.namespace
+	}
+	return list
+}
+
+// held returns the names of the Secrets in the namespace that have the finalizer; sorted.
+func (w *world) held() []string {
+	w.Helper()
+	list := &corev1.SecretList{}
+	w.must(w.client.List(w.Context(), list, client.InNamespace(w.namespace)))
+	var names []string
+	for _, secret := range list.Items {
+		if slices.Contains(secret.Finalizers, finalizer) {
+			names = append(names, secret.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestHoldFollowsWhatIsOutside kills the process at each write while a release gets its first dependents outside, and loses its last ones.
+func TestHoldFollowsWhatIsOutside(t *testing.T) {
+	t.Parallel()
+	for reason, steps := range map[string][2]func(w *world) []*reconciler.InventoryItem{
+		"in the index":   {func(w *world) []*reconciler.InventoryItem { return w.inside(2) }, func(w *world) []*reconciler.InventoryItem { return items(2, "o") }},
+		"in new chunks":  {func(w *world) []*reconciler.InventoryItem { return w.inside(2) }, func(w *world) []*reconciler.InventoryItem { return items(60, "o") }},
+		"in more chunks": {func(w *world) []*reconciler.InventoryItem { return w.inside(90) }, func(w *world) []*reconciler.InventoryItem { return append(w.inside(90), items(2, "o")...) }},
+	} {
+		for i, way := range []string{"gets", "loses"} {
+			t.Run(reason+" "+way, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				for survived, done := 0, false; !done; survived++ {
+					w.forget()
+					w.createWith(steps[i](w))
+					w.expectHold()
+					clnt, left := dying(t, survived)
+					release := w.get("demo")
+					release.Inventory, release.State = steps[1-i](w), StateReady
+					err := smallStore(clnt).Save(t.Context(), release)
+					if done = left.Load() >= 0; done {
+						w.must(err)
+					}
+					w.expectHold()
+					next := w.get("demo")
+					next.Inventory, next.Message = steps[1-i](w), "next"
+					w.must(w.store.Save(t.Context(), next))
+					w.expectHold()
+					if names := w.held(); !next.Outside() && len(names) > 0 {
+						t.Errorf("want nothing to hold the namespace any more, got %v", names)
+					}
+					if t.Failed() {
+						t.Fatalf("after %d writes", survived)
+					}
+				}
+			})
+		}
+	}
+}
+
+// expectHold checks that what is needed outlives the namespace, and no chunk without its index.
+func (w *world) expectHold() {
+	w.Helper()
+	names, release := w.held(), w.get("demo")
+	if len(names) > 0 && !slices.Contains(names, "clm.demo") {
+		w.Errorf("chunks outlive their index: %v", names)
+	}
+	if !release.Outside() {
+		return
+	}
+	for _, name := range append(release.stored.index.Inventory.chunks(), "clm.demo") {
+		if !slices.Contains(names, name) {
+			w.Errorf("%s does not outlive its namespace, but objects outside do", name)
+		}
+	}
+}
+
+// hooked is a content with a deletion hook.
+func hooked() Content {
+	result := content(10, "a")
+	result.Manifest[0].SetAnnotations(map[string]string{"clm.cs.sap.com/deletion-hook": "pre-delete"})
+	return result
+}
+
+// createHooked creates a release that holds its namespace.
+func (w *world) createHooked() *Release {
+	w.Helper()
+	release := w.newRelease("demo")
+	w.must(w.store.Create(w.Context(), release, hooked()))
+	return release
+}
+
+// TestNewRecordIsHeldFromItsFirstWrite kills the process at each write while a release is made that has something outside, or deletion hooks.
+func TestNewRecordIsHeldFromItsFirstWrite(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason    string
+		inventory []*reconciler.InventoryItem
+		content   Content
+		want      bool
+	}{
+		{"something outside", items(2, "o"), content(10, "a"), true},
+		{"a deletion hook", nil, hooked(), true},
+		{"nothing", nil, content(10, "a"), false},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for survived, done := 0, false; !done; survived++ {
+				w.forget()
+				clnt, left := dying(t, survived)
+				release := w.newRelease("demo")
+				release.Inventory = test.inventory
+				err := smallStore(clnt).Create(t.Context(), release, test.content)
+				if done = left.Load() >= 0; done {
+					w.must(err)
+				}
+				secret := &corev1.Secret{}
+				err = w.client.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "clm.demo"}, secret)
+				if err != nil && !apierrors.IsNotFound(err) {
+					t.Fatal(err)
+				}
+				if held := slices.Contains(secret.Finalizers, finalizer); err == nil && held != test.want || len(w.held()) > 0 && !held {
+					t.Errorf("after %d writes the index has the finalizer: %t, and these are held: %v", survived, held, w.held())
+				}
+			}
+		})
+	}
+}
+
+// TestOldRecordLetsGo is about a record that has finalizers which it does not need, as those of earlier versions have.
+func TestOldRecordLetsGo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.createWith(w.inside(90))
+	for _, name := range w.secrets() {
+		secret := &corev1.Secret{}
+		secret.Namespace, secret.Name = w.namespace, name
+		w.must(w.client.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":["`+finalizer+`"]}}`))))
+	}
+	release := w.get("demo")
+	release.Message = "changed"
+	w.must(w.store.Save(t.Context(), release))
+	if names := w.held(); len(names) > 0 {
+		t.Errorf("want nothing to hold the namespace, got %v", names)
+	}
+	w.must(w.client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}))
+	testenv.Eventually(t, func() (bool, string) {
+		err := w.client.Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})
+		return apierrors.IsNotFound(err), "the namespace does not go"
+	})
+}
