@@ -66,8 +66,8 @@ func (c clusterIdentity) isOther(other clusterIdentity, own string) bool {
 	return c.uid != "" && other.uid != "" && uid(c) != uid(other)
 }
 
-// errNotConnected is about an identity by which no connection can be made.
-type errNotConnected struct{ error }
+// notConnectedError is about an identity by which no connection can be made.
+type notConnectedError struct{ error }
 
 // identify finds out to which cluster an identity leads. It makes at most one request per connection. The result is unknown if
 // the identity must not read the namespace kube-system.
@@ -91,7 +91,7 @@ func (w *worker) connectFormer(ctx context.Context, s *scope, id identity) (move
 		return false, proceed
 	}
 	present, err := w.identify(ctx, id)
-	var notConnected errNotConnected
+	var notConnected notConnectedError
 	switch {
 	case errors.As(err, &notConnected), err != nil && (!occupied || s.cluster.uid == ""):
 		// Whoever goes on finds out what is wrong.
@@ -105,20 +105,26 @@ func (w *worker) connectFormer(ctx context.Context, s *scope, id identity) (move
 		return false, proceed
 	}
 	s.next = &present
+	return true, w.reachFormer(s, id)
+}
+
+// reachFormer connects to the cluster that has the dependents, and is not the one that is to have them.
+func (w *worker) reachFormer(s *scope, id identity) outcome {
 	if s.cluster.uid == localCluster {
+		var err error
 		s.target, err = w.targets.connect(s.key, s.ownerID, localIdentityOf(s.component, valueOr(w.options.DefaultServiceAccount, "")))
-		return true, outcomeOf(err)
+		return outcomeOf(err)
 	}
 	if held, cluster := w.targets.held(s.key); held != nil && cluster.uid == s.cluster.uid {
 		s.target = held
-		return true, proceed
+		return proceed
 	}
-	reason := fmt.Errorf("the dependents are in %s, and the kubeconfig now leads to %s", s.cluster.describe(), present.describe())
+	reason := fmt.Errorf("the dependents are in %s, and the kubeconfig now leads to %s", s.cluster.describe(), s.next.describe())
 	if s.deleting || !w.isAbandoned(s) {
-		return true, w.loseTarget(s, reason)
+		return w.loseTarget(s, reason)
 	}
 	w.abandon(s, reason)
-	return true, w.arrive(s, id)
+	return w.arrive(s, id)
 }
 
 // leaveFormer deletes the dependents in the cluster that has them, and connects to the one that is to have them. Deletion hooks

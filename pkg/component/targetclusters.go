@@ -25,7 +25,7 @@ const spareClusters = 100
 func (t *targets) identify(ctx context.Context, id identity) (clusterIdentity, error) {
 	connection, err := t.factory.Get(clients.Key{KubeConfig: id.kubeConfig, User: id.user, Groups: id.groups})
 	if err != nil {
-		return clusterIdentity{}, errNotConnected{err}
+		return clusterIdentity{}, notConnectedError{err}
 	}
 	t.mu.Lock()
 	found, known := t.clusters[connection.ID]

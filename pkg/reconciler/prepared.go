@@ -28,7 +28,8 @@ type prepared struct {
 // fits tells whether the result would be the same for the request.
 func (k *prepared) fits(request ApplyRequest, policies Policies, additional []TypeInfo) bool {
 	return k != nil && request.Version != "" && k.version == request.Version && k.namespace == request.Namespace && k.digest == request.Digest &&
-		k.former == request.FormerDigest && k.key == string(request.DigestKey) && k.policies == policies && slices.Equal(k.additional, additional) && len(k.targets) == len(request.Objects)
+		k.former == request.FormerDigest && k.key == string(request.DigestKey) &&
+		k.policies == policies && slices.Equal(k.additional, additional) && len(k.targets) == len(request.Objects)
 }
 
 // prepare returns the targets of a request, and their objects unless these have been looked at before.
