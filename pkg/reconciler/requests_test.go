@@ -91,12 +91,14 @@ func (f *failing) Save(ctx stdcontext.Context, inventory []*reconciler.Inventory
 func TestNothingIsWrittenThatIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.owner.Store = &failing{world: w, at: 1}
-	if _, err := w.apply(configMaps(3, 1)); err == nil {
-		t.Fatal("expected the failure of the store")
-	}
-	if writes := w.writes(); len(writes) != 0 {
-		t.Errorf("expected no writes, got %v", writes)
+	for _, manifests := range []string{configMaps(3, 1), "apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-own}\n"} {
+		w.owner.Store = &failing{world: w, at: w.saves + 1}
+		if _, err := w.engine.Apply(t.Context(), w.request(manifests)); err == nil {
+			t.Fatal("expected the failure of the store")
+		}
+		if writes := w.writes(); len(writes) != 0 {
+			t.Errorf("expected no writes, got %v", writes)
+		}
 	}
 }
 
