@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,7 +119,7 @@ func (m *RESTMapper) renew(ctx context.Context, name string) error {
 func (m *RESTMapper) take(known *renewal, group *Group) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known.group != nil && reflect.DeepEqual(known.group, group) {
+	if known.group != nil && slices.Equal(known.group.Versions, group.Versions) && reflect.DeepEqual(known.group.Resources, group.Resources) {
 		return
 	}
 	known.group, known.mapper = group, group.mapper()

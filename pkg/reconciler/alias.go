@@ -102,3 +102,11 @@ func (p *pass) refuseAlias(t *target, uid apitypes.UID) error {
 	}
 	return nil
 }
+
+// refuseAliasOf is refuseAlias for an object that was seen, if the decision is to write to it.
+func (p *pass) refuseAliasOf(t *target, s situation, d decision) error {
+	if !s.exists || !d.action.writes() {
+		return nil
+	}
+	return p.refuseAlias(t, s.seen.UID)
+}

@@ -114,10 +114,8 @@ func (p *pass) excuse(t *target, item *InventoryItem, err error) (outcome, error
 // execute carries out a decision. It asks to be called again with what the server says if the decision depends on that.
 func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) (o outcome, again bool, err error) {
 	item := p.item(t)
-	if s.exists && d.action.writes() {
-		if err := p.refuseAlias(t, s.seen.UID); err != nil {
-			return o, false, err
-		}
+	if err := p.refuseAliasOf(t, s, d); err != nil {
+		return o, false, err
 	}
 	switch d.action {
 	case actionKeep:

@@ -159,11 +159,7 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 		return endingGone, ""
 	case s.wantedAs != "":
 		return endingForget, "is the same object as " + s.wantedAs + ", which stays"
-	case s.seen.Owner != s.owner && s.seen.Owner != "":
-		// Another owner has taken it over; so it stays.
-		return endingGone, ""
-	case s.seen.Owner == "" && s.seen.UID != item.UID:
-		// Somebody created another object of that name, or took the marks off one of which we have no better proof.
+	case s.isOthers(item):
 		return endingGone, ""
 	case s.seen.Owner == "" && !s.unlabelled(item):
 		// A record is no proof: whoever may write it could have anything deleted.
@@ -177,6 +173,16 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 	default:
 		return endingDelete, ""
 	}
+}
+
+// isOthers reports whether the object that was seen is not the recorded one, or not ours any more.
+func (s situation) isOthers(item *InventoryItem) bool {
+	if s.seen.Owner != "" {
+		// Another owner has taken it over; so it stays.
+		return s.seen.Owner != s.owner
+	}
+	// Somebody created another object of that name, or took the marks off one of which we have no better proof.
+	return s.seen.UID != item.UID
 }
 
 // deleteOne does what is to be done about one unwanted object. It is finished, and the outcome ready, when the server says
@@ -222,12 +228,7 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 	}
 	switch action {
 	case endingGone:
-		switch {
-		case message != "":
-			p.note(&p.result.Notes, item, message)
-		case item.Phase == PhaseDeleting || item.Phase == PhaseCompleting:
-			p.acted(d.verb, d.wave, item)
-		}
+		p.reportGone(item, d, message)
 		return p.ended(ctx, item)
 	case endingForget:
 		return p.ended(ctx, item)
@@ -275,6 +276,16 @@ func (p *pass) ended(ctx context.Context, item *InventoryItem) (outcome, error) 
 	// What must not be removed goes by garbage collection.
 	item.Barrier = ""
 	return outcome{item: item, ready: true}, nil
+}
+
+// reportGone says that an object is gone, or why it stays although its record goes.
+func (p *pass) reportGone(item *InventoryItem, d deletion, message string) {
+	switch {
+	case message != "":
+		p.note(&p.result.Notes, item, message)
+	case item.Phase == PhaseDeleting || item.Phase == PhaseCompleting:
+		p.acted(d.verb, d.wave, item)
+	}
 }
 
 func (p *pass) deleting(item *InventoryItem, d deletion) {
