@@ -4,8 +4,10 @@
 package documents
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -22,11 +24,18 @@ const maxWholeFloat = 1e21
 // Decode returns the content of a YAML document as the machinery of Kubernetes does, which converts the document to JSON
 // and decodes that; doing without the JSON in between spares a third of the time. YAML means YAML 1.1 there, and the
 // last of several equal keys counts. The content consists of maps with string keys, slices, strings, bools, int64 and
-// float64; it is nil if the document holds nothing but blanks and comments.
+// float64; it is nil if the document holds nothing but blanks and comments. Contrary to Kubernetes, which takes the first of several
+// values, it returns a *SecondValueError if there is more than one.
 func Decode(document []byte) (any, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(document))
 	var content any
-	if err := yaml.Unmarshal(document, &content); err != nil {
+	if err := decoder.Decode(&content); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
+	}
+	if hasMore(decoder) {
+		return nil, &SecondValueError{Line: lineOfSecond(document)}
 	}
 	return fromYAML(content)
 }

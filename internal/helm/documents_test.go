@@ -24,6 +24,7 @@ func TestParseDocuments(t *testing.T) {
 		err     string
 	}{
 		{"an empty file", "", nil, ""},
+		{"a value after a value", object("a") + "---\n{a: b}\n{c: d}\n", nil, "parsing f.yaml, document 2: line 2: another value begins here"},
 		{"nothing but blanks, comments and separators", "\n---\n# comment\n---\n\n---\nnull\n--- # comment\n", nil, ""},
 		{"one document after a separator", "---\n" + object("a"), []string{object("a")}, ""},
 		{"several documents", object("a") + "---\n" + object("b") + "---\n# nothing\n---\n" + object("c"), []string{object("a"), object("b"), object("c")}, ""},

@@ -9,6 +9,8 @@ import (
 
 	"helm.sh/helm/v3/pkg/strvals"
 	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 // ValuesInput is where values for a release come from.
@@ -33,6 +35,9 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 			return nil, fmt.Errorf("reading values %s: %w", name, err)
 		}
 		var given map[string]any
+		if err := documents.CheckSingle(content); err != nil {
+			return nil, fmt.Errorf("parsing values %s: %w", name, err)
+		}
 		if err := yaml.Unmarshal(content, &given); err != nil {
 			return nil, fmt.Errorf("parsing values %s: %w", name, err)
 		}

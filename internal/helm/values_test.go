@@ -7,6 +7,7 @@ import (
 	"crypto/sha512"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,4 +207,14 @@ func FuzzValues(f *testing.F) {
 			t.Errorf("the given values were changed (-before +after):\n%s", diff)
 		}
 	})
+}
+
+func TestValuesFilesHaveOneValue(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"a: b\n---\nc: d\n", "{a: b}\n\n{c: d}\n"} {
+		_, err := MergeValues(ValuesInput{Files: []string{"v.yaml"}, Read: func(string) ([]byte, error) { return []byte(content), nil }})
+		if err == nil || !strings.Contains(err.Error(), "parsing values v.yaml: line 3: another value begins here") {
+			t.Errorf("expected to be told of the second value, got %v", err)
+		}
+	}
 }

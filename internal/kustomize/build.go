@@ -25,6 +25,9 @@ func Build(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured
 	if err := refuseRemote(fsys, folder); err != nil {
 		return nil, err
 	}
+	if err := refuseSecondValues(fsys, folder); err != nil {
+		return nil, err
+	}
 	result, err := build(fsys, folder)
 	if err != nil {
 		return nil, err

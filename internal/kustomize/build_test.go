@@ -168,3 +168,35 @@ func TestCycle(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+// Contrary to what the SDK does, a value is not left out because there is another one before it in the same document.
+func TestSecondValuesAreRefused(t *testing.T) {
+	t.Parallel()
+	const second = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"
+	for _, test := range []struct {
+		reason string
+		files  files
+		want   string
+	}{
+		{"a resource", files{"/a/kustomization.yaml": "resources: [b.yaml]", "/a/b.yaml": configMap("c") + "---\n" + second}, "/a/b.yaml: line 7: another value begins here"},
+		{
+			"a resource of a base", files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "resources: [b.yaml]", "/b/b.yaml": "\ufeff" + second},
+			"/b/b.yaml: line 2: another value begins here",
+		},
+		{"the kustomization of a base", files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "namePrefix: a\n---\nnameSuffix: b\n"}, "/b/kustomization.yaml: line 3: "},
+		{"a patch", files{"/a/kustomization.yaml": "patches: [{path: p.yaml}]", "/a/p.yaml": second}, "/a/p.yaml: line 2: "},
+		{"a patch within", files{"/a/kustomization.yaml": "patches:\n- patch: |\n    {a: b}\n    {c: d}\n"}, "/a/kustomization.yaml: text in patch: line 2: "},
+	} {
+		_, err := kustomize.Build(test.files.fs(), "/a")
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: expected an error with %q, got %v", test.reason, test.want, err)
+		}
+	}
+	objects, err := kustomize.Build(files{
+		"/a/kustomization.yaml": "configMapGenerator: [{name: a, files: [values.json]}]\npatches:\n- target: {kind: ConfigMap}\n  patch: |\n    - {op: add, path: /data/b, value: c}\n",
+		"/a/values.json":        second,
+	}.fs(), "/a")
+	if err != nil || len(objects) != 1 {
+		t.Errorf("what becomes the content of a ConfigMap is no document: %v, %v", objects, err)
+	}
+}

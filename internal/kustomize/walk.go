@@ -33,6 +33,8 @@ type Reference struct {
 	Source string
 	// Base tells that another kustomization may be meant.
 	Base bool
+	// Documents tells that the SDK reads YAML documents from the file, if it is one.
+	Documents bool
 }
 
 // IsKustomization tells whether a file with the given name makes its folder a kustomization.
@@ -67,11 +69,7 @@ func (w *walker) kustomization(folder string, configs bool) error {
 		return nil
 	}
 	w.seen[visited{folder, configs}] = true
-	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		source := path.Join(folder, name)
-		if !w.files.Exists(source) || w.files.IsDir(source) {
-			continue
-		}
+	for source := range kustomizationFiles(w.files, folder) {
 		raw, err := w.files.ReadFile(source)
 		if err != nil {
 			return err
@@ -102,7 +100,7 @@ func (w *walker) fields(at place, content map[string]any, configs bool) error {
 		case "generators", "transformers", "validators":
 			err = each(value, func(text string) error { return w.config(at, text) })
 		case "crds", "configurations", "patchesstrategicmerge":
-			err = each(value, func(text string) error { return w.file(at, text) })
+			err = each(value, func(text string) error { return w.file(at, text, true) })
 		case "openapi", "patches", "patchesjson6902", "replacements", "configmapgenerator", "secretgenerator":
 			err = w.nested(at, value)
 		}
@@ -175,10 +173,12 @@ func (w *walker) nested(at place, value any) error {
 			var err error
 			item := value[key]
 			switch strings.ToLower(key) {
-			case "path", "paths", "env", "envs", "targetfilepath":
-				err = each(item, func(text string) error { return w.file(at, text) })
+			case "path", "paths":
+				err = each(item, func(text string) error { return w.file(at, text, true) })
+			case "env", "envs", "targetfilepath":
+				err = each(item, func(text string) error { return w.file(at, text, false) })
 			case "files":
-				err = each(item, func(text string) error { return w.file(at, text[strings.Index(text, "=")+1:]) })
+				err = each(item, func(text string) error { return w.file(at, text[strings.Index(text, "=")+1:], false) })
 			default:
 				err = w.nested(at, item)
 			}
@@ -191,11 +191,13 @@ func (w *walker) nested(at place, value any) error {
 }
 
 // file handles what leads to a file, unless it is the content itself, which has several lines.
-func (w *walker) file(at place, text string) error {
+func (w *walker) file(at place, text string, documents bool) error {
 	if strings.Contains(text, "\n") {
 		return nil
 	}
-	return w.visit(at.reference(text, false))
+	reference := at.reference(text, false)
+	reference.Documents = documents
+	return w.visit(reference)
 }
 
 func (p place) reference(text string, base bool) Reference {
@@ -203,7 +205,7 @@ func (p place) reference(text string, base bool) Reference {
 	if !path.IsAbs(text) {
 		target = path.Join(p.folder, text)
 	}
-	return Reference{Text: text, Path: path.Clean(target), Source: p.source, Base: base}
+	return Reference{Text: text, Path: path.Clean(target), Source: p.source, Base: base, Documents: base}
 }
 
 // each calls the function with a text, or with all texts of a list.

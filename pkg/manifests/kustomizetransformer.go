@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/kustomize"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -96,6 +97,9 @@ func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeI
 // checkPatch finds out before there are objects what the SDK would say as soon as there are some.
 func checkPatch(patch KustomizePatch) error {
 	var content any
+	if err := documents.CheckSeparated([]byte(patch.Patch)); err != nil {
+		return fmt.Errorf("reading the patch: %w", err)
+	}
 	if err := yaml.Unmarshal([]byte(patch.Patch), &content); err != nil {
 		return fmt.Errorf("reading the patch: %w", err)
 	}

@@ -177,6 +177,7 @@ func TestPolicyRulesRefuse(t *testing.T) {
 		{"there and not there", "- {set: {apply-order: 1}, match: {labels: 'a,!a'}}", "(label a cannot)"},
 		{"a value that is excluded", "- {set: {apply-order: 1}, match: {labels: 'a in (1,2),a notin (1,2,3)'}}", "(label a cannot)"},
 		{"a field twice", "- {set: {apply-order: 1, apply-order: 2}}", `key "apply-order" already set`},
+		{"two values", "[]\n[{set: {apply-order: 1}, match: {kind: A}}]", "line 2: another value begins here"},
 		{"two documents", "[]\n---\n[]", "more than one YAML document"},
 		{"the second rule", "[{set: {apply-order: 1}}, {set: {apply-order: x}}]", "rule 2: set.apply-order: "},
 	} {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -148,6 +149,9 @@ func singleDocument(text []byte) ([]byte, error) {
 		}
 		var content any
 		if err := yaml.Unmarshal(document, &content); err != nil {
+			return nil, err
+		}
+		if err := documents.CheckSingle(document); err != nil {
 			return nil, err
 		}
 		if content != nil && found != nil {

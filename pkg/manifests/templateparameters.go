@@ -15,6 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/templating"
 	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/types"
@@ -78,6 +79,9 @@ func (t *TemplateParameterTransformer) TransformParameters(namespace string, nam
 	text, err := renderer.Render(t.path, data)
 	if err != nil {
 		return nil, fmt.Errorf("rendering parameter template: %w", err)
+	}
+	if err := documents.CheckSingle([]byte(text)); err != nil {
+		return nil, fmt.Errorf("reading the output of parameter template %s: %w", t.path, err)
 	}
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {

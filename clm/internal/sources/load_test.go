@@ -163,6 +163,21 @@ func TestLoadErrors(t *testing.T) {
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
 			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is there already, in line ", "separated by lines with ---"},
 		},
+		"SecondValue": {
+			reason: "decoders take the first value of a document only", references: []string{"m.yaml"},
+			files: files{"m.yaml": configMap("a", "p: q") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"},
+			want:  []string{"parsing ROOT/m.yaml: document 2: line ", "another value begins here"},
+		},
+		"SecondValueAfterTheEnd": {
+			reason: "a document that is ended is not separated from the next one", references: []string{"m.yaml"},
+			files: files{"m.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n...\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"},
+			want:  []string{"parsing ROOT/m.yaml: document 1: line 3: another value begins here"},
+		},
+		"NoSeparatorAfterAByteOrderMark": {
+			reason: "the first line is one like the others", references: []string{"m.yaml"},
+			files: files{"m.yaml": "\ufeff" + configMap("a", "p: q") + configMap("b", "p: q")},
+			want:  []string{"apiVersion is there already, in line 1;"},
+		},
 		"NoKind": {
 			reason: "what a document says may be confidential", files: files{"m.yaml": "password: secret\n"}, references: []string{"m.yaml"},
 			want: []string{"parsing ROOT/m.yaml: document 1: apiVersion of object <no name> is missing"},

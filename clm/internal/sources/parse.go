@@ -5,12 +5,12 @@ package sources
 
 import (
 	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -18,12 +18,18 @@ import (
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
-// guessSize is how much is looked at to tell JSON from YAML.
-const guessSize = 4096
+// byteOrderMark may be at the beginning of files that were written on Windows.
+const byteOrderMark = "\ufeff"
 
-// parseManifests reads YAML documents, several side by side, or JSON values.
+// part is a document of a file.
+type part struct {
+	content []byte
+	line    int // where it begins, from 1
+}
+
+// parseManifests reads YAML documents, several side by side; in place of each there may be several JSON values.
 func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
-	split, err := splitManifests(content)
+	split, err := splitManifests(bytes.TrimPrefix(content, []byte(byteOrderMark)))
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +45,12 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// splitManifests returns the YAML documents; a single one if the content is JSON, which may consist of several values. It refuses documents in which an
+// splitManifests returns the documents. It refuses those in which an
 // object begins anew: the separator is missing, and of fields that are there twice the last one counts, so that nothing would be left of
 // the first object. The fields are looked for at the beginnings of lines, where nothing else can be that looks like them.
-func splitManifests(content []byte) ([][]byte, error) {
-	if yaml.IsJSONBuffer(content[:min(len(content), guessSize)]) {
-		return [][]byte{content}, nil
-	}
-	var split [][]byte
-	begin, offset, number := 0, 0, 0
+func splitManifests(content []byte) ([]part, error) {
+	var split []part
+	begin, offset, number, first := 0, 0, 0, 1
 	seen := map[string]int{} // where a field is in the document
 	for line := range bytes.Lines(content) {
 		number++
@@ -56,9 +59,9 @@ func splitManifests(content []byte) ([][]byte, error) {
 				return nil, fmt.Errorf("line %d: --- separates objects; nothing may follow it in its line but a comment", number)
 			}
 			if begin < offset {
-				split = append(split, content[begin:offset])
+				split = append(split, part{content: content[begin:offset], line: first})
 			}
-			begin = offset + len(line)
+			begin, first = offset+len(line), number+1
 			clear(seen)
 		}
 		for _, field := range []string{"apiVersion", "kind"} {
@@ -72,39 +75,50 @@ func splitManifests(content []byte) ([][]byte, error) {
 		}
 		offset += len(line)
 	}
-	return append(split, content[begin:]), nil
+	return append(split, part{content: content[begin:], line: first}), nil
 }
 
-// parseDocument reads a YAML document, or what may be JSON values.
-func parseDocument(document []byte) ([]*unstructured.Unstructured, error) {
-	if !yaml.IsJSONBuffer(document) {
-		content, err := documents.Decode(document)
-		if err != nil {
-			return nil, err
+// parseDocument reads a YAML document, or JSON values.
+func parseDocument(document part) ([]*unstructured.Unstructured, error) {
+	if yaml.IsJSONBuffer(document.content) {
+		if values, ok := decodeJSON(document.content); ok {
+			return objectsOf(values...)
 		}
-		return documents.Objects(content, nil)
 	}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(document), guessSize)
+	value, err := documents.Decode(document.content)
+	var second *documents.SecondValueError
+	if errors.As(err, &second) {
+		return nil, &documents.SecondValueError{Line: document.line + second.Line - 1}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return objectsOf(value)
+}
+
+// decodeJSON returns all values of a text, if it consists of nothing but JSON.
+func decodeJSON(text []byte) (values []any, ok bool) {
+	for decoder := stdjson.NewDecoder(bytes.NewReader(text)); ; {
+		var raw stdjson.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return values, errors.Is(err, io.EOF)
+		}
+		var value any
+		if err := json.Unmarshal(raw, &value); err != nil {
+			return nil, false
+		}
+		values = append(values, value)
+	}
+}
+
+func objectsOf(values ...any) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	for {
-		var raw apiruntime.RawExtension
-		err := decoder.Decode(&raw)
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		var content any
-		if len(raw.Raw) > 0 {
-			if err := json.Unmarshal(raw.Raw, &content); err != nil {
-				return nil, err
-			}
-		}
-		found, err := documents.Objects(content, nil)
+	for _, value := range values {
+		found, err := documents.Objects(value, nil)
 		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, found...)
 	}
+	return objects, nil
 }

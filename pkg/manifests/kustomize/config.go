@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/documents"
 )
 
 const (
@@ -51,6 +53,9 @@ func readConfig(source *source, folder string, options KustomizeGeneratorOptions
 	case err != nil:
 		return config{}, err
 	default:
+		if err := documents.CheckSingle(raw); err != nil {
+			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
+		}
 		if err := yaml.UnmarshalStrict(raw, &given); err != nil {
 			return config{}, fmt.Errorf("parsing %s: %w", configFile, err)
 		}

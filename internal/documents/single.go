@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package documents
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+
+	"go.yaml.in/yaml/v2"
+)
+
+// SecondValueError is about a document with several values, such as {…} after {…}. Decoders take the first one, and are silent about the
+// others.
+type SecondValueError struct {
+	// Line is where the second value begins, from 1.
+	Line int
+}
+
+// Error names the line.
+func (e *SecondValueError) Error() string {
+	return fmt.Sprintf("line %d: another value begins here; there may be one in a document, and documents are separated by lines with ---", e.Line)
+}
+
+// CheckSingle returns a *SecondValueError if there is more than one value in a text, be they separated or not. Documents without content do not count. What is
+// no YAML is left to whoever decodes the text.
+func CheckSingle(text []byte) error {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var content any
+	for content == nil {
+		if decoder.Decode(&content) != nil {
+			return nil
+		}
+	}
+	if hasMore(decoder) {
+		return &SecondValueError{Line: lineOfSecond(text)}
+	}
+	return nil
+}
+
+// CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more than one value. What is no YAML is
+// left to whoever decodes the text.
+func CheckSeparated(text []byte) error {
+	begin, offset, line, first := 0, 0, 0, 1
+	check := func(end int) error {
+		document := text[begin:end]
+		if !isSuspect(document) {
+			return nil
+		}
+		if second, ok := CheckSingle(document).(*SecondValueError); ok { //nolint:errorlint // it is not wrapped
+			return &SecondValueError{Line: first + second.Line - 1}
+		}
+		return nil
+	}
+	for content := range bytes.Lines(text) {
+		line++
+		if bytes.HasPrefix(content, []byte("---")) {
+			if err := check(offset); err != nil {
+				return err
+			}
+			begin, first = offset+len("---"), line
+		}
+		offset += len(content)
+	}
+	return check(offset)
+}
+
+// isSuspect reports whether a document may have several values: a collection in block style that begins at the beginning of a line does not end
+// before the document does. Looking for that is cheaper than decoding.
+func isSuspect(document []byte) bool {
+	begun := false
+	for line := range bytes.Lines(document) {
+		if bytes.HasPrefix(line, []byte("...")) {
+			return true
+		}
+		if content := bytes.TrimSpace(line); begun || len(content) == 0 || content[0] == '#' {
+			continue
+		}
+		begun = true
+		if letter := line[0] | 0x20; line[0] != '-' && (letter < 'a' || letter > 'z') || !bytes.ContainsAny(line, ":-") {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMore reports whether there is anything left but documents without content.
+func hasMore(decoder *yaml.Decoder) bool {
+	for {
+		var more any
+		switch err := decoder.Decode(&more); {
+		case err != nil:
+			return !errors.Is(err, io.EOF)
+		case more != nil:
+			return true
+		}
+	}
+}
+
+// lineOfSecond returns the line in which the second value begins: the first one that cannot be left out together with all that follow without
+// leaving out the second value.
+func lineOfSecond(text []byte) int {
+	lines := slices.Collect(bytes.Lines(text))
+	return 1 + sort.Search(len(lines)-1, func(i int) bool {
+		decoder := yaml.NewDecoder(bytes.NewReader(bytes.Join(lines[:i+1], nil)))
+		var content any
+		for content == nil {
+			if decoder.Decode(&content) != nil {
+				return false
+			}
+		}
+		return hasMore(decoder)
+	})
+}
