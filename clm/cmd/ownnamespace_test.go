@@ -22,12 +22,35 @@ func TestDeleteWithItsNamespace(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: PLACE}\n"+configMap("a", "1")))
-	p.expect(p.clm("delete", "web", "--timeout", "20s"), 0, "is deleted, and namespace PLACE goes as soon as nothing is left in it")
-	testenv.Eventually(t, func() (bool, string) {
-		namespace := &corev1.Namespace{}
-		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: p.namespace}, namespace)
-		return apierrors.IsNotFound(err), fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)
-	})
+	p.expect(p.clm("delete", "web", "--timeout", "20s"), 0, "release PLACE/web is deleted")
+	p.expectOwnNamespace()
+	if p.configMap("a") != nil {
+		t.Error("a dependent is left behind")
+	}
+}
+
+// TestApplyWithoutItsNamespace takes it from the release.
+func TestApplyWithoutItsNamespace(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: PLACE}\n"+configMap("a", "1")))
+	without := p.file("less.yaml", configMap("a", "1"))
+	p.expect(p.clm("plan", "web", without), 0, "Namespace PLACE  (orphan: is no longer wanted; it is released instead of being deleted, because what its owner needs is in it)")
+	p.must("apply", "web", without)
+	p.expectOwnNamespace()
+	p.must("delete", "web")
+}
+
+// expectOwnNamespace checks that the namespace is there, and belongs to no release.
+func (p *place) expectOwnNamespace() {
+	p.Helper()
+	namespace := &corev1.Namespace{}
+	if err := p.client.Get(p.Context(), client.ObjectKey{Name: p.namespace}, namespace); err != nil {
+		p.Fatal(err)
+	}
+	if namespace.DeletionTimestamp != nil || namespace.Labels["clm.cs.sap.com/owner-id"] != "" {
+		p.Errorf("expected the namespace without a mark, got %v", namespace.ObjectMeta)
+	}
 }
 
 // TestDeleteAfterItsNamespace has the record be marked for deletion, with all that is in the namespace, before it is written for the last time.
@@ -44,13 +67,18 @@ func TestDeleteAfterItsNamespace(t *testing.T) {
 			return true
 		}
 		x.after = func(request testenv.Request) bool {
-			if request.Method == http.MethodDelete && request.Resource == "namespaces" {
-				goes.Store(true)
+			if request.Method == http.MethodPatch && request.Resource == "namespaces" && goes.CompareAndSwap(false, true) {
+				p.remove(corev1.SchemeGroupVersion.WithKind("Namespace"), p.namespace)
 			}
 			return true
 		}
 	})
-	p.expect(p.through(x).clm("delete", "web", "--timeout", "20s"), 0, "is deleted, and namespace PLACE goes as soon as nothing is left in it")
+	p.expect(p.through(x).clm("delete", "web", "--timeout", "20s"), 0, "release PLACE/web is deleted")
+	testenv.Eventually(t, func() (bool, string) {
+		namespace := &corev1.Namespace{}
+		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKey{Name: p.namespace}, namespace)
+		return apierrors.IsNotFound(err), fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)
+	})
 }
 
 // awaitMark waits until the record is being deleted.

@@ -160,10 +160,34 @@ func (w *worker) owner(s *scope) reconciler.Owner {
 		Namespace:              s.settings.namespace,
 		Inventory:              s.status.Inventory,
 		Store:                  &statusStore{worker: w, scope: s},
+		Home:                   w.home(s),
 		AdditionalManagedTypes: s.settings.managedTypes,
 		Fence:                  s.mayWrite,
 		Confirm:                func(ctx context.Context) error { return w.stillWants(ctx, s) },
 	}
+}
+
+// home returns the namespaces without which the component, or what is kept beside it, cannot be: if dependents are in another cluster, none of
+// theirs.
+func (w *worker) home(s *scope) []string {
+	if s.isRemote() && s.cluster.uid != localCluster {
+		return nil
+	}
+	var namespaces []string
+	for _, namespace := range []string{s.key.Namespace, w.options.StateNamespace, recordNamespace(s.status)} {
+		if namespace != "" && !slices.Contains(namespaces, namespace) {
+			namespaces = append(namespaces, namespace)
+		}
+	}
+	return namespaces
+}
+
+// recordNamespace returns where chunks are, or were, kept; empty if nowhere.
+func recordNamespace(status *Status) string {
+	if status.InventoryRecord == nil {
+		return ""
+	}
+	return status.InventoryRecord.Namespace
 }
 
 // applyTarget generates the dependents and brings them into the cluster.

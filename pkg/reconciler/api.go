@@ -64,6 +64,10 @@ type Owner struct {
 	// call of it counts for all objects that are known to have vanished before it; it does not overlap with another one of the
 	// same owner, but with requests about other dependents. Defaults to none.
 	Confirm func(ctx context.Context) error
+	// Home are the namespaces that hold what the owner itself needs, such as the object that it stands for, or its record. If such a
+	// namespace is a dependent, it is applied as any other, but released where it would be deleted: with it, the owner would go before
+	// its other dependents, or would wait for itself. Defaults to none.
+	Home []string
 	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner although their
 	// definitions are not among its objects.
 	AdditionalManagedTypes []TypeInfo

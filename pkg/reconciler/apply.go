@@ -76,6 +76,7 @@ func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
 	}
 	targets := prepared.targets
 	plan := planInventory(targets, request.Inventory)
+	request.settle(plan.items)
 	if err := validatePlan(targets, plan.items, prepared.additional); err != nil {
 		return nil, err
 	}

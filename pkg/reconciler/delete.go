@@ -25,6 +25,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 			items = append(items, item)
 		}
 	}
+	request.settle(items)
 	sortInventory(items)
 	p := r.newPass(request.Owner, items)
 	ctx = flow.WithLimiter(ctx, p.flow)
@@ -197,7 +198,7 @@ func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (
 			}
 			s.wantedAs = p.aliases.of(s.seen.UID)
 		}
-		action, message := decideDelete(item, s, d.orphan)
+		action, message := p.ending(item, s, d)
 		var o outcome
 		if o, err = p.end(ctx, item, s, d, action, message); err == nil {
 			p.unheard(o)
@@ -237,6 +238,9 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 			return outcome{}, err
 		}
 		p.acted(VerbOrphaned, d.wave, item)
+		if p.owner.isHome(item) {
+			p.note(&p.result.Notes, item, stays)
+		}
 		return outcome{item: item, ready: true}, nil
 	case endingRefuse:
 		return outcome{}, refused(fmt.Sprintf("%s: %s", keyOf(item), message))
@@ -255,7 +259,7 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 			return outcome{}, err
 		}
 		if held != nil {
-			return *held, nil
+			return p.held(ctx, item, s, d, *held)
 		}
 		p.deleting(item, d)
 		if gone {
@@ -302,7 +306,7 @@ func (p *pass) whetherGone(ctx context.Context, item *InventoryItem, d deletion)
 	if err != nil {
 		return outcome{}, err
 	}
-	action, message := decideDelete(item, s, d.orphan)
+	action, message := p.ending(item, s, d)
 	switch action {
 	case endingGone, endingForget:
 		p.acted(d.verb, d.wave, item)

@@ -140,6 +140,9 @@ func (p *planner) foreseeApply(ctx context.Context, change *Change, t *target) e
 		}
 		var again bool
 		if again, err = p.rehearse(ctx, change, t, d, v); err == nil && !again {
+			if err := p.mindHeld(ctx, change, item, v.live); err != nil {
+				return err
+			}
 			return p.showEnd(ctx, change, item, v)
 		}
 		if err != nil {

@@ -41,8 +41,11 @@ func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *Inventor
 	if item.unwanted() {
 		v.wantedAs = p.aliases.of(v.seen.UID)
 	}
-	ending, message := decideDelete(item, v.situation, d.orphan)
+	ending, message := p.ending(item, v.situation, d)
 	change.ends(item, d, ending, message)
+	if ending == endingOrphan && p.owner.isHome(item) {
+		change.Reason += "; it " + stays
+	}
 	if p.depth != depthCompared || change.Verb == "" || v.live == nil {
 		return nil
 	}
@@ -51,7 +54,7 @@ func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *Inventor
 		change.After = p.released(v.live)
 		return nil
 	}
-	return p.mindInstances(ctx, change, item)
+	return p.mindContent(ctx, change, item)
 }
 
 // ends turns what is to be done about an unwanted object into a change that has a reason already.
@@ -80,8 +83,20 @@ func (c *Change) ends(item *InventoryItem, d deletion, ending ending, message st
 	}
 }
 
-// mindInstances says what keeps an object from being deleted that defines types.
-func (p *planner) mindInstances(ctx context.Context, change *Change, item *InventoryItem) error {
+// mindContent says what keeps an object from being deleted that defines types, or holds other objects.
+func (p *planner) mindContent(ctx context.Context, change *Change, item *InventoryItem) error {
+	if isNamespace(item.GroupVersionKind().GroupKind()) {
+		message, err := p.holdNamespace(ctx, item)
+		if err != nil || message == "" {
+			return err
+		}
+		change.Reason += "; " + message
+		released, err := p.isReleased(ctx, item)
+		if released {
+			change.Verb, change.After = VerbOrphaned, p.released(change.Before)
+		}
+		return err
+	}
 	if !definesTypes(item.GroupVersionKind().GroupKind()) {
 		return nil
 	}

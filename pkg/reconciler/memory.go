@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
@@ -30,6 +31,8 @@ type recollection struct {
 	consumer map[apitypes.UID]bool
 	// barrier is what is known about the barrier before the deletion of the object.
 	barrier barrierState
+	// content is the type of which there were objects in the namespace that keep it from being deleted.
+	content *meta.RESTMapping
 }
 
 func newMemory() *memory {

@@ -249,6 +249,9 @@ func (p *pass) withoutSurplus(t *target, object *unstructured.Unstructured, meta
 // recreate deletes the object that was seen and, if it is gone at once, creates it.
 func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
 	item := p.item(t)
+	if again, err := p.mayRecreate(ctx, t, s); again || err != nil {
+		return outcome{}, again, err
+	}
 	gone, held, err := p.requestEnd(ctx, item, s)
 	if err != nil {
 		return outcome{}, false, err

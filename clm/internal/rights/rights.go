@@ -68,6 +68,10 @@ func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 	for _, object := range request.Objects {
 		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 			r.missing[object.GetName()] = true
+			if object.GetName() != request.Namespace {
+				// Before it is deleted, it is looked into for objects of others.
+				r.add(wholeCluster, rbacv1.APIGroupAll, rbacv1.ResourceAll, nil, "list")
+			}
 		}
 	}
 	for _, rule := range releases.Rights(request.Name) {

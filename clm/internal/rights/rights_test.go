@@ -68,7 +68,12 @@ func TestOf(t *testing.T) {
 		{
 			reason:  "a Role needs its namespace; so there is none for namespaces that come with the release",
 			objects: "{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n{apiVersion: v1, kind: Service, metadata: {namespace: b}}",
-			want:    map[string][]string{"": {"/namespaces,services " + all}},
+			want:    map[string][]string{"": {"/namespaces,services " + all, "*/* : list"}},
+		},
+		{
+			reason:  "a namespace is looked into before it is deleted, except that of the release, which stays",
+			objects: "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
+			want:    map[string][]string{"": {"/namespaces " + all}},
 		},
 		{
 			reason:  "nor for that of the release, if it has to be created",

@@ -38,8 +38,6 @@ type Deletion struct {
 	Blockers []reconciler.Blocker
 
 	target *target
-	// namespaceGoes means that the namespace of the release is one of its dependents, and goes when the record has gone.
-	namespaceGoes bool
 	// leftOut are the deletion hooks that could not be applied any more, as texts.
 	leftOut []string
 	// spared are the dependents that stay because they were there before, as texts.
@@ -84,7 +82,7 @@ func (s *Session) planDeletion(ctx context.Context, d *Deletion, request Deletio
 	for _, item := range release.Inventory {
 		switch {
 		case item.Phase == reconciler.PhaseCompleted:
-		case item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
+		case isOwnNamespace(item, release.Namespace), item.DeletePolicy == reconciler.DeletePolicyOrphan, item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
 			d.Stays = append(d.Stays, item)
 		default:
 			d.Goes = append(d.Goes, item)
@@ -131,9 +129,6 @@ func (s *Session) Delete(ctx context.Context, d *Deletion, limits Limits) error 
 	}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s is not deleted: %s", d.Release, summaryOf(err)), nextAfter(err)
-	}
-	if err == nil && d.namespaceGoes {
-		outcome.Summary += fmt.Sprintf(", and namespace %s goes as soon as nothing is left in it", d.Release.Namespace)
 	}
 	b.finish(outcome, err)
 	return err
@@ -206,17 +201,13 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 		timeout: limits.Timeout,
 		call: func(ctx context.Context) (reconciler.Result, error) {
 			result, err := d.target.engine.Delete(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{
-				ID: d.target.owner, Namespace: o.release.Namespace, Inventory: o.release.Inventory, Store: o, Fence: fence,
+				ID: d.target.owner, Namespace: o.release.Namespace, Home: []string{o.release.Namespace}, Inventory: o.release.Inventory, Store: o, Fence: fence,
 			}})
 			o.release.Inventory = result.Inventory
 			return result, err
 		},
 		took: func(result reconciler.Result, err error) {
 			o.board.took(result, err, fmt.Sprintf("waiting until wave %d is gone", result.Wave))
-		},
-		enough: func(result reconciler.Result) bool {
-			d.namespaceGoes = onlyNamespaceGoes(result.Inventory, o.release.Namespace)
-			return d.namespaceGoes
 		},
 	}
 	o.board.expect(o.release.Inventory, func(item *reconciler.InventoryItem) int { return item.DeleteOrder })
@@ -231,9 +222,7 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 	return nil
 }
 
-// onlyNamespaceGoes tells whether nothing is left of a release but its own namespace, which is being deleted already. It cannot go as long as
-// the record is in it.
-func onlyNamespaceGoes(inventory []*reconciler.InventoryItem, namespace string) bool {
-	return len(inventory) == 1 && inventory[0].Group == "" && inventory[0].Kind == "Namespace" && inventory[0].Name == namespace &&
-		inventory[0].Phase == reconciler.PhaseDeleting
+// isOwnNamespace tells whether a dependent is the namespace in which the record of its release is. It is released with the release.
+func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
+	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
 }

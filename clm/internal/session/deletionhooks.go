@@ -96,7 +96,7 @@ func (o *operation) runDeletionHooks(ctx context.Context, d *Deletion, limits Li
 func (o *operation) hookRunner(ctx context.Context, d *Deletion, at deletionhooks.Time) *deletionhooks.Runner {
 	runner := &deletionhooks.Runner{
 		Engine: d.target.engine,
-		Owner:  reconciler.Owner{ID: d.target.owner, Namespace: o.release.Namespace, Fence: o.fence(ctx)},
+		Owner:  reconciler.Owner{ID: d.target.owner, Namespace: o.release.Namespace, Home: []string{o.release.Namespace}, Fence: o.fence(ctx)},
 		Save: func(ctx context.Context, state deletionhooks.State) error {
 			if err := o.lock.Fence(ctx); err != nil {
 				return err

@@ -242,6 +242,7 @@ func (s *Session) applyRequest(plan *Plan, save reconciler.Store) reconciler.App
 		Owner: reconciler.Owner{
 			ID:        plan.target.owner,
 			Namespace: plan.Release.Namespace,
+			Home:      []string{plan.Release.Namespace},
 			Inventory: plan.Release.Inventory,
 			Store:     save,
 		},

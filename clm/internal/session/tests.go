@@ -186,7 +186,7 @@ func (o *operation) removeTests(ctx context.Context, t *target, timeout time.Dur
 
 // testOwner is the release as owner of its tests. Some of these may be kept whatever is done about the others.
 func (o *operation) testOwner(ctx context.Context, t *target, kept []*reconciler.InventoryItem) reconciler.Owner {
-	return reconciler.Owner{ID: t.owner, Namespace: o.release.Namespace, Store: &testStore{operation: o, kept: kept}, Fence: o.fence(ctx)}
+	return reconciler.Owner{ID: t.owner, Namespace: o.release.Namespace, Home: []string{o.release.Namespace}, Store: &testStore{operation: o, kept: kept}, Fence: o.fence(ctx)}
 }
 
 // testStore records the inventory of tests.

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestComponentInItsOwnDependent has a component that lives in one of its dependents.
+func TestComponentInItsOwnDependent(t *testing.T) {
+	t.Parallel()
+	const manifests = "{apiVersion: v1, kind: ConfigMap, metadata: {name: own}}\n"
+	for name, end := range map[string]func(r *rig, widget *Widget){
+		"Deleted": func(r *rig, widget *Widget) { r.delete(widget) },
+		"Redundant": func(r *rig, widget *Widget) {
+			change(r, widget, func(w *Widget) { w.Spec.Objects = r.widget(manifests).Spec.Objects })
+			awaitReady(r, widget)
+			r.delete(widget)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.start(r.reconciler(ReconcilerOptions{}))
+			widget := r.widget("{apiVersion: v1, kind: Namespace, metadata: {name: " + r.namespace + "}}\n---\n" + manifests)
+			r.create(widget)
+			awaitReady(r, widget)
+			end(r, widget)
+			r.awaitGone(widget)
+			namespace := &corev1.Namespace{}
+			if err := r.client.Get(t.Context(), client.ObjectKey{Name: r.namespace}, namespace); err != nil {
+				t.Fatal(err)
+			}
+			if namespace.DeletionTimestamp != nil || namespace.Labels[r.name+"/owner-id"] != "" {
+				t.Errorf("expected the namespace without a mark, got %v", namespace.ObjectMeta)
+			}
+			if members := r.members(r.namespace); len(members) > 0 {
+				t.Errorf("dependents are left behind: %v", members)
+			}
+		})
+	}
+}
+
+// TestHome says which namespaces a component needs itself.
+func TestHome(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, tc := range []struct {
+		reason, namespace, state, recorded, target, want string
+	}{
+		{"the component", "a", "", "", "", "a"},
+		{"and the chunks of its record", "a", "", "b", "", "a b"},
+		{"a cluster-scoped one needs what is kept beside it", "", "state", "", "", "state"},
+		{"also if that was elsewhere before", "", "state", "old", "", "state old"},
+		{"a namespace counts once", "a", "a", "a", "", "a"},
+		{"that of the same name in another cluster is another one", "a", "state", "b", "kubeconfig", ""},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			w := &worker{}
+			w.options.StateNamespace = tc.state
+			widget := r.widget("")
+			s := &scope{component: widget, status: &Status{}}
+			s.key.Namespace = tc.namespace
+			if tc.recorded != "" {
+				s.status.InventoryRecord = &InventoryRecord{Namespace: tc.recorded}
+			}
+			if tc.target != "" {
+				widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte(tc.target)}}
+			}
+			diff(t, "home", tc.want, strings.Join(w.home(s), " "))
+		})
+	}
+}

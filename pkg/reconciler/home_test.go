@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// TestHomeOutlivesItsOwner has the namespace in which the owner lives among its dependents.
+func TestHomeOutlivesItsOwner(t *testing.T) {
+	t.Parallel()
+	const stays = "is released instead of being deleted, because what its owner needs is in it"
+	for name, tc := range map[string]struct {
+		reason string
+		end    func(w *world) (reconciler.Result, error)
+	}{
+		"Redundant": {"it is not wanted any more", func(w *world) (reconciler.Result, error) {
+			w.expectPlan(w.plan(besides, compare), "0 - ConfigMap NS/besides", "0 Deleted ConfigMap NS-own/in: is no longer wanted", "0 Orphaned Namespace NS-own: is no longer wanted; it "+stays)
+			return w.engine.Apply(t.Context(), w.request(besides))
+		}},
+		"Deleted": {"the owner goes", func(w *world) (reconciler.Result, error) {
+			return w.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
+		}},
+		"Terminating": {"somebody deletes it, and both must not wait for each other", func(w *world) (reconciler.Result, error) {
+			w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: NS-own, finalizers: [example.com/hold]}\n")
+			w.remove(w.get("v1", "Namespace", "NS-own"))
+			return w.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.owner.Home = []string{"elsewhere", w.namespace + "-own"}
+			w.mustApply(ownNamespace + inside + besides)
+			var result reconciler.Result
+			testenv.Eventually(t, func() (bool, string) {
+				var err error
+				result, err = tc.end(w)
+				w.owner.Inventory = result.Inventory
+				return err == nil && result.Done, notices(result.Waits)
+			})
+			if diff := cmp.Diff("Namespace "+w.namespace+"-own: "+stays, notices(result.Notes)); diff != "" {
+				t.Errorf("%s: notes (-want +got):\n%s", tc.reason, diff)
+			}
+			namespace := w.get("v1", "Namespace", "NS-own")
+			if namespace == nil || namespace.GetDeletionTimestamp() != nil && name != "Terminating" || namespace.GetLabels()[prefix+"/owner-id"] != "" {
+				t.Fatalf("%s: expected the namespace without our mark, got %v", tc.reason, namespace)
+			}
+			if name == "Terminating" {
+				w.patch(testenv.Object(t, w.expand("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: NS-own}\n")), `{"metadata":{"finalizers":null}}`)
+			}
+			w.remove(namespace)
+		})
+	}
+}
