@@ -13,8 +13,8 @@
 // A key that is missing in a map is nil, and nil is rendered as nothing. (The other way to say it is the option
 // missingkey=zero of text/template, without its output "<no value>".)
 //
-// The functions are those of sprig, except env and expandenv, since the environment of an operator holds its credentials,
-// and those of this package, which win. They work on any data; what changes a map in place (set, unset, merge and the
+// The functions are those of sprig, except env and expandenv, since the environment of an operator holds its credentials, and
+// getHostByName, which would look into its network; and those of this package, which win. They work on any data; what changes a map in place (set, unset, merge and the
 // like) changes the data of the caller, who therefore hands in a copy.
 //
 // # Limits

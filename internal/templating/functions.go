@@ -19,9 +19,11 @@ var commonFunctions = newCommonFunctions()
 
 func newCommonFunctions() template.FuncMap {
 	functions := sprig.TxtFuncMap()
-	// The environment of an operator is not for those who write templates, let alone for those whose text reaches tpl.
-	delete(functions, "env")
-	delete(functions, "expandenv")
+	// The environment of an operator, and the names that it can resolve, are not for those who write templates, let alone for those whose
+	// text reaches tpl.
+	for _, name := range []string{"env", "expandenv", "getHostByName"} {
+		delete(functions, name)
+	}
 	for name, function := range map[string]any{
 		"toYaml":            toYaml,
 		"mustToYaml":        toYaml,
