@@ -43,6 +43,7 @@ var rooms = []room{
 	{path: "internal/flow", layer: vocabulary},
 	{path: "internal/lists", layer: vocabulary},
 	{path: "internal/parallel", layer: vocabulary},
+	{path: "internal/redact", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
 	{path: "internal/version", layer: vocabulary},

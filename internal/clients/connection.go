@@ -18,7 +18,8 @@ import (
 
 // connect makes the connection for a key. It sends no request.
 func (f *Factory) connect(key Key) (*Connection, error) {
-	config, err := f.config(key)
+	limits := &bounds{patience: f.options.Patience, remote: len(key.KubeConfig) > 0}
+	config, err := f.config(key, limits)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +46,7 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 	return &Connection{
 		Client: cluster.NewClient(clnt, discoveryClient, recorder, config, httpClient),
 		own:    own,
+		limits: limits,
 	}, nil
 }
 
@@ -67,10 +69,10 @@ func (f *Factory) foundation(key Key, config *rest.Config, httpClient *http.Clie
 }
 
 // config returns a configuration of the factory's own for the key.
-func (f *Factory) config(key Key) (*rest.Config, error) {
+func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 	config := rest.CopyConfig(f.options.Config)
 	if len(key.KubeConfig) > 0 {
-		remote, err := parseKubeConfig(key.KubeConfig, f.options.AllowLocalCredentials)
+		remote, err := parseKubeConfig(key.KubeConfig, f.options.AllowLocalCredentials, f.options.Hosts)
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +84,7 @@ func (f *Factory) config(key Key) (*rest.Config, error) {
 	if config.UserAgent == "" {
 		config.UserAgent = f.options.Name
 	}
+	limits.confine(config)
 	if f.options.WrapTransport != nil {
 		config.Wrap(f.options.WrapTransport)
 	}

@@ -16,5 +16,9 @@
 // A kubeconfig is input of a user. Unless Options say otherwise, it may not make the operator read its own files
 // or run programs.
 //
+// Servers are waited for as long as Options.Patience says, and no longer. What a server to which a kubeconfig leads may send is
+// bounded, and is shown only if it is an answer of a Kubernetes API server. Values of rejected objects are removed from what any server says.
+// The connection to such a server is closed when it was dropped and its requests are over.
+//
 // Warnings that come with responses go to the Collector of the request's context, see WithWarnings.
 package clients

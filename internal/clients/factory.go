@@ -24,7 +24,8 @@ type Connection struct {
 	ID string
 
 	// own is the recorder of this connection; nil if it uses that of another one.
-	own *recorder
+	own    *recorder
+	limits *bounds
 }
 
 // close ends what runs for the connection.
@@ -32,6 +33,7 @@ func (c *Connection) close() {
 	if c.own != nil {
 		c.own.close()
 	}
+	c.limits.retire()
 }
 
 // Factory makes and keeps connections. It is safe for concurrent use.
@@ -82,7 +84,7 @@ func (f *Factory) Get(key Key) (*Connection, error) {
 	if len(key.KubeConfig) == 0 && key.User == "" && len(key.Groups) == 0 {
 		return f.ownConnection()
 	}
-	id, err := key.id()
+	id, err := key.ID()
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +144,22 @@ func (f *Factory) fill(kept *entry, id string, key Key) {
 	}
 }
 
+// Drop drops the connection with this ID, if it is kept. Those of the operator itself are not dropped.
+func (f *Factory) Drop(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if kept := f.entries[id]; kept != nil && kept.connection != nil {
+		f.dropLocked(id, kept)
+	}
+}
+
+func (f *Factory) dropLocked(id string, kept *entry) {
+	kept.connection.close()
+	delete(f.entries, id)
+	f.active--
+	f.options.Metrics.ClientsActive(f.active)
+}
+
 // Run drops connections that nobody asked for any more until the context ends, and then closes the factory.
 func (f *Factory) Run(ctx context.Context) error {
 	defer f.Close()
@@ -173,10 +191,7 @@ func (f *Factory) sweep() {
 	now := f.options.Clock.Now()
 	for id, kept := range f.entries {
 		if kept.connection != nil && now.Sub(kept.lastUsed) >= f.options.Validity {
-			kept.connection.close()
-			delete(f.entries, id)
-			f.active--
-			f.options.Metrics.ClientsActive(f.active)
+			f.dropLocked(id, kept)
 		}
 	}
 }

@@ -4,6 +4,7 @@
 package clients
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,34 +13,41 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ParseKubeConfig returns a configuration without rate limit that leads to where the kubeconfig does. The kubeconfig may not
-// refer to files and programs of this process's machine. It is meant for those who need a client for a moment; all others
-// use a Factory.
-func ParseKubeConfig(raw []byte) (*rest.Config, error) {
-	config, err := parseKubeConfig(raw, false)
+// ConnectOnce returns a client for where the kubeconfig leads, for those who need it for a moment; all others use a Factory. It is bounded
+// like a connection of a factory, and keeps nothing. The kubeconfig may neither refer to files and programs of this process's
+// machine, nor lead to hosts that the context does not allow.
+func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
+	config, err := parseKubeConfig(raw, false, HostsFromContext(ctx))
 	if err != nil {
 		return nil, err
 	}
 	config.QPS = -1
-	return config, nil
+	limits := &bounds{patience: Patience{}.complete(), remote: true}
+	limits.confine(config)
+	limits.retire()
+	return client.New(config, client.Options{})
 }
 
 // parseKubeConfig returns the configuration of the current context. Other contexts are not looked at.
-func parseKubeConfig(raw []byte, allowLocalCredentials bool) (*rest.Config, error) {
+func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest.Config, error) {
 	kubeConfig, err := clientcmd.Load(raw)
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	context := kubeConfig.Contexts[kubeConfig.CurrentContext]
-	if kubeConfig.CurrentContext == "" || context == nil {
+	chosen := kubeConfig.Contexts[kubeConfig.CurrentContext]
+	if kubeConfig.CurrentContext == "" || chosen == nil {
 		return nil, fmt.Errorf("invalid kubeconfig: current-context %q is none of its contexts", kubeConfig.CurrentContext)
 	}
 	if !allowLocalCredentials {
-		if err := refuseLocalCredentials(kubeConfig, context); err != nil {
+		if err := refuseLocalCredentials(kubeConfig, chosen); err != nil {
 			return nil, err
 		}
+	}
+	if err := hosts.check(kubeConfig.Clusters[chosen.Cluster]); err != nil {
+		return nil, err
 	}
 	config, err := clientcmd.NewDefaultClientConfig(*kubeConfig, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {

@@ -6,6 +6,8 @@ package clients
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,6 +44,10 @@ type Options struct {
 	// AllowLocalCredentials lets kubeconfigs refer to files and programs of this process's machine. Defaults to
 	// false, which is right wherever a kubeconfig comes from somebody else.
 	AllowLocalCredentials bool
+	// Hosts are those to which kubeconfigs may lead. Defaults to all.
+	Hosts Hosts
+	// Patience says how long to wait for servers.
+	Patience Patience
 	// WrapTransport is put around the transport of each connection, for example to count requests. Defaults to none.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
 	// WarningHandler gets the warnings that no Collector wants. Defaults to that of Config, or else to
@@ -63,22 +69,32 @@ type Key struct {
 	Groups []string
 }
 
-// id expects groups to be sorted.
-func (k Key) id() (string, error) {
-	content, err := digest.Of([]any{k.KubeConfig, k.User, k.Groups})
+// remotePrefix begins the IDs of connections to remote clusters.
+const remotePrefix = "remote-"
+
+// IsRemote reports whether an ID is that of a connection to a remote cluster.
+func IsRemote(id string) bool { return strings.HasPrefix(id, remotePrefix) }
+
+// ID returns that of the connection for the key. It fails for nothing that a kubeconfig may hold.
+func (k Key) ID() (string, error) {
+	groups := slices.Compact(slices.Sorted(slices.Values(k.Groups)))
+	content, err := digest.Of([]any{k.KubeConfig, k.User, groups})
 	if err != nil {
 		return "", err
 	}
 	if len(k.KubeConfig) == 0 {
 		return "local-" + content, nil
 	}
-	return "remote-" + content, nil
+	return remotePrefix + content, nil
 }
 
 // complete checks the options and returns them with their defaults.
 func (o Options) complete() (Options, error) {
 	if o.Name == "" || o.Config == nil {
 		return o, errors.New("a client factory needs a name and the configuration of the local cluster")
+	}
+	if err := o.Hosts.Validate(); err != nil {
+		return o, err
 	}
 	if o.Scheme == nil {
 		scheme, err := NewScheme()
@@ -87,6 +103,7 @@ func (o Options) complete() (Options, error) {
 		}
 		o.Scheme = scheme
 	}
+	o.Patience = o.Patience.complete()
 	if o.Validity <= 0 {
 		o.Validity = DefaultValidity
 	}

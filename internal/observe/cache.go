@@ -38,6 +38,8 @@ type Options struct {
 	// before there is any news but their own, and for whom it does not matter whether what others do in that time is seen now or as if it came
 	// afterwards. Defaults to watching from the beginning.
 	Delay time.Duration
+	// Patience is how long Watch waits for the first list of a kind; until it comes, objects are to be read one by one. Defaults to one minute.
+	Patience time.Duration
 	// Notify is called with the value of the owner label whenever an observation of a dependent of that owner
 	// changed. It must not block, and may be called from several goroutines. Required.
 	Notify func(owner string)
@@ -68,7 +70,7 @@ type Cache struct {
 
 	mu     sync.Mutex
 	kinds  map[schema.GroupVersionKind]*kind
-	needs  map[string]map[schema.GroupVersionKind]bool
+	needs  map[string]map[schema.GroupVersionKind][]string
 	guards map[string][]*guard
 }
 
@@ -76,6 +78,9 @@ type Cache struct {
 func New(options Options) (*Cache, error) {
 	if options.Reader == nil || options.Config == nil || options.HTTPClient == nil || options.Mapper == nil || options.Notify == nil {
 		return nil, errors.New("observing needs reader, config, HTTP client, mapper and notification")
+	}
+	if options.Patience <= 0 {
+		options.Patience = time.Minute
 	}
 	dynamicClient, err := dynamic.NewForConfigAndClient(dynamic.ConfigFor(options.Config), options.HTTPClient)
 	if err != nil {
@@ -94,7 +99,7 @@ func New(options Options) (*Cache, error) {
 		cancel:   cancel,
 		followed: make(chan struct{}),
 		kinds:    map[schema.GroupVersionKind]*kind{},
-		needs:    map[string]map[schema.GroupVersionKind]bool{},
+		needs:    map[string]map[schema.GroupVersionKind][]string{},
 		guards:   map[string][]*guard{},
 	}, nil
 }
@@ -151,26 +156,33 @@ func (c *Cache) Begin(owner string, needs []Need) { c.declare(owner, needs) }
 func (c *Cache) declare(owner string, needs []Need) []*kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wanted := make(map[schema.GroupVersionKind]bool, len(needs))
-	kinds := make([]*kind, 0, len(needs))
+	dropped := c.needs[owner]
+	wanted := make(map[schema.GroupVersionKind][]string, len(needs))
 	for _, need := range needs {
-		wanted[need.Kind] = true
-		k := c.kinds[need.Kind]
+		wanted[need.Kind] = slices.Concat(wanted[need.Kind], need.Namespaces)
+	}
+	kinds := make([]*kind, 0, len(wanted))
+	for gvk, namespaces := range wanted {
+		k := c.kinds[gvk]
 		if k == nil {
-			k = newKind(c, need.Kind)
-			c.kinds[need.Kind] = k
+			k = newKind(c, gvk)
+			c.kinds[gvk] = k
 		}
-		k.need(need.Namespaces)
+		k.need(namespaces, dropped[gvk])
 		kinds = append(kinds, k)
 	}
-	dropped := c.needs[owner]
 	if len(wanted) == 0 {
 		delete(c.needs, owner)
 	} else {
 		c.needs[owner] = wanted
 	}
-	for gvk := range dropped {
-		if !wanted[gvk] && !c.needed(gvk) {
+	for gvk, namespaces := range dropped {
+		_, still := wanted[gvk]
+		switch {
+		case still:
+		case c.needed(gvk):
+			c.kinds[gvk].need(nil, namespaces)
+		default:
 			c.kinds[gvk].stop()
 			delete(c.kinds, gvk)
 		}
@@ -180,7 +192,7 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 
 func (c *Cache) needed(gvk schema.GroupVersionKind) bool {
 	for _, wanted := range c.needs {
-		if wanted[gvk] {
+		if _, needs := wanted[gvk]; needs {
 			return true
 		}
 	}

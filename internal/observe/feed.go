@@ -22,6 +22,8 @@ import (
 type feed struct {
 	kind      *kind
 	namespace string
+	// cancel ends the feed; set when it is started.
+	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	state    feedState
@@ -66,7 +68,27 @@ func (f *feed) reason() string {
 	return f.err.Error()
 }
 
+// errOverdue is about a server that lets a list or a watch begin, and does not end the list.
+var errOverdue = errors.New("what there is was not listed in time")
+
+// overdue has nobody wait for the first list any longer. It may still come.
+func (f *feed) overdue() {
+	f.mu.Lock()
+	overdue := f.state == feedStarting
+	if overdue {
+		f.state, f.err = feedBroken, errOverdue
+	}
+	f.mu.Unlock()
+	if overdue {
+		f.kind.settle(f)
+	}
+}
+
 func (f *feed) run(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	defer time.AfterFunc(f.kind.cache.options.Patience, f.overdue).Stop()
 	for ctx.Err() == nil {
 		err := f.listAndWatch(ctx)
 		if ctx.Err() != nil {

@@ -4,6 +4,7 @@
 package observe
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -28,5 +29,31 @@ func TestLongestDelay(t *testing.T) {
 		if got := longestDelay(tc.err) > time.Minute; got != tc.long {
 			t.Errorf("%s: more than a minute: %t", tc.reason, got)
 		}
+	}
+}
+
+// TestNobodyWaitsForAListForEver has a server let a watch begin, and never say what there is.
+func TestNobodyWaitsForAListForEver(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // so that no feed begins
+	k := &kind{cache: &Cache{}, ctx: ctx, namespaces: map[string]int{}, feeds: map[string]*feed{}, changed: make(chan struct{})}
+	f := newFeed(k, "")
+	k.feeds[""] = f
+	settled := make(chan error)
+	go func() { settled <- k.settled(t.Context()) }()
+	f.overdue()
+	if err := <-settled; err != nil {
+		t.Fatal(err)
+	}
+	if mode := k.mode(); mode != "read one by one (what there is was not listed in time)" {
+		t.Errorf("got mode %q", mode)
+	}
+	if err := (*feedStore)(f).Replace(nil, "1"); err != nil || !f.synced() {
+		t.Errorf("a list that comes later is not used: %v", err)
+	}
+	f.overdue()
+	if !f.synced() {
+		t.Error("a list that came in time is not used")
 	}
 }

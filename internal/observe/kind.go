@@ -20,8 +20,9 @@ type kind struct {
 	ctx    context.Context //nolint:containedctx // the lifetime of the feeds, ended by stop
 	cancel context.CancelFunc
 
-	mu         sync.Mutex
-	namespaces []string
+	mu sync.Mutex
+	// namespaces counts the owners that have dependents in a namespace.
+	namespaces map[string]int
 	feeds      map[string]*feed
 	changed    chan struct{} // closed and replaced when feeds settle or appear
 	logged     string        // the mode that was logged last
@@ -29,7 +30,7 @@ type kind struct {
 
 func newKind(cache *Cache, gvk schema.GroupVersionKind) *kind {
 	ctx, cancel := context.WithCancel(cache.ctx)
-	k := &kind{cache: cache, gvk: gvk, ctx: ctx, cancel: cancel, feeds: map[string]*feed{}, changed: make(chan struct{})}
+	k := &kind{cache: cache, gvk: gvk, ctx: ctx, cancel: cancel, namespaces: map[string]int{}, feeds: map[string]*feed{}, changed: make(chan struct{})}
 	k.addLocked("")
 	return k
 }
@@ -38,13 +39,17 @@ func (k *kind) stop() {
 	k.cancel()
 }
 
-// need adds namespaces of dependents.
-func (k *kind) need(namespaces []string) {
+// need replaces the namespaces in which an owner has dependents.
+func (k *kind) need(namespaces, before []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, namespace := range namespaces {
-		if !slices.Contains(k.namespaces, namespace) {
-			k.namespaces = append(k.namespaces, namespace)
+		k.namespaces[namespace]++
+	}
+	for _, namespace := range before {
+		if k.namespaces[namespace]--; k.namespaces[namespace] <= 0 {
+			delete(k.namespaces, namespace)
+			k.dropLocked(namespace)
 		}
 	}
 	if k.feeds[""].forbidden() {
@@ -54,7 +59,7 @@ func (k *kind) need(namespaces []string) {
 
 // splitLocked goes over to one feed per namespace, since the whole cluster may not be watched.
 func (k *kind) splitLocked() {
-	for _, namespace := range k.namespaces {
+	for namespace := range k.namespaces {
 		if namespace != "" && k.feeds[namespace] == nil {
 			k.addLocked(namespace)
 		}
@@ -64,7 +69,17 @@ func (k *kind) splitLocked() {
 func (k *kind) addLocked(namespace string) {
 	f := newFeed(k, namespace)
 	k.feeds[namespace] = f
-	go f.run(k.ctx)
+	ctx, cancel := context.WithCancel(k.ctx)
+	f.cancel = cancel
+	go f.run(ctx)
+}
+
+// dropLocked ends the feed of a namespace, if there is one.
+func (k *kind) dropLocked(namespace string) {
+	if f := k.feeds[namespace]; f != nil && namespace != "" {
+		f.cancel()
+		delete(k.feeds, namespace)
+	}
 }
 
 // settle is called by a feed whose state became known, or changed.
@@ -72,6 +87,11 @@ func (k *kind) settle(f *feed) {
 	k.mu.Lock()
 	if f.namespace == "" && f.forbidden() {
 		k.splitLocked()
+	}
+	if f.namespace == "" && f.synced() {
+		for namespace := range k.feeds {
+			k.dropLocked(namespace)
+		}
 	}
 	close(k.changed)
 	k.changed = make(chan struct{})

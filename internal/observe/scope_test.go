@@ -5,6 +5,8 @@ package observe_test
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -144,4 +146,29 @@ func TestCloseEndsEverything(t *testing.T) {
 		t.Errorf("nobody is notified after the end, got %d", got-notified)
 	}
 	t.Logf("goroutines: %d before, %d after", before, runtime.NumGoroutine())
+}
+
+// TestNamespacesThatNobodyNeedsAreNotWatched has an owner move from one namespace to another.
+func TestNamespacesThatNobodyNeedsAreNotWatched(t *testing.T) {
+	t.Parallel()
+	w, user := restricted(t)
+	other := testenv.Namespace(t)
+	w.grant(user, w.namespace)
+	w.grant(user, other)
+	for _, owners := range []map[string]string{{"o": w.namespace, "p": w.namespace}, {"o": other, "p": w.namespace}, {"o": other, "p": other}, {"o": w.namespace}} {
+		want := map[string]bool{}
+		for _, owner := range []string{"o", "p"} {
+			if namespace := owners[owner]; namespace != "" {
+				w.watch(owner, need(configMaps, namespace))
+				want[namespace] = true
+			} else {
+				w.watch(owner)
+			}
+		}
+		mode := "ConfigMap: watched in namespaces " + strings.Join(slices.Sorted(maps.Keys(want)), ", ")
+		testenv.Eventually(t, func() (bool, string) {
+			modes := w.cache.Modes()
+			return len(modes) == 1 && modes[0] == mode, fmt.Sprintf("%v instead of %s", modes, mode)
+		})
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -83,9 +84,9 @@ func (s *Status) setState(v verdict, now metav1.Time) {
 	}
 }
 
-// boundMessage makes a sentence that fits into a condition.
+// boundMessage makes a sentence that fits into a condition, and quotes no rejected values.
 func boundMessage(message string) string {
-	message = strings.ToValidUTF8(message, "?")
+	message = redact.Text(strings.ToValidUTF8(message, "?"))
 	if first, size := utf8.DecodeRuneInString(message); size > 0 {
 		message = string(unicode.ToUpper(first)) + message[size:]
 	}

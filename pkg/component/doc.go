@@ -32,6 +32,9 @@
 //	a dependent has failed     Error             Error                same
 //	suspended                  Pending           Suspended            none
 //	RetriableError             Pending           Retrying             its delay, or the retry interval
+//	target does not answer     Pending           Retrying             5 s, doubled up to the requeue interval
+//	too many slow targets      Pending           Retrying             3 s
+//	pass took too long         Pending           Retrying             5 s
 //	input refused              Error             Error                5 s, doubled up to the requeue interval
 //	any other error            Error             Error                1 s, doubled up to 1000 s
 //
@@ -48,6 +51,7 @@
 //	dependents are going       Deleting          DeletionProcessing   requeue interval, or when the engine asks for it
 //	RetriableError             DeletionPending   DeletionRetrying     its delay, or the retry interval
 //	kubeconfig lost            DeletionPending   DeletionRetrying     10 s
+//	target does not answer     DeletionPending   DeletionRetrying     5 s, doubled up to the requeue interval
 //	dependents unknown         DeletionPending   DeletionRetrying     10 s
 //	any other error            Error             Error                1 s, doubled up to 1000 s
 //

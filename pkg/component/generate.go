@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -138,5 +139,11 @@ func (w *worker) generatorContext(ctx context.Context, s *scope) context.Context
 		WithComponentNamespace(s.key.Namespace).
 		WithComponentDigest(s.digest).
 		WithComponentRevision(s.status.Revision)
+	if len(w.options.AllowedTargets) > 0 {
+		result = NewContext(clients.WithHosts(result, w.options.AllowedTargets))
+	}
+	if w.options.DisableLocalLookup {
+		result = NewContext(manifests.WithoutLocalLookup(result))
+	}
 	return manifests.WithInstalled(result, s.isInstalled())
 }

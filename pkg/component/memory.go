@@ -65,6 +65,10 @@ type memory struct {
 	// rejections counts attempts in a row to write a status that the server did not accept.
 	rejections int
 
+	// unanswered says why the target was not reached; silences counts passes in a row that got no answer.
+	unanswered string
+	silences   int
+
 	// generated is the last result of the generator, if it may be used again.
 	generated *generated
 	// readReason says why the last result may not, if that is because of a look into a cluster.

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -92,7 +93,11 @@ func (w *worker) connectFormer(ctx context.Context, s *scope, id identity) (move
 	}
 	present, err := w.identify(ctx, id)
 	var notConnected notConnectedError
+	var noAnswer *clients.NoAnswerError
 	switch {
+	case errors.As(err, &noAnswer) && !s.deleting:
+		// Whoever goes on would wait for as long again.
+		return true, outcomeOf(fmt.Errorf("identifying the cluster of the dependents: %w", err))
 	case errors.As(err, &notConnected), err != nil && (!occupied || s.cluster.uid == ""):
 		// Whoever goes on finds out what is wrong.
 		return false, proceed

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -30,8 +31,18 @@ type ReconcilerOptions struct {
 	// Finalizer is put on components, and on dependents that define types. Defaults to the name of the reconciler.
 	Finalizer *string
 	// DefaultServiceAccount is impersonated on behalf of components that impersonate nobody. It is the name of a
-	// ServiceAccount in the namespace of the component. Defaults to none: the operator acts as itself.
+	// ServiceAccount in the namespace of the component. Dependents are written and read, and generators and their templates read the
+	// cluster of the dependents, with its permissions only. An operator for several tenants sets it. Defaults to none: the operator
+	// acts as itself, and whoever may create a component can have it do whatever the operator may do.
 	DefaultServiceAccount *string
+	// AllowedTargets are patterns of hosts to which the kubeconfigs of components, and of templates, may lead, and their proxies: names
+	// ("api.example.com"), names with a wildcard ("*.clusters.example.com"), addresses and ranges of addresses ("10.1.0.0/16"), each with a
+	// port ("api.example.com:6443") or without, which means all ports. Names are compared as they are written, and not resolved.
+	// Defaults to all hosts that the operator can reach.
+	AllowedTargets []string
+	// DisableLocalLookup has templates fail that call localLookup or one of its relatives, which read the cluster of the component as
+	// the operator itself, whatever DefaultServiceAccount is. Defaults to false.
+	DisableLocalLookup bool
 	// AdoptionPolicy defaults to reconciler.AdoptionPolicyIfUnowned.
 	AdoptionPolicy *reconciler.AdoptionPolicy
 	// ReconcilePolicy defaults to reconciler.ReconcilePolicyOnObjectChange.
@@ -81,6 +92,9 @@ type ReconcilerOptions struct {
 	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is kept in chunks; below half of it, it
 	// returns to the status. Tests need a small one. Defaults to 256 KiB.
 	inlineLimit int
+	// patience with API servers, and slowness of remote ones, are shorter in tests.
+	patience clients.Patience
+	slowness slowness
 }
 
 const (
@@ -110,6 +124,9 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	problems = append(problems,
 		checkName("DefaultServiceAccount", valueOr(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
 		checkName("StateNamespace", o.StateNamespace, validation.IsDNS1123Label))
+	if err := clients.Hosts(o.AllowedTargets).Validate(); err != nil {
+		problems = append(problems, fmt.Errorf("option AllowedTargets: %w", err))
+	}
 	o.inlineLimit = cmp.Or(o.inlineLimit, defaultInlineLimit)
 	o.listLimit = cmp.Or(o.listLimit, min(defaultListLimit, o.inlineLimit))
 	if o.ReapplyInterval != nil && *o.ReapplyInterval <= 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -50,6 +51,8 @@ type outcome struct {
 	err error
 	// retryAfter overrides the retry interval, for outcomeRetriable.
 	retryAfter *time.Duration
+	// crowded is set if the pass has ended for want of a worker that may wait.
+	crowded bool
 	// wake is the time after which to look again even without an event; zero if there is no need.
 	wake time.Duration
 }
@@ -73,6 +76,8 @@ func outcomeOf(err error) outcome {
 	case errors.As(err, &refused):
 		return outcome{kind: outcomeRefused, message: err.Error()}
 	default:
+		// It is logged by the controller, too.
+		err = redact.Error(err)
 		return outcome{kind: outcomeError, message: err.Error(), err: err}
 	}
 }

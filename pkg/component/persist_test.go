@@ -37,7 +37,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 	return &worker{
 		name: r.name, options: options, gvk: testGroup.WithKind(kind), clusterID: "test", newComponent: component,
 		client: r.client, live: r.client, events: record.NewFakeRecorder(100), memories: newMemories(),
-		metrics: collectors.ForController(r.name), walker: &walker{},
+		metrics: collectors.ForController(r.name), walker: &walker{}, places: newPlaces(options.MaxConcurrentReconciles, slowness{}),
 	}
 }
 

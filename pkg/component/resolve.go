@@ -142,6 +142,9 @@ func (l *loading) content(ctx context.Context, found occurrence) (string, error)
 	}
 	kind, name := reference.target()
 	key := references.Key{Kind: kind, Namespace: l.scope.key.Namespace, Name: name}
+	if found.target {
+		l.scope.kubeConfigFrom = key.String()
+	}
 	content, err := l.worker.references.Read(ctx, l.scope.key, key)
 	if err != nil {
 		return "", err

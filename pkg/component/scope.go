@@ -49,6 +49,11 @@ type scope struct {
 	next    *clusterIdentity
 	// held is set if the target is that of an earlier pass, because what leads to it is lost.
 	held bool
+	// kubeConfigFrom names the object that holds the kubeconfig; empty if there is none, or if that is not known.
+	kubeConfigFrom string
+	// visit is the time that the pass spends with a remote cluster; nil before it begins. cut ends the pass.
+	visit *visit
+	cut   func(reason error)
 	// lost says why the target cannot be connected, while the component is being deleted.
 	lost error
 	// record is what is known about the persisted inventory.

@@ -123,6 +123,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		walker:       &walker{extension: reflect.TypeFor[Reference[T]]()},
 		extension:    loadExtension[T](mgr.GetClient()),
 		memories:     newMemories(),
+		places:       newPlaces(r.options.MaxConcurrentReconciles, r.options.slowness),
 		hooks: hooks{
 			postRead:      bind(r.hooks.postRead, mgr.GetClient()),
 			preReconcile:  bind(r.hooks.preReconcile, mgr.GetClient()),
@@ -184,6 +185,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	}
 	factory, err := clients.New(clients.Options{
 		Name: w.name, Config: mgr.GetConfig(), Scheme: scheme, WrapTransport: w.metrics.Requests, Metrics: w.metrics,
+		Patience: w.options.patience, Hosts: w.options.AllowedTargets,
 	})
 	if err != nil {
 		return err
@@ -212,6 +214,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 			queue.wake(key)
 		}
 	}
+	connections.dropped = w.places.forget
 	w.targets = connections
 	if !w.options.DisableWarmup {
 		w.warmup = w.newWarmup(connections.local)

@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -85,7 +86,9 @@ type targets struct {
 	notify  func(ownerLabel string)
 	// typesChanged is called some time after the types of a cluster have changed.
 	typesChanged func()
-	log          logr.Logger
+	// dropped is called with the id of a target that nobody uses any more.
+	dropped func(id string)
+	log     logr.Logger
 
 	mu     sync.Mutex
 	kept   map[string]*keptTarget
@@ -111,7 +114,7 @@ var _ connector = &targets{}
 func newTargets(factory *clients.Factory, name string, options reconciler.Options, log logr.Logger) *targets {
 	return &targets{
 		factory: factory, name: name, options: options, log: log,
-		notify: func(string) {}, typesChanged: func() {},
+		notify: func(string) {}, typesChanged: func() {}, dropped: func(string) {},
 		kept:     map[string]*keptTarget{},
 		views:    map[string]*observe.Cache{},
 		usedBy:   map[apitypes.NamespacedName]string{},
@@ -120,12 +123,13 @@ func newTargets(factory *clients.Factory, name string, options reconciler.Option
 }
 
 func (t *targets) connect(owner apitypes.NamespacedName, ownerID string, id identity) (*target, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// With the lock held, so that nobody drops it meanwhile. That makes no request, and waits for nothing.
 	connection, err := t.factory.Get(clients.Key{KubeConfig: id.kubeConfig, User: id.user, Groups: id.groups})
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	found := t.kept[connection.ID]
 	if found == nil {
 		if found, err = t.make(connection, len(id.kubeConfig) > 0); err != nil {
@@ -229,6 +233,11 @@ func (t *targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
 		view.Close()
 		delete(t.views, found.view)
 	}
+	if id != t.factory.Local().ID {
+		manifests.ForgetDiscovery(found.client)
+		t.factory.Drop(id)
+	}
+	t.dropped(id)
 }
 
 // close ends all observation.

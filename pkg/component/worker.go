@@ -51,6 +51,7 @@ type worker struct {
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   connector
+	places    *places
 	// shards is nil without sharding.
 	shards *shards.Keeper
 	// warmup is nil if it is disabled.
@@ -108,7 +109,7 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 	s, err := w.newScope(ctx, component)
 	if err == nil {
 		s.tenure = tenure
-		result, err = w.conclude(ctx, s, w.keepRecord(ctx, s, w.liftBarriers(ctx, s, w.run(ctx, s))))
+		result, err = w.conclude(ctx, s, w.keepRecord(ctx, s, w.liftBarriers(ctx, s, w.runBounded(ctx, s))))
 	}
 	w.metrics.Reconciled(err)
 	if err != nil {
@@ -120,12 +121,22 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 
 // phases is the way of a component through a pass.
 func (w *worker) phases(s *scope) []phase {
-	common := []phase{w.acknowledge, w.noteOrphaning, w.recall, w.checkSuspended, w.resolveReferences, w.trackProcessing, w.afterRead, w.connectTarget}
+	common := []phase{
+		w.acknowledge, w.noteOrphaning, w.recall, w.checkSuspended, w.resolveReferences, w.trackProcessing, w.afterRead,
+		w.visitTarget, w.connectTarget, w.visitFormer,
+	}
 	if s.deleting {
 		return append(common, w.rebuildForDeletion, w.beforeDelete, w.checkDeletionAllowed, w.checkForeignFinalizers,
 			w.runPreDeleteHooks, w.deleteDependents, w.checkUnlisted, w.runPostDeleteHooks, w.afterDelete, w.removeHooks, w.removeRecord, w.removeFinalizer)
 	}
 	return append(common, w.leaveFormer, w.ensureFinalizer, w.beforeReconcile, w.applyTarget, w.afterReconcile, w.markReady)
+}
+
+// runBounded goes through the phases, for as long as a pass may take. How it ended is recorded after that.
+func (w *worker) runBounded(ctx context.Context, s *scope) outcome {
+	ctx, end := s.bound(ctx, w.places)
+	defer end()
+	return w.interpret(ctx, s, w.run(ctx, s))
 }
 
 // run goes through the phases. A panic, which can only come from the code of an operator's author, is an error like any

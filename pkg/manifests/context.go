@@ -27,6 +27,7 @@ const (
 	componentRevisionKey  contextKey = "component revision"
 	installedKey          contextKey = "installation state"
 	releaseHooksKey       contextKey = "release hooks"
+	noLocalLookupKey      contextKey = "no local lookup"
 )
 
 // fromContext fails if there is no value, since its absence means that somebody calls a generator without
@@ -52,6 +53,17 @@ func ReconcilerNameFromContext(ctx context.Context) (string, error) {
 // WithLocalClient sets what LocalClientFromContext returns.
 func WithLocalClient(ctx context.Context, clnt cluster.Client) context.Context {
 	return context.WithValue(ctx, localClientKey, clnt)
+}
+
+// WithoutLocalLookup has templates fail that call localLookup or one of its relatives. Go code is not concerned.
+func WithoutLocalLookup(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noLocalLookupKey, true)
+}
+
+// LocalLookupDisabled reports whether the context is one of WithoutLocalLookup.
+func LocalLookupDisabled(ctx context.Context) bool {
+	disabled, _ := ctx.Value(noLocalLookupKey).(bool)
+	return disabled
 }
 
 // LocalClientFromContext returns a client for the cluster in which the component lives. Taking it marks the

@@ -68,7 +68,8 @@ func findDiscovery(ctx context.Context) (*Discovery, error) {
 
 // KeepDiscovery tells for how long information about the cluster that the given client talks to may be remembered: for an
 // hour if the caller watches the types of the cluster, and calls InvalidateDiscovery when they change, and otherwise,
-// as by default, for some minutes. What was read before the watch began is forgotten.
+// as by default, for some minutes. What was read before the watch began is forgotten. Who has said that the types are watched
+// says also when they are not any more.
 func KeepDiscovery(clnt cluster.Client, watched bool) {
 	discoveries.keep(hostOf(clnt), watched)
 }
@@ -77,6 +78,11 @@ func KeepDiscovery(clnt cluster.Client, watched bool) {
 // whatever client it was read. It is to be called when types were added to or removed from the cluster.
 func InvalidateDiscovery(clnt cluster.Client) {
 	discoveries.invalidate(clnt.DiscoveryClient(), hostOf(clnt))
+}
+
+// ForgetDiscovery drops what is remembered about a cluster through the given client, which is not going to be used any more.
+func ForgetDiscovery(clnt cluster.Client) {
+	discoveries.forget(clnt.DiscoveryClient())
 }
 
 // hostOf returns the empty string for a client without configuration.

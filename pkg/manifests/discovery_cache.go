@@ -18,8 +18,8 @@ type discoveryCache struct {
 
 	mu      sync.Mutex
 	entries map[discovery.DiscoveryInterface]*discoveryEntry
-	// watched holds the hosts of clusters whose types are watched.
-	watched map[string]bool
+	// watched counts who watches the types of the clusters, by their hosts.
+	watched map[string]int
 }
 
 // discoveryEntry is protected by the mutex of the cache, except reading, which is held by who talks to the
@@ -37,7 +37,7 @@ type discoveryEntry struct {
 }
 
 func newDiscoveryCache(now func() time.Time) *discoveryCache {
-	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}, watched: map[string]bool{}}
+	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}, watched: map[string]int{}}
 }
 
 func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface, host string) (*Discovery, error) {
@@ -109,7 +109,7 @@ func (c *discoveryCache) lifetime(entry *discoveryEntry) time.Duration {
 	switch {
 	case len(entry.value.Failed) > 0:
 		return brokenDiscoveryLifetime
-	case c.watched[entry.host]:
+	case c.watched[entry.host] > 0:
 		return watchedDiscoveryLifetime
 	default:
 		return discoveryLifetime
@@ -123,9 +123,24 @@ func (c *discoveryCache) keep(host string, watched bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.watched, host)
-	if watched && host != "" {
-		c.watched[host] = true
+	switch {
+	case host == "":
+	case watched:
+		c.watched[host]++
+	case c.watched[host] > 1:
+		// The same cluster is watched by others.
+		c.watched[host]--
+	default:
+		delete(c.watched, host)
+	}
+}
+
+// forget drops the entry of a client.
+func (c *discoveryCache) forget(clnt discovery.DiscoveryInterface) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cacheable(clnt) {
+		delete(c.entries, clnt)
 	}
 }
 

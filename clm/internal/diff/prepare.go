@@ -4,14 +4,11 @@
 package diff
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
-	"slices"
-)
 
-// lastApplied is where kubectl keeps the manifest: of a Secret, its values.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	"github.com/component-operator/runtime/internal/redact"
+)
 
 // housekeeping are the fields of metadata that the server writes.
 var housekeeping = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
@@ -23,31 +20,17 @@ func (w *writer) prepare(object map[string]any) map[string]any {
 	}
 	object = maps.Clone(object)
 	delete(object, "status")
-	metadata, ok := object["metadata"].(map[string]any)
-	if ok {
+	if metadata, ok := object["metadata"].(map[string]any); ok {
 		metadata = maps.Clone(metadata)
 		for _, field := range housekeeping {
 			delete(metadata, field)
 		}
 		object["metadata"] = metadata
 	}
-	if object["apiVersion"] != "v1" || object["kind"] != "Secret" || w.ShowSecrets {
+	if w.ShowSecrets {
 		return object
 	}
-	w.masks.values(object, "data", func(value string) string {
-		if decoded, err := base64.StdEncoding.DecodeString(value); err == nil {
-			return string(decoded)
-		}
-		return value
-	})
-	plain := func(value string) string { return value }
-	w.masks.values(object, "stringData", plain)
-	if annotations, ok := metadata["annotations"].(map[string]any); ok && annotations[lastApplied] != nil {
-		annotations = maps.Clone(annotations)
-		annotations[lastApplied] = w.masks.mask(annotations[lastApplied], plain)
-		metadata["annotations"] = annotations
-	}
-	return object
+	return redact.Secret(object, func(value string) any { return w.masks.mask(value) })
 }
 
 // masked stands for a secret value.
@@ -57,29 +40,8 @@ type masked string
 // to whoever tries enough of them.
 type masks map[string]int
 
-// values masks the values of one field, whatever it is.
-func (m masks) values(object map[string]any, field string, decode func(string) string) {
-	switch value := object[field].(type) {
-	case nil:
-	case map[string]any:
-		values := make(map[string]any, len(value))
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			values[key] = m.mask(value[key], decode)
-		}
-		object[field] = values
-	default:
-		object[field] = m.mask(value, decode)
-	}
-}
-
 // mask shows length and identity of a value.
-func (m masks) mask(value any, decode func(string) string) masked {
-	text, ok := value.(string)
-	if ok {
-		text = decode(text)
-	} else {
-		text = fmt.Sprint(value)
-	}
+func (m masks) mask(text string) masked {
 	number, known := m[text]
 	if !known {
 		number = len(m) + 1
@@ -89,5 +51,5 @@ func (m masks) mask(value any, decode func(string) string) masked {
 	if len(text) == 1 {
 		unit = "byte"
 	}
-	return masked(fmt.Sprintf("*** (%d %s, #%d)", len(text), unit, number))
+	return masked(fmt.Sprintf("%s (%d %s, #%d)", redact.Mark, len(text), unit, number))
 }

@@ -119,7 +119,7 @@ func TestErrors(t *testing.T) {
 		"NoData":          {"functions are no data", "own", nil, types.UnstructurableMap{"f": func() {}}, "value f has type func(), which has no JSON form"},
 		"StrangeObject":   {"so it is in objects", "own", nil, do("no data"), `sending object 1, "strange": value data has type func()`},
 		"LargeObjects":    {"what is sent is limited", "own", nil, do("large"), "sending the objects: it takes 17825"},
-		"LargeParameters": {"in both directions", "own", nil, text(strings.Repeat("x", 17<<20)), "sending the parameters to a process of its own: it takes 178260"},
+		"LargeParameters": {"in both directions", "own", nil, text(strings.Repeat("x", 17<<20)), "sending the parameters to a process of its own: it takes 17826"},
 		"Fickle":          {"a generator of other flags, or of another program, must not be used", "fickle", nil, do(""), "its New has made another generator than in the operator"},
 	}
 	for name, tc := range cases {

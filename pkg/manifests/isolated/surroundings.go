@@ -6,6 +6,7 @@ package isolated
 import (
 	"context"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -19,6 +20,8 @@ type surroundings struct {
 	ComponentRevision  *int64   `json:"componentRevision"`
 	Installed          *bool    `json:"installed"`
 	ReleaseHooks       bool     `json:"releaseHooks"`
+	AllowedTargets     []string `json:"allowedTargets"`
+	NoLocalLookup      bool     `json:"noLocalLookup"`
 	Component          *carried `json:"component"`
 }
 
@@ -40,6 +43,8 @@ func surroundingsOf(ctx context.Context, known knownTypes) (surroundings, error)
 		ComponentRevision:  found(ctx, manifests.ComponentRevisionFromContext),
 		Installed:          found(ctx, manifests.InstalledFromContext),
 		ReleaseHooks:       manifests.ReleaseHooksFromContext(ctx),
+		AllowedTargets:     clients.HostsFromContext(ctx),
+		NoLocalLookup:      manifests.LocalLookupDisabled(ctx),
 	}
 	component := found(ctx, manifests.ComponentFromContext)
 	if component == nil {
@@ -68,6 +73,12 @@ func (s surroundings) context(ctx context.Context, known knownTypes) (context.Co
 	ctx = restore(ctx, s.Installed, manifests.WithInstalled)
 	if s.ReleaseHooks {
 		ctx = manifests.WithReleaseHooks(ctx)
+	}
+	if s.AllowedTargets != nil {
+		ctx = clients.WithHosts(ctx, s.AllowedTargets)
+	}
+	if s.NoLocalLookup {
+		ctx = manifests.WithoutLocalLookup(ctx)
 	}
 	if s.Component == nil {
 		return ctx, nil

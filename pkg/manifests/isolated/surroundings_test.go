@@ -27,7 +27,7 @@ func TestContextValues(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"client", "component", "component digest", "component name", "component namespace", "component revision",
-		"discovery", "installation state", "local client", "reconciler name", "release hooks",
+		"discovery", "installation state", "local client", "no local lookup", "reconciler name", "release hooks",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-sent +found in the context):\n%s", diff)

@@ -53,9 +53,17 @@ func (o *occasion) functions() map[string]any {
 	return functions
 }
 
+// errNoLocalLookup is what becomes of localLookup and its relatives where the author of the operator has switched them off.
+var errNoLocalLookup = errors.New("this operator does not let templates look into its own cluster")
+
 func (o *occasion) lookups() map[string]any {
 	target := templating.NewLookup(o.ctx, func() (client.Client, error) { return manifests.ClientFromContext(o.ctx) })
-	local := templating.NewLookup(o.ctx, func() (client.Client, error) { return manifests.LocalClientFromContext(o.ctx) })
+	local := templating.NewLookup(o.ctx, func() (client.Client, error) {
+		if manifests.LocalLookupDisabled(o.ctx) {
+			return nil, errNoLocalLookup
+		}
+		return manifests.LocalClientFromContext(o.ctx)
+	})
 	return map[string]any{
 		"lookup":          target.One,
 		"mustLookup":      target.MustOne,
@@ -82,11 +90,7 @@ func (o *occasion) elsewhere(kubeConfig string) templating.Lookup {
 		if clnt, ok := o.remote[kubeConfig]; ok {
 			return clnt, nil
 		}
-		config, err := clients.ParseKubeConfig([]byte(kubeConfig))
-		if err != nil {
-			return nil, err
-		}
-		clnt, err := client.New(config, client.Options{})
+		clnt, err := clients.ConnectOnce(o.ctx, []byte(kubeConfig))
 		if err != nil {
 			return nil, err
 		}

@@ -111,6 +111,13 @@ func TestFunctionsThatFail(t *testing.T) {
 			expectError(t, err, "rendering kustomization app: a.yaml:6:8: ", tt.want)
 		})
 	}
+	for _, function := range []string{"localLookup", "mustLocalLookup", "localLookupList"} {
+		_, err := data(t, manifests.WithoutLocalLookup(fullContext(t.Context())), nil, "x: {{ "+function+" `v1` `ConfigMap` `shop` `` }}")
+		expectError(t, err, "this operator does not let templates look into its own cluster")
+	}
+	if _, err := data(t, manifests.WithoutLocalLookup(fullContext(t.Context())), nil, "x: {{ (lookup `v1` `ConfigMap` `shop` `target`).data.cluster }}"); err != nil {
+		t.Errorf("the target can still be looked into: %v", err)
+	}
 	for expression, want := range map[string]string{
 		"component":                     "component not found in context",
 		"componentDigest":               "component digest not found in context",

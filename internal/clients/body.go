@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+)
+
+// boundedBody is the body of an answer. The exchange ends when the body was read or closed.
+type boundedBody struct {
+	io.ReadCloser
+
+	exchange *exchange
+	// taken is the number of bytes that were read; of a watch, since the last event.
+	taken atomic.Int64
+	close sync.Once
+}
+
+// Read fails with an error that says why if the answer is not complete in time, or is too large.
+func (b *boundedBody) Read(buffer []byte) (int, error) {
+	count, err := b.ReadCloser.Read(buffer)
+	if limit := b.take(buffer[:count]); limit > 0 {
+		return 0, &TooLargeError{Server: b.exchange.server, Limit: limit}
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		b.exchange.end()
+	case err != nil:
+		err = b.exchange.explain(err)
+	}
+	return count, err
+}
+
+// take counts what was read. If it is too much, it returns the limit.
+func (b *boundedBody) take(content []byte) (exceeded int64) {
+	bounds := b.exchange.bounds
+	if !bounds.remote {
+		return 0
+	}
+	if b.exchange.endless {
+		// JSON events end with a newline. In binary ones newlines are frequent, and their size is bounded by the clients.
+		if end := bytes.LastIndexByte(content, '\n'); end >= 0 {
+			b.taken.Store(int64(len(content) - end - 1))
+			return 0
+		}
+		if b.taken.Add(int64(len(content))) > largestEvent {
+			return largestEvent
+		}
+		return 0
+	}
+	b.taken.Add(int64(len(content)))
+	if bounds.open.Add(int64(len(content))) > largestAnswers {
+		return largestAnswers
+	}
+	return 0
+}
+
+// Close ends the exchange, whether the body was read or not.
+func (b *boundedBody) Close() error {
+	b.close.Do(func() {
+		if !b.exchange.endless {
+			b.exchange.bounds.open.Add(-b.taken.Load())
+		}
+	})
+	b.exchange.end()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// largestAnswers bounds what is read of the answers of a remote cluster at the same time, in bytes. Objects have at most 3 MiB.
+	largestAnswers = 64 << 20
+	// largestEvent bounds one event of a watch of a remote cluster, in bytes.
+	largestEvent = 16 << 20
+)
+
+// bounds are those of a connection. They end what takes too long, and bound what a remote server may send.
+type bounds struct {
+	patience Patience
+	// remote is set for clusters to which a kubeconfig leads.
+	remote bool
+
+	// open is the number of bytes that were read of answers that are not complete.
+	open atomic.Int64
+	// active is the number of requests that are not over; retired is set when the connection was dropped.
+	mu      sync.Mutex
+	active  int
+	retired bool
+	// sockets are those of a remote connection.
+	sockets sockets
+}
+
+// confine has clients of the configuration be bounded. Nothing else may have been wrapped around their transport yet.
+func (b *bounds) confine(config *rest.Config) {
+	if b.remote {
+		config.Dial = b.sockets.dial
+		if config.Proxy == nil {
+			// Other transports are shared by client-go among all who have the same credentials. This one ends with the connection.
+			config.Proxy = http.ProxyFromEnvironment
+		}
+	}
+	config.Wrap(b.around)
+}
+
+// around puts the bounds around a transport, which has to be the one next to the network.
+func (b *bounds) around(next http.RoundTripper) http.RoundTripper {
+	return boundedTransport{bounds: b, next: next}
+}
+
+// boundedTransport is a transport with bounds.
+type boundedTransport struct {
+	bounds *bounds
+	next   http.RoundTripper
+}
+
+// WrappedRoundTripper returns the transport below, which lets clients find out what they talk through.
+func (t boundedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip sends the request.
+func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	e := t.bounds.begin(request)
+	response, err := t.next.RoundTrip(request.WithContext(e.ctx)) //nolint:bodyclose // by the caller
+	if err != nil {
+		err = e.explain(err)
+		e.end()
+		return nil, err
+	}
+	e.answered()
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		// What follows is no answer, and its body can be written to.
+		e.release()
+		return response, nil
+	}
+	response.Body = &boundedBody{ReadCloser: response.Body, exchange: e}
+	if err := t.bounds.examine(e.server, request, response); err != nil {
+		err = e.explain(err)
+		_ = response.Body.Close()
+		return nil, err
+	}
+	return response, nil
+}
+
+// retire closes connections to the server as soon as no request needs them.
+func (b *bounds) retire() {
+	b.count(0, true)
+}
+
+func (b *bounds) count(change int, retire bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.active += change
+	b.retired = b.retired || retire
+	if b.retired && b.active == 0 {
+		b.sockets.close()
+	}
+}
+
+// exchange is a request and its answer.
+type exchange struct {
+	bounds *bounds
+	server string
+	// endless is set if the answer has no end of its own.
+	endless bool
+	parent  context.Context //nolint:containedctx // of the request, which the exchange is
+	ctx     context.Context //nolint:containedctx // see above
+	cancel  context.CancelCauseFunc
+	begun   time.Time
+
+	mu sync.Mutex
+	// limit is how long is being waited for.
+	limit    time.Duration
+	patience *time.Timer
+	watchdog *time.Timer
+	over     bool
+}
+
+func (b *bounds) begin(request *http.Request) *exchange {
+	e := &exchange{bounds: b, server: request.URL.Host, endless: isEndless(request), parent: request.Context(), begun: time.Now()}
+	e.ctx, e.cancel = context.WithCancelCause(e.parent)
+	e.limit = b.patience.Whole
+	if request.Method == http.MethodGet || request.Method == http.MethodHead {
+		e.limit = b.patience.Answer
+	}
+	e.patience = time.AfterFunc(e.limit, e.expire)
+	if watchdog, _ := e.parent.Value(watchdogKey{}).(*Watchdog); watchdog != nil && b.remote {
+		e.watchdog = time.AfterFunc(watchdog.After, watchdog.Slow)
+	}
+	b.count(1, false)
+	return e
+}
+
+// expire ends the request because there is no answer.
+func (e *exchange) expire() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cancel(&NoAnswerError{Server: e.server, After: e.limit})
+}
+
+// isEndless tells whether the answer ends when the client or the server wants it to.
+func isEndless(request *http.Request) bool {
+	query := request.URL.Query()
+	for _, parameter := range []string{"watch", "follow"} {
+		if value := query.Get(parameter); value == "true" || value == "1" {
+			return true
+		}
+	}
+	return false
+}
+
+// answered gives the rest of the answer the time that it may take.
+func (e *exchange) answered() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.patience.Stop() || e.over {
+		return
+	}
+	if !e.endless {
+		e.limit = e.bounds.patience.Whole
+		e.patience.Reset(max(e.limit-time.Since(e.begun), 0))
+		return
+	}
+	if e.watchdog != nil {
+		e.watchdog.Stop()
+	}
+}
+
+// explain returns an error that says what has happened instead of how it was noticed.
+func (e *exchange) explain(err error) error {
+	var noAnswer *NoAnswerError
+	var network net.Error
+	switch {
+	case errors.As(context.Cause(e.ctx), &noAnswer):
+		return noAnswer
+	case e.parent.Err() == nil && errors.As(err, &network) && network.Timeout():
+		return &NoAnswerError{Server: e.server, After: time.Since(e.begun).Round(time.Second)}
+	case e.bounds.remote && isMalformed(err):
+		return &ForeignAnswerError{Server: e.server}
+	default:
+		return err
+	}
+}
+
+// end ends the exchange, and what is under way of it.
+func (e *exchange) end() {
+	e.release()
+	e.cancel(nil)
+}
+
+// release ends what bounds the exchange.
+func (e *exchange) release() {
+	e.mu.Lock()
+	over := e.over
+	e.over = true
+	e.mu.Unlock()
+	if over {
+		return
+	}
+	e.patience.Stop()
+	if e.watchdog != nil {
+		e.watchdog.Stop()
+	}
+	e.bounds.count(-1, false)
+}

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Hosts are patterns of hosts to which kubeconfigs may lead; none means all. A pattern is a name ("api.example.com"), a name with a
+// wildcard for one or more labels at its beginning ("*.example.com"), an address, or a range of addresses ("10.1.0.0/16"). It may
+// end with a port ("api.example.com:6443", "[10.1.0.0/16]:6443"), and allows all ports otherwise. Names are compared as they are
+// written; they are not resolved, so that a range of addresses does not allow a name, nor forbid one.
+type Hosts []string
+
+// Validate says which patterns are none.
+func (h Hosts) Validate() error {
+	var problems []error
+	for _, pattern := range h {
+		host, port := splitPattern(pattern)
+		if !isHostPattern(host) || !isPort(port) {
+			problems = append(problems, fmt.Errorf(
+				"host pattern %q: must be a name such as api.example.com, *.example.com, an address, or a range of addresses such as 10.1.0.0/16, with or without a port", pattern))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func isHostPattern(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	if _, err := netip.ParsePrefix(host); err == nil {
+		return true
+	}
+	return len(validation.IsDNS1123Subdomain(strings.TrimPrefix(strings.ToLower(host), "*."))) == 0
+}
+
+func isPort(port string) bool {
+	number, err := strconv.Atoi(port)
+	return port == "" || err == nil && len(validation.IsValidPortNum(number)) == 0
+}
+
+// splitPattern returns host and port; the latter is empty if there is none.
+func splitPattern(pattern string) (host, port string) {
+	if host, port, err := net.SplitHostPort(pattern); err == nil && port != "" {
+		return host, port
+	}
+	return strings.Trim(pattern, "[]"), ""
+}
+
+// allows tells whether one of the patterns fits the host.
+func (h Hosts) allows(host, port string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return len(h) == 0 || slices.ContainsFunc(h, func(pattern string) bool {
+		wanted, wantedPort := splitPattern(strings.ToLower(pattern))
+		if wantedPort != "" && wantedPort != port {
+			return false
+		}
+		address, err := netip.ParseAddr(host)
+		if err != nil {
+			suffix, isWildcard := strings.CutPrefix(wanted, "*")
+			return host == wanted || isWildcard && strings.HasSuffix(host, suffix) && len(host) > len(suffix)
+		}
+		address = address.Unmap()
+		if allowed, err := netip.ParseAddr(wanted); err == nil {
+			return address == allowed.Unmap()
+		}
+		prefix, err := netip.ParsePrefix(wanted)
+		return err == nil && prefix.Contains(address)
+	})
+}
+
+// check fails if a kubeconfig leads, or goes through a proxy, to a host that is not allowed.
+func (h Hosts) check(found *clientcmdapi.Cluster) error {
+	if found == nil || len(h) == 0 {
+		return nil
+	}
+	for _, target := range []struct{ field, value string }{{"server", found.Server}, {"proxy-url", found.ProxyURL}} {
+		if target.value == "" && target.field == "proxy-url" {
+			continue
+		}
+		host, port := hostOf(target.value)
+		if !h.allows(host, port) {
+			return fmt.Errorf("invalid kubeconfig: %s: host %q is not allowed; allowed are: %s",
+				target.field, net.JoinHostPort(host, port), strings.Join(slices.Sorted(slices.Values(h)), ", "))
+		}
+	}
+	return nil
+}
+
+// hostOf returns the host to which a client connects that is given a URL, or a host with or without port.
+func hostOf(server string) (host, port string) {
+	parsed, err := url.Parse(server)
+	if err != nil || parsed.Scheme == "" || parsed.Host == "" {
+		// As clients do.
+		if parsed, err = url.Parse("http://" + server); err != nil {
+			return server, ""
+		}
+	}
+	port = parsed.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80", "socks5": "1080", "socks5h": "1080"}[strings.ToLower(parsed.Scheme)]
+	}
+	return parsed.Hostname(), port
+}
+
+type hostsKey struct{}
+
+// HostsFromContext returns what WithHosts has set; nil if nothing.
+func HostsFromContext(ctx context.Context) Hosts {
+	hosts, _ := ctx.Value(hostsKey{}).(Hosts)
+	return hosts
+}
+
+// WithHosts returns a context for those who read a cluster for a moment, by ConnectOnce.
+func WithHosts(ctx context.Context, hosts Hosts) context.Context {
+	return context.WithValue(ctx, hostsKey{}, hosts)
+}

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// longestPass is how long a pass may take. What is left to do is done by the next one.
+const longestPass = 10 * time.Minute
+
+// slowness says when a remote cluster counts as slow. Tests need less; the zero value means the defaults.
+type slowness struct {
+	// request is how long a request may take. Defaults to 5 seconds.
+	request time.Duration
+	// visit is how long a pass may be with a cluster without a place of its own. Defaults to 30 seconds.
+	visit time.Duration
+	// rest is how much longer a pass may take when a request of it was slow. Defaults to one minute.
+	rest time.Duration
+}
+
+func (s slowness) complete() slowness {
+	return slowness{request: orDuration(s.request, 5*time.Second), visit: orDuration(s.visit, 30*time.Second), rest: orDuration(s.rest, time.Minute)}
+}
+
+var (
+	// errCrowded ends a pass that would wait for a slow cluster when there is no place left.
+	errCrowded = errors.New("as many components as may wait for clusters that are slow to answer do so already")
+	// errTooLong ends a pass that has taken too long.
+	errTooLong = errors.New("the pass took too long")
+)
+
+// places bound how many workers wait for remote clusters that do not answer, or are slow to: half of them, so that the others
+// are there for all other components. A cluster is expected to be slow unless the last pass was quick. A pass needs a place if
+// its cluster is expected to be slow, as soon as a request is slow, and when it lasts long; without one, it ends.
+type places struct {
+	limit    int
+	slowness slowness
+
+	mu    sync.Mutex
+	taken int
+	// quick holds the targets whose last pass had no slow request.
+	quick map[string]bool
+}
+
+// newPlaces returns places for a number of workers.
+func newPlaces(workers int, slowness slowness) *places {
+	return &places{limit: max(workers/2, 1), slowness: slowness.complete(), quick: map[string]bool{}}
+}
+
+// enter begins a visit to a target, unless it needs a place and none is left. The visit is ended by calling leave; cut ends
+// what is done in it, and must not block.
+func (p *places) enter(target string, cut func(reason error)) (*visit, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := &visit{places: p, target: target, cut: cut}
+	if !p.quick[target] && !v.sitLocked() {
+		return nil, false
+	}
+	v.timers = append(v.timers, time.AfterFunc(p.slowness.visit, v.lasting))
+	return v, true
+}
+
+// forget drops what is known about a target.
+func (p *places) forget(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.quick, target)
+}
+
+// visit is the part of a pass that deals with a remote cluster. Its fields are protected by the mutex of the places.
+type visit struct {
+	places *places
+	target string
+	cut    func(reason error)
+	timers []*time.Timer
+
+	seated, slow, over bool
+}
+
+// sitLocked takes a place if there is one.
+func (v *visit) sitLocked() bool {
+	if !v.seated && v.places.taken < v.places.limit {
+		v.places.taken++
+		v.seated = true
+	}
+	return v.seated
+}
+
+// slowed notes that a request is slow, or was not answered at all.
+func (v *visit) slowed() {
+	v.places.mu.Lock()
+	defer v.places.mu.Unlock()
+	if v.slow || v.over {
+		return
+	}
+	v.slow = true
+	delete(v.places.quick, v.target)
+	if !v.sitLocked() {
+		v.cut(errCrowded)
+		return
+	}
+	v.timers = append(v.timers, time.AfterFunc(v.places.slowness.rest, func() { v.cut(errTooLong) }))
+}
+
+// lasting notes that the visit lasts long.
+func (v *visit) lasting() {
+	v.places.mu.Lock()
+	defer v.places.mu.Unlock()
+	if !v.over && !v.sitLocked() {
+		delete(v.places.quick, v.target)
+		v.slow = true
+		v.cut(errCrowded)
+	}
+}
+
+// leave ends the visit.
+func (v *visit) leave() {
+	v.places.mu.Lock()
+	defer v.places.mu.Unlock()
+	if v.over {
+		return
+	}
+	v.over = true
+	for _, timer := range v.timers {
+		timer.Stop()
+	}
+	if v.seated {
+		v.places.taken--
+	}
+	if !v.slow {
+		v.places.quick[v.target] = true
+	}
+}

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// visitors play visits by name.
+type visitors struct {
+	places *places
+	visits map[string]*visit
+	cut    map[string]error
+}
+
+func newVisitors(workers int) *visitors {
+	return &visitors{places: newPlaces(workers, slowness{visit: time.Hour, rest: time.Hour}), visits: map[string]*visit{}, cut: map[string]error{}}
+}
+
+// play returns what becomes of a step: a name and what it does.
+func (c *visitors) play(name, step string) string {
+	switch step {
+	case "enters":
+		entered, ok := c.places.enter(name, func(reason error) { c.cut[name] = reason })
+		c.visits[name] = entered
+		if !ok {
+			return "waits"
+		}
+	case "slows":
+		c.visits[name].slowed()
+	case "lasts":
+		c.visits[name].lasting()
+	case "leaves":
+		c.visits[name].leave()
+	}
+	if reason := c.cut[name]; errors.Is(reason, errCrowded) {
+		delete(c.cut, name)
+		return "is cut"
+	}
+	return ""
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	quick := func(names ...string) [][3]string {
+		var steps [][3]string
+		for _, name := range names {
+			steps = append(steps, [3]string{name, "enters", ""}, [3]string{name, "leaves", ""})
+		}
+		return steps
+	}
+	for _, test := range []struct {
+		reason  string
+		workers int
+		steps   [][3]string
+	}{
+		{"half of the workers visit targets that are not known", 5, [][3]string{{"a", "enters", ""}, {"b", "enters", ""}, {"c", "enters", "waits"}, {"a", "leaves", ""}, {"c", "enters", ""}}},
+		{"one place is the least", 1, [][3]string{{"a", "enters", ""}, {"b", "enters", "waits"}, {"a", "leaves", ""}, {"b", "enters", ""}}},
+		{"quick targets need no place", 2, append(quick("a", "b", "c"), [][3]string{{"a", "enters", ""}, {"b", "enters", ""}, {"c", "enters", ""}}...)},
+		{"a target that gets slow takes a place", 2, append(quick("a"), [][3]string{{"a", "enters", ""}, {"a", "slows", ""}, {"b", "enters", "waits"}}...)},
+		{"a target that gets slow when none is left is cut", 2, append(quick("a"), [][3]string{{"b", "enters", ""}, {"a", "enters", ""}, {"a", "slows", "is cut"}}...)},
+		{"a visit that lasts takes a place", 2, append(quick("a"), [][3]string{{"a", "enters", ""}, {"a", "lasts", ""}, {"b", "enters", "waits"}}...)},
+		{"a visit that lasts when none is left is cut", 2, append(quick("a"), [][3]string{{"b", "enters", ""}, {"a", "enters", ""}, {"a", "lasts", "is cut"}}...)},
+		{
+			"what was slow is expected to be slow", 2,
+			append(quick("a"), [][3]string{{"a", "enters", ""}, {"a", "slows", ""}, {"a", "leaves", ""}, {"b", "enters", ""}, {"a", "enters", "waits"}}...),
+		},
+		{
+			"what was cut is expected to be slow", 2,
+			append(quick("a"), [][3]string{{"b", "enters", ""}, {"a", "enters", ""}, {"a", "slows", "is cut"}, {"a", "leaves", ""}, {"a", "enters", "waits"}}...),
+		},
+		{
+			"slow twice is slow once, and so is leaving", 2,
+			[][3]string{{"a", "enters", ""}, {"a", "slows", ""}, {"a", "slows", ""}, {"a", "leaves", ""}, {"a", "leaves", ""}, {"a", "slows", ""}, {"b", "enters", ""}, {"c", "enters", "waits"}},
+		},
+	} {
+		c := newVisitors(test.workers)
+		for i, step := range test.steps {
+			if got := c.play(step[0], step[1]); got != step[2] {
+				t.Errorf("%s: step %d: %s %s: %q, want %q", test.reason, i, step[0], step[1], got, step[2])
+			}
+		}
+	}
+}
+
+func TestPlacesForgetTargets(t *testing.T) {
+	t.Parallel()
+	c := newVisitors(2)
+	for i := range 1000 {
+		name := fmt.Sprint(i)
+		c.play(name, "enters")
+		c.play(name, "leaves")
+		c.places.forget(name)
+	}
+	diff(t, "remembered", 0, len(c.places.quick))
+}

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// relay forwards connections to an API server, and counts those that are open.
+type relay struct {
+	net.Listener
+
+	open atomic.Int64
+}
+
+func newRelay(tb testing.TB, server string) *relay {
+	tb.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := &relay{Listener: listener}
+	tb.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go r.forward(from, server)
+		}
+	}()
+	return r
+}
+
+func (r *relay) forward(from net.Conn, server string) {
+	r.open.Add(1)
+	defer r.open.Add(-1)
+	defer from.Close()
+	to, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", server)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	go func() {
+		_, _ = io.Copy(from, to)
+		_ = from.Close()
+	}()
+	_, _ = io.Copy(to, from)
+}
+
+// rotated returns a kubeconfig that leads through the relay, and is like no other.
+func (r *relay) rotated(tb testing.TB, number int) []byte {
+	tb.Helper()
+	config, err := clientcmd.Load([]byte(kubeconfig(tb)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	chosen := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
+	chosen.TLSServerName = serverName(tb)
+	chosen.Server = "https://" + r.Addr().String()
+	config.Contexts[fmt.Sprint("other-", number)] = &clientcmdapi.Context{}
+	raw, err := clientcmd.Write(*config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return raw
+}
+
+func apiServer(tb testing.TB) *url.URL {
+	tb.Helper()
+	server, err := url.Parse(testenv.Config(tb).Host)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return server
+}
+
+func serverName(tb testing.TB) string {
+	tb.Helper()
+	return apiServer(tb).Hostname()
+}
+
+// TestRotatedKubeconfigsLeaveNothingBehind is not parallel, because it counts what the process has.
+func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
+	through := newRelay(t, apiServer(t).Host)
+	factory, err := clients.New(clients.Options{Name: "rotation.example.io", Config: &rest.Config{Host: "http://127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(factory.Close)
+	connections := newTargets(factory, "rotation.example.io", reconciler.Options{
+		FieldOwner: "rotation.example.io", Finalizer: "rotation.example.io", Analyzer: status.NewAnalyzer("rotation.example.io", status.Options{}),
+	}, logr.Discard())
+	t.Cleanup(connections.close)
+	owner := apitypes.NamespacedName{Namespace: "default", Name: "rotating"}
+	rotate := func(number int) {
+		found, err := connections.connect(owner, "owner", identity{kubeConfig: through.rotated(t, number)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found.watchTypes()
+		if _, err := manifests.DiscoveryFromContext(manifests.WithClient(t.Context(), found.client)); err != nil {
+			t.Fatal(err)
+		}
+		view := connections.views[found.id]
+		if err := view.Watch(t.Context(), "owner", []observe.Need{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespaces: []string{"default"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	measure := func() (goroutines int, heap uint64) {
+		testenv.Eventually(t, func() (bool, string) {
+			open := through.open.Load()
+			return open <= 2, fmt.Sprintf("%d connections are open", open)
+		})
+		for range 3 {
+			runtime.GC()
+		}
+		var memory runtime.MemStats
+		runtime.ReadMemStats(&memory)
+		return runtime.NumGoroutine(), memory.HeapAlloc
+	}
+	for i := range 100 {
+		rotate(i)
+	}
+	goroutines, heap := measure()
+	for i := range 100 {
+		rotate(100 + i)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		now, _ := measure()
+		return now <= goroutines+5, fmt.Sprintf("%d goroutines became %d", goroutines, now)
+	})
+	// What belongs to a network connection is kept by timers of net/http for 90 seconds after its end, which is some 60 KiB. The types
+	// of one cluster alone take more than ten times as much.
+	if _, now := measure(); now > heap+100*(128<<10) {
+		t.Errorf("the heap grew from %d to %d KiB", heap>>10, now>>10)
+	}
+	diff(t, "kept targets", 1, len(connections.kept))
+	connections.release(owner, "owner")
+	testenv.Eventually(t, func() (bool, string) {
+		open := through.open.Load()
+		return open == 0, fmt.Sprintf("%d connections are open", open)
+	})
+}
