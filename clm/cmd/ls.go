@@ -116,7 +116,8 @@ func printReleases(e *environment, found []*releases.Release, namespaces bool) e
 		if release.Awaited() {
 			message = awaitedText(release)
 		}
-		lines[i] = strings.Join([]string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources, oneLine(oneText(message))}, "\t")
+		cells := []string{release.Name, revision, string(release.State), fmt.Sprint(release.Items()), age(release.Updated, time.Now()), sources}
+		lines[i] = strings.Join(append(cells, oneLine(oneText(message))), "\t")
 		if namespaces {
 			lines[i] = release.Namespace + "\t" + lines[i]
 		}

@@ -67,7 +67,7 @@ func (t boundedTransport) WrappedRoundTripper() http.RoundTripper { return t.nex
 // RoundTrip sends the request.
 func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	e := t.bounds.begin(request)
-	response, err := t.next.RoundTrip(request.WithContext(e.ctx)) //nolint:bodyclose // by the caller
+	response, err := t.next.RoundTrip(request.WithContext(e.ctx))
 	if err != nil {
 		err = e.explain(err)
 		e.end()

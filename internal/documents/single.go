@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sort"
+	"sort" //nolint:depguard // slices has no search by a condition
 
 	"go.yaml.in/yaml/v2"
 )

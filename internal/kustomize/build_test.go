@@ -180,7 +180,8 @@ func TestSecondValuesAreRefused(t *testing.T) {
 	}{
 		{"a resource", files{"/a/kustomization.yaml": "resources: [b.yaml]", "/a/b.yaml": configMap("c") + "---\n" + second}, "/a/b.yaml: line 7: another value begins here"},
 		{
-			"a resource of a base", files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "resources: [b.yaml]", "/b/b.yaml": "\ufeff" + second},
+			"a resource of a base",
+			files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "resources: [b.yaml]", "/b/b.yaml": "\ufeff" + second},
 			"/b/b.yaml: line 2: another value begins here",
 		},
 		{"the kustomization of a base", files{"/a/kustomization.yaml": "resources: [../b]", "/b/kustomization.yaml": "namePrefix: a\n---\nnameSuffix: b\n"}, "/b/kustomization.yaml: line 3: "},

@@ -84,10 +84,7 @@ func (w *worker) connectTarget(ctx context.Context, s *scope) outcome {
 		s.lost = errors.New(joinBounded(s.missing, "; "))
 	}
 	if s.lost != nil {
-		if w.holdTarget(s) {
-			return proceed
-		}
-		return w.loseTarget(s, s.lost)
+		return w.holdOrLose(s, s.lost)
 	}
 	id := identityOf(s.component, valueOr(w.options.DefaultServiceAccount, ""))
 	if moved, o := w.connectFormer(ctx, s, id); moved || o.kind != outcomeContinue {
@@ -98,15 +95,21 @@ func (w *worker) connectTarget(ctx context.Context, s *scope) outcome {
 	case errors.Is(err, clients.ErrClosed):
 		// The operator is about to end, which says nothing about the target.
 		return outcome{kind: outcomeAbandoned, message: err.Error()}
-	case err != nil && s.deleting && w.holdTarget(s):
-		return proceed
 	case err != nil && s.deleting:
-		return w.loseTarget(s, err)
+		return w.holdOrLose(s, err)
 	case err != nil:
 		return outcome{kind: outcomeRefused, message: "connecting to the cluster of the dependents: " + err.Error()}
 	}
 	s.target = found
 	return proceed
+}
+
+// holdOrLose goes on with the connection that is held, if there is one; otherwise the target is lost.
+func (w *worker) holdOrLose(s *scope, reason error) outcome {
+	if w.holdTarget(s) {
+		return proceed
+	}
+	return w.loseTarget(s, reason)
 }
 
 func (w *worker) ensureFinalizer(ctx context.Context, s *scope) outcome {

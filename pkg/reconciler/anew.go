@@ -49,7 +49,8 @@ func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, liv
 	if held == "" {
 		return "", nil
 	}
-	return fmt.Sprintf("cannot be updated by its update policy recreate, because it holds %s, which would be destroyed; choose another update policy, or remove what it holds", held), nil
+	return fmt.Sprintf("cannot be updated by its update policy recreate, because it holds %s, which would be destroyed; "+
+		"choose another update policy, or remove what it holds", held), nil
 }
 
 // mayRecreate returns a *RefusedError if an object must not be deleted in order to be created anew. It asks to be called again if the object is not

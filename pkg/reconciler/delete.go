@@ -254,22 +254,27 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 		}
 		return outcome{item: item, message: message}, nil
 	case endingDelete:
-		gone, held, err := p.requestEnd(ctx, item, s)
-		if err != nil {
-			return outcome{}, err
-		}
-		if held != nil {
-			return p.held(ctx, item, s, d, *held)
-		}
-		p.deleting(item, d)
-		if gone {
-			p.acted(d.verb, d.wave, item)
-			return p.ended(ctx, item)
-		}
-		return p.whetherGone(ctx, item, d)
+		return p.endByDeletion(ctx, item, s, d)
 	default:
 		return outcome{}, fmt.Errorf("unknown ending %d", action)
 	}
+}
+
+// endByDeletion requests the deletion of the object that was seen, unless something holds it.
+func (p *pass) endByDeletion(ctx context.Context, item *InventoryItem, s situation, d deletion) (outcome, error) {
+	gone, held, err := p.requestEnd(ctx, item, s)
+	if err != nil {
+		return outcome{}, err
+	}
+	if held != nil {
+		return p.held(ctx, item, s, d, *held)
+	}
+	p.deleting(item, d)
+	if gone {
+		p.acted(d.verb, d.wave, item)
+		return p.ended(ctx, item)
+	}
+	return p.whetherGone(ctx, item, d)
 }
 
 // ended settles a dependent that is gone.

@@ -23,7 +23,8 @@ import (
 
 // requestEnd requests the deletion of the object that was seen, and reports whether the server has said that it is gone. An
 // object that defines types is deleted only if it has no instances, and none can be created (see barrier): they would go with
-// it, whatever finalizers it has. Likewise, a namespace is deleted only if there is nothing of others in it. Otherwise held says what is awaited; it is nil if the deletion was requested.
+// it, whatever finalizers it has. Likewise, a namespace is deleted only if there is nothing of others in it. Otherwise held says
+// what is awaited; it is nil if the deletion was requested.
 func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation) (gone bool, held *outcome, err error) {
 	if isNamespace(item.GroupVersionKind().GroupKind()) {
 		if message, err := p.holdNamespace(ctx, item); err != nil || message != "" {

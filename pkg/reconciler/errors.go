@@ -73,6 +73,9 @@ func awaitable(err error) (reason string, ok bool) {
 		return "", false
 	}
 	text := status.Status().Message
+	if call, failed := failedWebhook(status.Status()); failed {
+		return shorten("the call failed of "+call, 300), true
+	}
 	switch {
 	case deniedBy(err, barrierPrefix):
 		return "its type is being deleted, or was until now", true
@@ -82,17 +85,21 @@ func awaitable(err error) (reason string, ok bool) {
 		return fmt.Sprintf("namespace %s does not exist", status.Status().Details.Name), true
 	case isNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == "":
 		return "its type is not served yet", true
-	case status.Status().Code == http.StatusInternalServerError && strings.Contains(text, "failed calling webhook"):
-		_, call, _ := strings.Cut(text, "failed calling ")
-		return shorten("the call failed of "+call, 300), true
-	case strings.Contains(text, "conversion webhook for "):
-		_, call, _ := strings.Cut(text, "conversion webhook for ")
-		return shorten("the call failed of the conversion webhook for "+call, 300), true
 	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err):
 		return shorten("the API server is not able to serve the request: "+text, 300), true
 	default:
 		return "", false
 	}
+}
+
+// failedWebhook returns which call of a webhook has failed, and how, if that is what the API server says.
+func failedWebhook(status metav1.Status) (call string, failed bool) {
+	if status.Code == http.StatusInternalServerError && strings.Contains(status.Message, "failed calling webhook") {
+		_, call, failed = strings.Cut(status.Message, "failed calling ")
+		return call, failed
+	}
+	_, call, failed = strings.Cut(status.Message, "conversion webhook for ")
+	return "the conversion webhook for " + call, failed
 }
 
 // isDoomed tells whether nothing can be created any more where the object belongs.

@@ -147,8 +147,10 @@ spec: {storageClassName: NS-class, accessModes: [ReadWriteOnce], resources: {req
 	other.Object["metadata"] = map[string]any{"name": "a", "namespace": w.namespace}
 	other.SetLabels(claim.GetLabels())
 	other.SetAnnotations(map[string]string{prefix + "/owner-id": claim.GetAnnotations()[prefix+"/owner-id"]})
-	other.Object["spec"] = map[string]any{"storageClassName": w.namespace + "-immediate", "accessModes": []any{"ReadWriteOnce"},
-		"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}}
+	other.Object["spec"] = map[string]any{
+		"storageClassName": w.namespace + "-immediate", "accessModes": []any{"ReadWriteOnce"},
+		"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}},
+	}
 	delete(other.Object, "status")
 	w.remove(claim)
 	var created *unstructured.Unstructured

@@ -164,6 +164,17 @@ func (e *newerError) Error() string {
 	return fmt.Sprintf("its format has version %d; this clm understands up to version %d: please use a newer one", e.version, formatVersion)
 }
 
+// stamp records when the index is written, and since when the release is in its state.
+func (i *index) stamp(now time.Time, before State) {
+	i.Updated = now
+	if i.Created.IsZero() {
+		i.Created = now
+	}
+	if i.State != before {
+		i.Since = now
+	}
+}
+
 // encode returns the data of an index.
 func (i *index) encode() ([]byte, error) {
 	raw, err := json.Marshal(i)

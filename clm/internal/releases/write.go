@@ -35,13 +35,7 @@ type change struct {
 // The index has the finalizer before the first chunk gets it, and until the last one has lost it: a chunk that outlives its namespace without an index
 // would be one that nobody can remove.
 func (s *Store) write(ctx context.Context, store *chunks.Store, known *stored, c change) error {
-	c.next.Updated = s.now()
-	if c.next.Created.IsZero() {
-		c.next.Created = c.next.Updated
-	}
-	if c.next.State != known.index.State {
-		c.next.Since = c.next.Updated
-	}
+	c.next.stamp(s.now(), known.index.State)
 	raw, err := c.next.encode()
 	if err != nil {
 		return err
