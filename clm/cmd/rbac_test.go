@@ -109,7 +109,7 @@ func (l *limited) allow(resource string, without ...string) {
 	}
 }
 
-// leaveOut takes the rules apart, into one for each resource and verb.
+// leaveOut takes the rules apart, into one for each resource and verb. A right for all resources includes what is left out.
 func (l *limited) leaveOut(rules []any, resource string, verbs []string) []any {
 	l.Helper()
 	var result []any
@@ -120,7 +120,7 @@ func (l *limited) leaveOut(rules []any, resource string, verbs []string) []any {
 		}
 		for _, name := range rule.Resources {
 			for _, verb := range rule.Verbs {
-				if name == resource && slices.Contains(verbs, verb) {
+				if (name == resource || name == rbacv1.ResourceAll) && slices.Contains(verbs, verb) {
 					continue
 				}
 				one := rule

@@ -110,6 +110,8 @@ func greeting(t *testing.T, text string) string {
 			if err != nil {
 				return
 			}
+			// Clients do not look at what is sent before they have asked.
+			_, _ = connection.Read(make([]byte, 1024))
 			_, _ = io.WriteString(connection, text)
 			_ = connection.Close()
 		}

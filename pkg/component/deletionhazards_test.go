@@ -132,7 +132,7 @@ func TestADyingNamespaceAmongHooks(t *testing.T) {
 func TestALostTargetWithHooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.start(r.reconciler(ReconcilerOptions{}))
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
 	secret := r.secret("target", map[string]string{"value": kubeconfig(t)})
 	r.create(secret)
 	widget := r.widget(oneConfigMap + r.endless("after", "post-delete"))
@@ -144,7 +144,10 @@ func TestALostTargetWithHooks(t *testing.T) {
 		hooks := widget.Status.DeletionHooks
 		return hooks.Stage == DeletionStagePostDelete && len(hooks.Inventory) == 1 && hooks.Inventory[0].UID != ""
 	})
+	// A process that is connected goes on with its connection.
+	stop()
 	r.delete(secret)
+	r.start(r.reconciler(ReconcilerOptions{}))
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
 	if _, _, message := widget.Status.GetState(); !strings.Contains(message, "deletion hooks that are not over") {
 		t.Errorf("want the message to name the hooks, got %q", message)

@@ -355,14 +355,11 @@ func TestRefusedInput(t *testing.T) {
 	if err != nil || result.RequeueAfter < firstBackoff {
 		t.Errorf("want refused input to be no error of the controller, and to be retried later, got %v, %v", result, err)
 	}
-	change(r, widget, func(w *Widget) {
-		w.Spec.UpdatePolicy = reconciler.UpdatePolicy("Wrong")
-		w.Spec.Objects = r.objects(oneConfigMap)
-	})
-	await(r, widget, "the policy to be named", func() bool {
-		_, _, message := widget.Status.GetState()
-		return strings.Contains(message, "Wrong")
-	})
-	change(r, widget, func(w *Widget) { w.Spec.UpdatePolicy = "" })
+	wrong := widget.DeepCopyObject().(*Widget)
+	wrong.Spec.UpdatePolicy = reconciler.UpdatePolicy("Wrong")
+	if err := r.client.Update(t.Context(), wrong); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "SsaMerge") {
+		t.Errorf("want the definition to refuse a policy that there is not, and to name those that there are, got %v", err)
+	}
+	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
 	awaitReady(r, widget)
 }

@@ -86,10 +86,13 @@ func TestDeletionByScript(t *testing.T) {
 		}, {
 			reason: "a target that answers is not abandoned",
 			prepare: func(s *script) {
-				s.err, s.result.Inventory = apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "web", errors.New("no")), deployed("web")
+				s.err, s.result.Inventory = apierrors.NewMethodNotSupported(schema.GroupResource{Resource: "deployments"}, "delete"), deployed("web")
 			},
 			abandon: true,
-			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: `Deployments "web" is forbidden: no`}, wantErr: true,
+			want: verdict{
+				state: StateError, reason: ReadyConditionReasonError,
+				message: `Delete is not supported on resources of kind "deployments"`,
+			}, wantErr: true,
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
