@@ -145,7 +145,7 @@ func TestPlanForEachPolicy(t *testing.T) {
 	got, want := firstVerbs(result), map[string]reconciler.Verb{}
 	for _, change := range plan.Changes {
 		if change.Verb != "" {
-			want[change.Object.String()] = change.Verb
+			want[identity(change.Object)] = change.Verb
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

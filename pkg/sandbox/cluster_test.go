@@ -113,17 +113,24 @@ func TestDeploymentNeverProgresses(t *testing.T) {
 				}
 				return false, fmt.Sprintf("status is %+v", deployment.Status)
 			})
-			if deployment.Status.ReadyReplicas != 0 || deployment.Status.Replicas != 3 {
-				t.Errorf("got %+v, want 3 replicas, none of them ready", deployment.Status)
-			}
-			var pods corev1.PodList
-			if err := c.List(t.Context(), &pods, client.InNamespace(namespace)); err != nil {
-				t.Fatal(err)
-			}
-			for _, pod := range pods.Items {
-				if pod.Status.Phase != corev1.PodRunning {
-					t.Errorf("%s is %s, want it running", pod.Name, pod.Status.Phase)
+			// The deadline may be over before the pods have started.
+			testenv.Eventually(t, func() (bool, string) {
+				if err := c.Get(t.Context(), key, &deployment); err != nil {
+					return false, err.Error()
 				}
+				var pods corev1.PodList
+				if err := c.List(t.Context(), &pods, client.InNamespace(namespace)); err != nil {
+					return false, err.Error()
+				}
+				for _, pod := range pods.Items {
+					if pod.Status.Phase != corev1.PodRunning {
+						return false, fmt.Sprintf("%s is %s, want it running", pod.Name, pod.Status.Phase)
+					}
+				}
+				return deployment.Status.Replicas == 3, fmt.Sprintf("got %+v, want 3 replicas", deployment.Status)
+			})
+			if deployment.Status.ReadyReplicas != 0 {
+				t.Errorf("got %+v, want no replica to be ready", deployment.Status)
 			}
 		})
 	}
