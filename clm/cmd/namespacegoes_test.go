@@ -55,6 +55,10 @@ func TestNamespaceWaitsForWhatIsOutside(t *testing.T) {
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+clusterRole))
 	p.deleteNamespace()
 	p.awaitMark()
+	testenv.Eventually(t, func() (bool, string) {
+		err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "a"}, &corev1.ConfigMap{})
+		return apierrors.IsNotFound(err), "the namespace still has its ConfigMap"
+	})
 	p.expect(p.clm("ls"), 0, "its namespace is being deleted, and waits for: clm delete web -n ")
 	p.expect(p.clm("status", "web"), exitNotReady, "its namespace is being deleted, and waits for: clm delete web -n PLACE")
 	p.expect(p.clm("doctor"), exitChanges, "its namespace is being deleted, and waits for the record of the release", "would be left behind: ClusterRole PLACE-role",
