@@ -126,7 +126,7 @@ func isOwnText(content []byte) bool {
 	return false
 }
 
-// isMalformed tells whether an error is about an answer that is not HTTP. Such errors quote the answer.
+// isMalformed reports whether an error is about an answer that is not HTTP. Such errors quote the answer.
 func isMalformed(err error) bool {
 	var protocol textproto.ProtocolError
 	return errors.As(err, &protocol) || strings.Contains(err.Error(), "malformed HTTP")

@@ -144,7 +144,7 @@ func (e *exchange) expire() {
 	e.cancel(&NoAnswerError{Server: e.server, After: e.limit})
 }
 
-// isEndless tells whether the answer ends when the client or the server wants it to.
+// isEndless reports whether the answer ends when the client or the server wants it to.
 func isEndless(request *http.Request) bool {
 	query := request.URL.Query()
 	for _, parameter := range []string{"watch", "follow"} {

@@ -60,7 +60,7 @@ func splitPattern(pattern string) (host, port string) {
 	return strings.Trim(pattern, "[]"), ""
 }
 
-// allows tells whether one of the patterns fits the host.
+// allows reports whether one of the patterns fits the host.
 func (h Hosts) allows(host, port string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return len(h) == 0 || slices.ContainsFunc(h, func(pattern string) bool {

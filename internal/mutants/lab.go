@@ -47,7 +47,7 @@ type lab struct {
 	log     io.Writer
 }
 
-// check tells whether a mutant can be made of the code as it is.
+// check reports whether a mutant can be made of the code as it is.
 func (l *lab) check(m mutant) result {
 	if _, err := m.apply(); err != nil {
 		return result{mutant: m, verdict: mismatched, detail: err.Error()}

@@ -146,7 +146,7 @@ func (w *world) expectForetold(plan foretold, result reconciler.Result, err erro
 	}
 }
 
-// allows tells whether what was done to an object is what was planned.
+// allows reports whether what was done to an object is what was planned.
 func (f foretold) allows(change reconciler.Change, verb reconciler.Verb) bool {
 	switch {
 	case change.Verb == verb:

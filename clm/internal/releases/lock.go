@@ -125,7 +125,7 @@ func (l *Lock) Fence(ctx context.Context) error {
 	}
 }
 
-// standing tells whether the lock is held: doubt says why this is not certain, and settled is closed when it may have become so; err says why the
+// standing reports whether the lock is held: doubt says why this is not certain, and settled is closed when it may have become so; err says why the
 // lock is over.
 func (l *Lock) standing() (doubt error, settled <-chan struct{}, err error) {
 	now := l.now()

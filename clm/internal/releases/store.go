@@ -96,7 +96,7 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 // maxReads bounds how often a record is read that others change all the time.
 const maxReads = 5
 
-// unchanged tells whether the index of a release is still the one that was read.
+// unchanged reports whether the index of a release is still the one that was read.
 func (s *Store) unchanged(ctx context.Context, release *Release) (bool, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))

@@ -168,7 +168,7 @@ func (s *Session) delete(ctx context.Context, d *Deletion, limits Limits, b *boa
 	return err
 }
 
-// recordGone tells whether it is certain that the release is not recorded any more.
+// recordGone reports whether it is certain that the release is not recorded any more.
 func (o *operation) recordGone(ctx context.Context) bool {
 	_, err := o.records.Get(ctx, o.release.Namespace, o.release.Name)
 	return errors.Is(err, releases.ErrNotFound)
@@ -222,7 +222,7 @@ func (o *operation) deleteDependents(ctx context.Context, d *Deletion, limits Li
 	return nil
 }
 
-// isOwnNamespace tells whether a dependent is the namespace in which the record of its release is. It is released with the release.
+// isOwnNamespace reports whether a dependent is the namespace in which the record of its release is. It is released with the release.
 func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
 	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
 }

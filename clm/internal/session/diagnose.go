@@ -67,7 +67,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 	return nil
 }
 
-// namespaceExists tells whether there is a namespace, as far as that may be known.
+// namespaceExists reports whether there is a namespace, as far as that may be known.
 func (e *examination) namespaceExists(ctx context.Context, name string) (bool, error) {
 	err := e.client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 	if err := e.denied(client.IgnoreNotFound(err)); err != nil {

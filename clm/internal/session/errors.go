@@ -115,7 +115,7 @@ func isFinal(err error) bool {
 // denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.
 var denial = regexp.MustCompile(`denied (the )?request`)
 
-// isDenied tells whether the server has rejected a request because of what is requested, and would do so again: it is invalid, or admission has denied it.
+// isDenied reports whether the server has rejected a request because of what is requested, and would do so again: it is invalid, or admission has denied it.
 // The engine says so of objects that it applies; of those that it deletes, only the error of the server says it.
 func isDenied(err error) bool {
 	var status apierrors.APIStatus
