@@ -73,7 +73,8 @@ type rival struct {
 	seen time.Time
 }
 
-// acquire returns when the lock is held.
+// acquire returns when the lock is held. The timeout limits the waiting for others, not our own requests: those end by the limits of
+// the connection, so that whoever waits in vain always learns for whom.
 func (l *Lock) acquire(ctx context.Context) error {
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if l.options.Timeout > 0 {
@@ -82,17 +83,21 @@ func (l *Lock) acquire(ctx context.Context) error {
 	defer cancel()
 	other := &rival{}
 	for {
-		held, err := l.try(waiting, other)
-		if held {
-			return nil
-		}
-		if err == nil && l.options.Timeout >= 0 {
-			err = l.await(waiting, other)
-		}
+		held, err := l.try(ctx, other)
 		switch {
-		case other.lease != nil && (waiting.Err() != nil && ctx.Err() == nil || err == nil && l.options.Timeout < 0):
-			return l.lockedBy(other.lease)
 		case err != nil:
+			return fmt.Errorf("locking release %s: %w", l.release, err)
+		case held:
+			return nil
+		case other.lease == nil:
+			// It changed hands at this very moment; another look tells whom it belongs to.
+			continue
+		case l.options.Timeout < 0:
+			return l.lockedBy(other.lease)
+		}
+		if err := l.await(waiting, other); err != nil && ctx.Err() == nil {
+			return l.lockedBy(other.lease)
+		} else if err != nil {
 			return fmt.Errorf("locking release %s: %w", l.release, err)
 		}
 	}
@@ -175,12 +180,8 @@ func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool
 }
 
 // await returns when it is worth another try: the lease was given back, has changed hands, or has expired; or nothing can be learnt
-// by watching it.
+// by watching it. Its only error is that of the context.
 func (l *Lock) await(ctx context.Context, other *rival) error {
-	if other.lease == nil {
-		// It changed hands at this very moment.
-		return ctx.Err()
-	}
 	watcher, err := l.leases.Watch(ctx, metav1.ListOptions{
 		FieldSelector:   fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+l.options.Name).String(),
 		ResourceVersion: other.lease.ResourceVersion,

@@ -73,8 +73,8 @@ func TestLockExcludes(t *testing.T) {
 		t.Errorf("want %q, got %q", want, err)
 	}
 	options.Timeout, options.Wait = time.Millisecond, nil
-	if _, err = w.store.Lock(t.Context(), options); err == nil {
-		t.Error("want no lock before the first one is given back")
+	if _, err = w.store.Lock(t.Context(), options); !errors.As(err, &locked) || locked.Holder != "first@host/1" {
+		t.Errorf("want no lock before the first one is given back, and to be told who has it, got %v", err)
 	}
 	w.must(first.Release(t.Context()))
 	if err := first.Fence(t.Context()); err == nil || !strings.Contains(err.Error(), "was given back") {
