@@ -80,7 +80,7 @@ func TestApplyOfWhatIsDeletedMeanwhile(t *testing.T) {
 			return true
 		}
 	})
-	p.through(x).clm("apply", "web", p.file("app.yaml", configMap("a", "2")))
+	p.through(x).clm("apply", "web", p.file("app.yaml", configMap("a", "2")), "--timeout", "5s")
 	if !dead.Load() {
 		t.Error("want the process to die")
 	}

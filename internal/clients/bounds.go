@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -80,6 +81,9 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 		return response, nil
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, exchange: e}
+	if e.unattended {
+		response.Header.Del("Retry-After")
+	}
 	if err := t.bounds.examine(e.server, request, response); err != nil {
 		err = e.explain(err)
 		_ = response.Body.Close()
@@ -109,10 +113,13 @@ type exchange struct {
 	server string
 	// endless is set if the answer has no end of its own.
 	endless bool
-	parent  context.Context //nolint:containedctx // of the request, which the exchange is
-	ctx     context.Context //nolint:containedctx // see above
-	cancel  context.CancelCauseFunc
-	begun   time.Time
+	// unattended is set if the request is to a remote cluster and not watched by a Watchdog: then nobody can end what clients do by
+	// themselves to repeat it.
+	unattended bool
+	parent     context.Context //nolint:containedctx // of the request, which the exchange is
+	ctx        context.Context //nolint:containedctx // see above
+	cancel     context.CancelCauseFunc
+	begun      time.Time
 
 	mu sync.Mutex
 	// limit is how long is being waited for.
@@ -130,7 +137,9 @@ func (b *bounds) begin(request *http.Request) *exchange {
 		e.limit = b.patience.Answer
 	}
 	e.patience = time.AfterFunc(e.limit, e.expire)
-	if watchdog, _ := e.parent.Value(watchdogKey{}).(*Watchdog); watchdog != nil && b.remote {
+	watchdog, _ := e.parent.Value(watchdogKey{}).(*Watchdog)
+	e.unattended = b.remote && watchdog == nil
+	if b.remote && watchdog != nil {
 		e.watchdog = time.AfterFunc(watchdog.After, watchdog.Slow)
 	}
 	b.count(1, false)
@@ -183,9 +192,16 @@ func (e *exchange) explain(err error) error {
 		return &NoAnswerError{Server: e.server, After: time.Since(e.begun).Round(time.Second)}
 	case e.bounds.remote && isMalformed(err):
 		return &ForeignAnswerError{Server: e.server}
+	case e.unattended && isClosed(err):
+		return &ClosedError{Server: e.server}
 	default:
 		return err
 	}
+}
+
+// isClosed reports whether a connection ended before there was an answer. Clients repeat reads that fail so, up to ten times.
+func isClosed(err error) bool {
+	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
 // end ends the exchange, and what is under way of it.

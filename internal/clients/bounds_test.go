@@ -262,18 +262,44 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestNobodyHasAClientWaitForLong has a server ask to come back in an hour, which clients do by themselves.
+// TestNobodyHasAClientWaitForLong has servers that want each request to be repeated, which clients do by themselves.
 func TestNobodyHasAClientWaitForLong(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
-	connection := remote(t, handled(t, func(writer http.ResponseWriter, _ *http.Request) {
-		writer.Header().Set("Retry-After", "3600")
-		if asked.Add(1) > 1 {
-			writer.Header().Del("Retry-After")
+	watched := func(ctx context.Context) context.Context {
+		return clients.WithWatchdog(ctx, &clients.Watchdog{After: time.Hour, Slow: func() {}})
+	}
+	later := func(writer http.ResponseWriter, again bool) {
+		if again {
+			writer.Header().Set("Retry-After", "3600")
 		}
 		http.Error(writer, "Too many requests, please try again later.", http.StatusTooManyRequests)
-	}), clients.Patience{})
-	if err := readVersion(t.Context(), connection); !apierrors.IsTooManyRequests(err) || asked.Load() != 2 {
-		t.Errorf("expected a second request that ends, got %d and error %v", asked.Load(), err)
+	}
+	closing := func(writer http.ResponseWriter, _ bool) {
+		connection, _, _ := http.NewResponseController(writer).Hijack()
+		_ = connection.Close()
+	}
+	isClosed := func(err error) bool {
+		var closed *clients.ClosedError
+		return errors.As(err, &closed)
+	}
+	for _, test := range []struct {
+		reason   string
+		server   func(writer http.ResponseWriter, again bool)
+		ctx      func(context.Context) context.Context
+		is       func(error) bool
+		requests int32
+	}{
+		{"whoever can end a request lets it be repeated, soon", later, watched, apierrors.IsTooManyRequests, 2},
+		{"a request that nobody can end is not repeated", later, func(ctx context.Context) context.Context { return ctx }, apierrors.IsTooManyRequests, 1},
+		{"nor because the server closes connections", closing, func(ctx context.Context) context.Context { return ctx }, isClosed, 1},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int32
+			connection := remote(t, handled(t, func(writer http.ResponseWriter, _ *http.Request) { test.server(writer, asked.Add(1) == 1) }), clients.Patience{})
+			if _, err := resource(t, connection).Get(test.ctx(t.Context()), "name", metav1.GetOptions{}); !test.is(err) || asked.Load() != test.requests {
+				t.Errorf("expected %d requests, got %d and error %v", test.requests, asked.Load(), err)
+			}
+		})
 	}
 }

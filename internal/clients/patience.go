@@ -49,6 +49,17 @@ func (e *NoAnswerError) Error() string {
 	return fmt.Sprintf("no answer from the cluster at %s for %s", e.Server, e.After)
 }
 
+// ClosedError says that a server closed the connection instead of answering. Clients do not repeat such requests.
+type ClosedError struct {
+	// Server is the host of the server, with its port if it has one.
+	Server string
+}
+
+// Error says which server closed the connection.
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("the cluster at %s closed the connection without an answer", e.Server)
+}
+
 // TooLargeError says that a server sent more than a connection accepts.
 type TooLargeError struct {
 	// Server is the host of the server, with its port if it has one.
@@ -79,7 +90,7 @@ func (e *ForeignAnswerError) Error() string {
 }
 
 // Watchdog is told when a request to a remote cluster takes long. Requests that are sent without a context of the caller, which those
-// for the mapping of types are, do not count.
+// for the mapping of types are, do not count; instead, clients do not repeat them, whatever the server wants.
 type Watchdog struct {
 	// After is how long a request may take.
 	After time.Duration

@@ -13,7 +13,7 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 )
 
-// crowdDelay is the time after which a component that has to wait for its turn looks again.
+// crowdDelay is the time after which a component that has to wait for its turn looks again, at the latest.
 const crowdDelay = 3 * time.Second
 
 // bound limits the time that the pass may take. The returned function ends the visit to the target.
@@ -58,7 +58,7 @@ func (w *worker) visitFormer(_ context.Context, s *scope) outcome {
 }
 
 func (w *worker) visit(s *scope, target string) outcome {
-	entered, ok := w.places.enter(target, s.cut)
+	entered, ok := w.places.enter(target, s.key, s.cut)
 	if !ok {
 		return w.crowded(s)
 	}

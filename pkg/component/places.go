@@ -5,8 +5,11 @@ package component
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
 // longestPass is how long a pass may take. What is left to do is done by the next one.
@@ -35,33 +38,65 @@ var (
 
 // places bound how many workers wait for remote clusters that do not answer, or are slow to: half of them, so that the others
 // are there for all other components. A cluster is expected to be slow unless the last pass was quick. A pass needs a place if
-// its cluster is expected to be slow, as soon as a request is slow, and when it lasts long; without one, it ends.
+// its cluster is expected to be slow, as soon as a request is slow, and when it lasts long; without one, it ends. Places that become
+// free are given to the components in the order in which these asked for one.
 type places struct {
 	limit    int
 	slowness slowness
+	// call has a component ask again, because there is a place for it. It must not block.
+	call func(component apitypes.NamespacedName)
+	now  func() time.Time
 
 	mu    sync.Mutex
 	taken int
 	// quick holds the targets whose last pass had no slow request.
 	quick map[string]bool
+	line  []applicant
 }
+
+// applicant is a component that waits for a place.
+type applicant struct {
+	component apitypes.NamespacedName
+	// asked is when it asked last.
+	asked time.Time
+}
+
+// applicantPatience is how long a place is kept for a component that does not ask for it any more, because it was deleted, say.
+const applicantPatience = 5 * crowdDelay
 
 // newPlaces returns places for a number of workers.
 func newPlaces(workers int, slowness slowness) *places {
-	return &places{limit: max(workers/2, 1), slowness: slowness.complete(), quick: map[string]bool{}}
+	return &places{
+		limit: max(workers/2, 1), slowness: slowness.complete(), quick: map[string]bool{},
+		call: func(apitypes.NamespacedName) {}, now: time.Now,
+	}
 }
 
-// enter begins a visit to a target, unless it needs a place and none is left. The visit is ended by calling leave; cut ends
-// what is done in it, and must not block.
-func (p *places) enter(target string, cut func(reason error)) (*visit, bool) {
+// enter begins a visit of a component to a target, unless it needs a place and has to wait for one. The visit is ended by calling leave; cut
+// ends what is done in it, and must not block.
+func (p *places) enter(target string, component apitypes.NamespacedName, cut func(reason error)) (*visit, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	v := &visit{places: p, target: target, cut: cut}
-	if !p.quick[target] && !v.sitLocked() {
+	if !p.quick[target] && (!p.isNextLocked(component) || !v.sitLocked()) {
 		return nil, false
 	}
+	p.line = slices.DeleteFunc(p.line, func(a applicant) bool { return a.component == component })
 	v.timers = append(v.timers, time.AfterFunc(p.slowness.visit, v.lasting))
 	return v, true
+}
+
+// isNextLocked reports whether a place is free that nobody waits for who came before the component. Otherwise, the component is in the line.
+func (p *places) isNextLocked(component apitypes.NamespacedName) bool {
+	now := p.now()
+	p.line = slices.DeleteFunc(p.line, func(a applicant) bool { return a.component != component && now.Sub(a.asked) > applicantPatience })
+	position := slices.IndexFunc(p.line, func(a applicant) bool { return a.component == component })
+	if position < 0 {
+		position = len(p.line)
+		p.line = append(p.line, applicant{component: component})
+	}
+	p.line[position].asked = now
+	return p.taken+position < p.limit
 }
 
 // forget drops what is known about a target.
@@ -128,10 +163,13 @@ func (v *visit) leave() {
 	for _, timer := range v.timers {
 		timer.Stop()
 	}
-	if v.seated {
-		v.places.taken--
-	}
 	if !v.slow {
 		v.places.quick[v.target] = true
+	}
+	if v.seated {
+		v.places.taken--
+		for _, a := range v.places.line[:min(len(v.places.line), v.places.limit-v.places.taken)] {
+			v.places.call(a.component)
+		}
 	}
 }

@@ -6,26 +6,34 @@ package component
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
-// visitors play visits by name.
+// visitors play visits of components, each to a target of the same name.
 type visitors struct {
 	places *places
 	visits map[string]*visit
 	cut    map[string]error
+	now    time.Time
+	called []string
 }
 
 func newVisitors(workers int) *visitors {
-	return &visitors{places: newPlaces(workers, slowness{visit: time.Hour, rest: time.Hour}), visits: map[string]*visit{}, cut: map[string]error{}}
+	c := &visitors{places: newPlaces(workers, slowness{visit: time.Hour, rest: time.Hour}), visits: map[string]*visit{}, cut: map[string]error{}}
+	c.places.now = func() time.Time { return c.now }
+	c.places.call = func(component apitypes.NamespacedName) { c.called = append(c.called, component.Name) }
+	return c
 }
 
 // play returns what becomes of a step: a name and what it does.
 func (c *visitors) play(name, step string) string {
 	switch step {
 	case "enters":
-		entered, ok := c.places.enter(name, func(reason error) { c.cut[name] = reason })
+		entered, ok := c.places.enter(name, apitypes.NamespacedName{Name: name}, func(reason error) { c.cut[name] = reason })
 		c.visits[name] = entered
 		if !ok {
 			return "waits"
@@ -35,7 +43,12 @@ func (c *visitors) play(name, step string) string {
 	case "lasts":
 		c.visits[name].lasting()
 	case "leaves":
+		c.called = nil
 		c.visits[name].leave()
+		return strings.Join(c.called, " ")
+	case "passes":
+		duration, _ := time.ParseDuration(name) // the test's own
+		c.now = c.now.Add(duration)
 	}
 	if reason := c.cut[name]; errors.Is(reason, errCrowded) {
 		delete(c.cut, name)
@@ -58,8 +71,34 @@ func TestPlaces(t *testing.T) {
 		workers int
 		steps   [][3]string
 	}{
-		{"half of the workers visit targets that are not known", 5, [][3]string{{"a", "enters", ""}, {"b", "enters", ""}, {"c", "enters", "waits"}, {"a", "leaves", ""}, {"c", "enters", ""}}},
-		{"one place is the least", 1, [][3]string{{"a", "enters", ""}, {"b", "enters", "waits"}, {"a", "leaves", ""}, {"b", "enters", ""}}},
+		{"half of the workers visit targets that are not known", 5, [][3]string{{"a", "enters", ""}, {"b", "enters", ""}, {"c", "enters", "waits"}, {"a", "leaves", "c"}, {"c", "enters", ""}}},
+		{"one place is the least", 1, [][3]string{{"a", "enters", ""}, {"b", "enters", "waits"}, {"a", "leaves", "b"}, {"b", "enters", ""}}},
+		{
+			"who comes first is served first", 2,
+			[][3]string{
+				{"a", "enters", ""}, {"a", "slows", ""}, {"b", "enters", "waits"}, {"c", "enters", "waits"}, {"b", "enters", "waits"}, {"a", "leaves", "b"}, {"c", "enters", "waits"},
+				{"a", "enters", "waits"}, {"b", "enters", ""}, {"b", "slows", ""}, {"b", "leaves", "c"}, {"b", "enters", "waits"}, {"a", "enters", "waits"},
+				{"c", "enters", ""}, {"c", "slows", ""}, {"c", "leaves", "a"},
+			},
+		},
+		{
+			"as many are called as there are places", 6,
+			[][3]string{
+				{"a", "enters", ""}, {"b", "enters", ""}, {"c", "enters", ""}, {"d", "enters", "waits"}, {"e", "enters", "waits"},
+				{"a", "leaves", "d"}, {"b", "leaves", "d e"}, {"e", "enters", ""}, {"d", "enters", ""}, {"c", "leaves", ""},
+			},
+		},
+		{
+			"a place is not kept for who does not ask any more", 2,
+			[][3]string{
+				{"a", "enters", ""}, {"b", "enters", "waits"}, {"9s", "passes", ""}, {"c", "enters", "waits"}, {"a", "leaves", "b"}, {"7s", "passes", ""},
+				{"c", "enters", ""},
+			},
+		},
+		{
+			"who needs no place does not wait for one", 2,
+			[][3]string{{"a", "enters", ""}, {"b", "enters", "waits"}, {"a", "leaves", "b"}, {"a", "enters", ""}, {"a", "leaves", ""}, {"b", "enters", ""}},
+		},
 		{"quick targets need no place", 2, append(quick("a", "b", "c"), [][3]string{{"a", "enters", ""}, {"b", "enters", ""}, {"c", "enters", ""}}...)},
 		{"a target that gets slow takes a place", 2, append(quick("a"), [][3]string{{"a", "enters", ""}, {"a", "slows", ""}, {"b", "enters", "waits"}}...)},
 		{"a target that gets slow when none is left is cut", 2, append(quick("a"), [][3]string{{"b", "enters", ""}, {"a", "enters", ""}, {"a", "slows", "is cut"}}...)},

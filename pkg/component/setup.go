@@ -215,6 +215,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 		}
 	}
 	connections.dropped = w.places.forget
+	w.places.call = queue.wake
 	w.targets = connections
 	if !w.options.DisableWarmup {
 		w.warmup = w.newWarmup(connections.local)
