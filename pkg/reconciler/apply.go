@@ -81,6 +81,7 @@ func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
 		return nil, err
 	}
 	p := r.newPass(request.Owner, plan.items)
+	p.releases = plan.releases
 	if p.aliases, err = newAliases(plan.wanted, plan.items); err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (p *pass) deleteRedundant(ctx context.Context) error {
 			unwanted = append(unwanted, item)
 		}
 	}
-	gone, err := p.deleteWaves(ctx, unwanted, DeletePolicy.orphanedOnApply)
+	gone, err := p.deleteWaves(ctx, unwanted)
 	if err != nil {
 		return fmt.Errorf("deleting objects that are no longer wanted: %w", err)
 	}

@@ -418,7 +418,10 @@ func TestDecideDelete(t *testing.T) {
 		{"its label is gone, and it names us", recorded(PhaseScheduledForDeletion), ownedBy("us in plain text", rival{}), false, endingDelete, ""},
 		{"another operator has replaced our label", recorded(PhaseScheduledForDeletion), ownedBy("", rival{text: "x", operator: "o"}), false, endingGone, notOurs},
 		{"a controller has adopted it, and somebody removed our label", recorded(PhaseScheduledForDeletion), ownedBy("", rival{text: "x"}), false, endingDelete, ""},
-		{"ours, without label, to be released", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""))), true, endingOrphan, ""},
+		{"released already, or all marks are gone", recorded(PhaseScheduledForDeletion), ownedBy("", rival{}), true, endingGone, ""},
+		{"released already, and being deleted by others", recorded(PhaseScheduledForDeletion), goingAway(ownedBy("", rival{})), true, endingGone, ""},
+		{"only its label is gone, and it is to be released", recorded(PhaseScheduledForDeletion), ownedBy("us in plain text", rival{}), true, endingOrphan, ""},
+		{"a type whose marks are gone may still have our finalizer", recorded(PhaseScheduledForDeletion, definition), ownedBy("", rival{}), true, endingOrphan, ""},
 		{"never created, and somebody else's without label", recorded(PhaseScheduledForDeletion, unrecorded), present(seenAs(owner(""))), false, endingGone, ""},
 		{"created, and not recorded any more", recorded(PhaseScheduledForDeletion, unrecorded), present(seenAs()), false, endingDelete, ""},
 		{"an item of the ancestor", recorded(PhaseScheduledForDeletion, ancestors), present(seenAs()), false, endingDelete, ""},
@@ -447,6 +450,15 @@ func TestDecideDelete(t *testing.T) {
 	}
 }
 
+func goingAway(s situation) situation {
+	s.seen.Deleting = true
+	return s
+}
+
+func definition(i *InventoryItem) {
+	i.TypeVersionInfo = TypeVersionInfo{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+}
+
 // TestOrphanPolicies says which policies release an object, and when.
 func TestOrphanPolicies(t *testing.T) {
 	t.Parallel()
@@ -458,6 +470,12 @@ func TestOrphanPolicies(t *testing.T) {
 	} {
 		if got := [2]bool{policy.orphanedOnApply(), policy.orphanedOnDelete()}; got != want {
 			t.Errorf("%s: got %v, want %v", policy, got, want)
+		}
+		for i, orphaned := range []func(DeletePolicy) bool{DeletePolicy.orphanedOnApply, DeletePolicy.orphanedOnDelete} {
+			final := policy.final(orphaned)
+			if got := [2]bool{final.orphanedOnApply(), final.orphanedOnDelete()}; got != [2]bool{want[i], want[i]} {
+				t.Errorf("%s: expected what was decided once to hold in both cases, got %v", policy, got)
+			}
 		}
 	}
 }

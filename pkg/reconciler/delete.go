@@ -20,19 +20,22 @@ import (
 // means that nothing is left.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	var items []*InventoryItem
+	releases := false
 	for _, recorded := range request.Inventory {
-		if item := planUnwanted(recorded); item != nil {
+		if item := planUnwanted(recorded, DeletePolicy.orphanedOnDelete); item != nil {
 			items = append(items, item)
+			releases = releases || releasesAnew(recorded, item)
 		}
 	}
 	request.settle(items)
 	sortInventory(items)
 	p := r.newPass(request.Owner, items)
+	p.releases = releases
 	ctx = flow.WithLimiter(ctx, p.flow)
 	if err := p.watch(ctx, nil, stageRegular); err != nil {
 		return Result{Inventory: request.Inventory}, err
 	}
-	gone, err := p.deleteWaves(ctx, slices.Clone(items), DeletePolicy.orphanedOnDelete)
+	gone, err := p.deleteWaves(ctx, slices.Clone(items))
 	p.result.Done = gone && err == nil
 	if p.result.Done {
 		if err := r.options.Observer.Watch(ctx, p.label, nil); err != nil {
@@ -51,12 +54,18 @@ const (
 	deletionNamespaces                      // they take with them what is in them
 )
 
-// deleteWaves is the only loop that deletes dependents. It tells whether all items are gone.
-func (p *pass) deleteWaves(ctx context.Context, items []*InventoryItem, orphaned func(DeletePolicy) bool) (gone bool, err error) {
+// deleteWaves is the only loop that deletes or releases dependents. It tells whether all items are gone. What is to be released is recorded as such
+// before.
+func (p *pass) deleteWaves(ctx context.Context, items []*InventoryItem) (gone bool, err error) {
+	if p.releases {
+		if err := p.save(ctx); err != nil {
+			return false, err
+		}
+	}
 	rank := p.sortDeletion(items)
 	for _, wave := range group(items, func(item *InventoryItem) int { return item.DeleteOrder }) {
 		for _, members := range group(wave, rank) {
-			if gone, err := p.deleteStage(ctx, group(members, deletionTier), orphaned, len(wave)); err != nil || !gone {
+			if gone, err := p.deleteStage(ctx, group(members, deletionTier), len(wave)); err != nil || !gone {
 				return false, err
 			}
 		}
@@ -94,10 +103,10 @@ func (p *pass) sortDeletion(items []*InventoryItem) (rank func(*InventoryItem) d
 func deletionTier(item *InventoryItem) int { return deleteTier(item.GroupVersionKind().GroupKind()) }
 
 // deleteStage deletes tier by tier and tells whether all are gone.
-func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphaned func(DeletePolicy) bool, waveSize int) (gone bool, err error) {
+func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, waveSize int) (gone bool, err error) {
 	gone = true
 	for _, tier := range tiers {
-		remaining, err := p.deleteTier(ctx, tier, orphaned)
+		remaining, err := p.deleteTier(ctx, tier)
 		if err != nil {
 			return false, fmt.Errorf("deleting wave %d: %w", tier[0].DeleteOrder, err)
 		}
@@ -118,10 +127,10 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, orphan
 	return gone, nil
 }
 
-func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem, orphaned func(DeletePolicy) bool) ([]outcome, error) {
+func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem) ([]outcome, error) {
 	var t tally
 	work := func(item *InventoryItem) (outcome, error) {
-		return p.deleteOne(ctx, item, deletion{orphan: orphaned(item.DeletePolicy), verb: VerbDeleted, wave: item.DeleteOrder})
+		return p.deleteOne(ctx, item, deletion{orphan: item.DeletePolicy == DeletePolicyOrphan, verb: VerbDeleted, wave: item.DeleteOrder})
 	}
 	each(ctx, p.flow, tier, func(item *InventoryItem) { t.add(work(item)) })
 	p.enclose(ctx, &t, work)
@@ -165,6 +174,8 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 	case s.seen.Owner == "" && !s.unlabelled(item):
 		// A record is no proof: whoever may write it could have anything deleted.
 		return endingGone, notOurs
+	case orphan && s.wasReleased(item):
+		return endingGone, ""
 	case s.seen.Deleting:
 		return endingAwait, "being deleted: " + s.seen.Message
 	case orphan:
@@ -184,6 +195,13 @@ func (s situation) isOthers(item *InventoryItem) bool {
 	}
 	// Somebody created another object of that name, or took the marks off one of which we have no better proof.
 	return s.seen.UID != item.UID
+}
+
+// wasReleased reports whether nothing is left to be removed from an object that is to be released: a process has done that, and died before it could
+// record it. The object may belong to others by now.
+func (s situation) wasReleased(item *InventoryItem) bool {
+	// A finalizer may have stayed on what defines types.
+	return s.proven && s.seen.Owner == "" && s.whose == "" && !definesTypes(item.GroupVersionKind().GroupKind())
 }
 
 // deleteOne does what is to be done about one unwanted object. It is finished, and the outcome ready, when the server says

@@ -13,7 +13,7 @@ import (
 // redundant returns what would become of an object that is no longer wanted.
 func (p *planner) redundant(ctx context.Context, item *InventoryItem) (Change, error) {
 	change := Change{Object: ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: item.DeleteOrder}
-	return change, p.foreseeEnd(ctx, &change, item, deletion{orphan: item.DeletePolicy.orphanedOnApply(), verb: VerbDeleted}, "is no longer wanted")
+	return change, p.foreseeEnd(ctx, &change, item, deletion{orphan: item.DeletePolicy == DeletePolicyOrphan, verb: VerbDeleted}, "is no longer wanted")
 }
 
 // foretellEnd is about an object that stays as it is, unless it has served its purpose or failed.

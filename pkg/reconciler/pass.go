@@ -39,6 +39,7 @@ type pass struct {
 	createNamespaces bool
 	takeOver         map[objectKey]bool // objects that are adopted whoever owns them
 	saved            time.Time
+	releases         bool                                        // there are items to be released of which the saved inventory does not say so
 	expected         map[objectKey]*Change                       // nil if anything may be done
 	watched          map[schema.GroupVersionKind]map[string]bool // kinds and namespaces that the observer was told of
 	flow             *flow.Limiter
@@ -172,7 +173,7 @@ func (p *pass) save(ctx context.Context) error {
 	if err := p.owner.Store.Save(ctx, p.snapshot()); err != nil {
 		return fmt.Errorf("saving the inventory: %w", err)
 	}
-	p.saved = p.options.Clock.Now()
+	p.saved, p.releases = p.options.Clock.Now(), false
 	return nil
 }
 

@@ -19,6 +19,9 @@ type inventoryPlan struct {
 	// grown means that there are items which the recorded inventory lacks, or has as good as gone; they must be recorded
 	// before the first write.
 	grown bool
+	// releases means that there are items to be released of which the recorded inventory does not say so; that must be recorded
+	// before the first of them is.
+	releases bool
 }
 
 // planInventory compares the targets with what is recorded. Items of the old inventory are not changed.
@@ -56,7 +59,8 @@ func planInventory(targets []*target, inventory []*InventoryItem) inventoryPlan 
 		}
 		// Of an object that is recorded twice, one record counts: the other one must not have it deleted.
 		if at, left := old[keyOf(item)]; left && at == i {
-			next[i] = planUnwanted(item)
+			next[i] = planUnwanted(item, DeletePolicy.orphanedOnApply)
+			p.releases = p.releases || releasesAnew(item, next[i])
 		}
 	}
 	p.items = slices.DeleteFunc(next, func(item *InventoryItem) bool { return item == nil })
@@ -101,8 +105,9 @@ func planWanted(t *target, item *InventoryItem) {
 	}
 }
 
-// planUnwanted returns nil if nothing has to be done about the item.
-func planUnwanted(recorded *InventoryItem) *InventoryItem {
+// planUnwanted returns nil if nothing has to be done about the item. Whether the object is to be released or deleted is decided once, when it
+// ceases to be wanted.
+func planUnwanted(recorded *InventoryItem, orphaned func(DeletePolicy) bool) *InventoryItem {
 	if recorded.Phase == PhaseCompleted || recorded.dismissed() {
 		return nil
 	}
@@ -112,7 +117,14 @@ func planUnwanted(recorded *InventoryItem) *InventoryItem {
 	}
 	item.Digest = ""
 	item.Status = status.TerminatingStatus
+	item.DeletePolicy = item.DeletePolicy.final(orphaned)
 	return item
+}
+
+// releasesAnew reports whether an object is to be released, and its record does not say so: whoever finds the old record might delete what belongs
+// to others by then. The planned item is nil if nothing has to be done.
+func releasesAnew(recorded, planned *InventoryItem) bool {
+	return planned != nil && planned.DeletePolicy == DeletePolicyOrphan && recorded.DeletePolicy != DeletePolicyOrphan
 }
 
 // touched tells whether there may be an object.

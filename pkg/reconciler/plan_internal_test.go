@@ -102,7 +102,7 @@ func TestPlanUnwanted(t *testing.T) {
 			i.Phase, i.Digest, i.UID, i.Fingerprint, i.Status, i.DeletePolicy, i.DeleteOrder = phase, "2:d", "u", "f", status.CurrentStatus, DeletePolicyOrphan, 3
 		})
 		before := recorded.DeepCopy()
-		got := planUnwanted(recorded)
+		got := planUnwanted(recorded, DeletePolicy.orphanedOnApply)
 		var expected *InventoryItem
 		if want != "" {
 			expected = recorded.DeepCopy()

@@ -120,6 +120,15 @@ func parseMissingNamespacesPolicy(text string) (MissingNamespacesPolicy, error) 
 	return MissingNamespacesPolicy(annotations.Camel(value)), err
 }
 
+// final returns what a policy comes to when an object is no longer wanted: DeletePolicyOrphan or DeletePolicyDelete. It is recorded, because the
+// owner may be deleted, or not any more, before the object is gone.
+func (p DeletePolicy) final(orphaned func(DeletePolicy) bool) DeletePolicy {
+	if orphaned(p) {
+		return DeletePolicyOrphan
+	}
+	return DeletePolicyDelete
+}
+
 // orphanedOnApply tells whether an object that vanished from the manifests is released instead of deleted.
 func (p DeletePolicy) orphanedOnApply() bool {
 	return slices.Contains([]DeletePolicy{DeletePolicyOrphan, DeletePolicyOrphanOnApply}, p)

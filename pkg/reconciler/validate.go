@@ -83,7 +83,7 @@ func namespacesAroundContent(targets []*target, items []*InventoryItem, _ typeSe
 // nesting checks that the outer object exists as long as the inner one.
 func nesting(inner *target, outer *InventoryItem, why string) []string {
 	var problems []string
-	if outer.Phase == PhaseScheduledForDeletion && outer.DeletePolicy.orphanedOnApply() {
+	if outer.Phase == PhaseScheduledForDeletion && outer.DeletePolicy == DeletePolicyOrphan {
 		return nil // it stays, and is only released
 	}
 	if outer.unwanted() {

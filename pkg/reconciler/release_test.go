@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+const released = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/delete-policy: POLICY}}\n---\n" + remaining
+
+const remaining = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"
+
+// TestDeathWhileReleasing lets the process die before and after it has released an object that vanished from the manifests. Whoever deletes the
+// owner then must not delete the object, which may belong to others already.
+func TestDeathWhileReleasing(t *testing.T) {
+	t.Parallel()
+	for survived := range 2 {
+		t.Run(fmt.Sprint(survived), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mustApply(strings.ReplaceAll(released, "POLICY", "orphan-on-apply"))
+			mortal := w.mortal(survived)
+			if _, err := mortal.engine.Apply(t.Context(), mortal.request(remaining)); (err == nil) != (survived == 1) {
+				t.Fatalf("expected to die before the release only, got %v", err)
+			}
+			w.mustDelete()
+			if w.configMap("a") == nil {
+				t.Error("what was to be released is deleted")
+			}
+		})
+	}
+}
+
+// TestDeathWhileReleasingWithTheOwner lets the process die before and after it has released an object because the owner goes. Whoever then
+// applies manifests without the object, as clm can, must not delete it.
+func TestDeathWhileReleasingWithTheOwner(t *testing.T) {
+	t.Parallel()
+	for survived := range 2 {
+		t.Run(fmt.Sprint(survived), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mustApply(strings.ReplaceAll(released, "POLICY", "orphan-on-delete"))
+			mortal := w.mortal(survived)
+			// One by one: b goes after a.
+			if _, err := mortal.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: mortal.owner}); err == nil {
+				t.Fatal("expected to die")
+			}
+			w.mustApply(remaining)
+			if w.configMap("a") == nil {
+				t.Error("what was to be released is deleted")
+			}
+		})
+	}
+}
+
+// TestVanishedObjectIsJudgedAsSuch deletes the owner while an object that has vanished from the manifests is still there, because others are not
+// ready yet: that it vanished counts, not that the owner goes.
+func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {
+	t.Parallel()
+	for policy, stays := range map[string]bool{"delete": false, "orphan": true, "orphan-on-apply": true, "orphan-on-delete": false} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mustApply(strings.ReplaceAll(released, "POLICY", policy))
+			result, err := w.apply(remaining + "---\n" + strings.ReplaceAll(unready, "name: a", "name: c"))
+			if err != nil || result.Done {
+				t.Fatalf("expected to wait for another object, got %v", err)
+			}
+			if w.configMap("a") == nil {
+				t.Fatal("what vanished goes when all others are ready")
+			}
+			w.mustDelete()
+			if there := w.configMap("a") != nil; there != stays {
+				t.Errorf("expected it to stay: %v; it is there: %v", stays, there)
+			}
+		})
+	}
+}
+
+// TestVanishedObjectThatIsWantedAgain has the policy of the manifest count for what is back.
+func TestVanishedObjectThatIsWantedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := strings.ReplaceAll(released, "POLICY", "orphan-on-delete")
+	w.mustApply(manifests)
+	if _, err := w.apply(remaining + "---\n" + strings.ReplaceAll(unready, "name: a", "name: c")); err != nil {
+		t.Fatal(err)
+	}
+	w.mustApply(manifests)
+	w.mustDelete()
+	if w.configMap("a") == nil {
+		t.Error("its policy is to stay when the owner goes")
+	}
+}
+
+// TestReleasesAreRecordedOnce counts what the record costs.
+func TestReleasesAreRecordedOnce(t *testing.T) {
+	t.Parallel()
+	for policy, saves := range map[string]int{"orphan-on-apply": 1, "orphan": 0, "delete": 0} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mustApply(strings.ReplaceAll(released, "POLICY", policy))
+			before := w.saves
+			w.mustApply(remaining)
+			if got := w.saves - before; got != saves {
+				t.Errorf("expected %d saves besides the one of the caller, got %d", saves, got)
+			}
+		})
+	}
+}
+
+// mortal returns another process at work for the same owner, which dies after the given number of writes. What it saves is recorded.
+func (w *world) mortal(survived int) *world {
+	w.Helper()
+	mortal := newWorld(w, func(s *setup) { s.config = dying(s.config, survived) }, withOptions(func(o *reconciler.Options) { o.MaxConcurrency = 1 }))
+	mortal.owner, mortal.namespace = w.owner, w.namespace
+	mortal.owner.Store = w
+	return mortal
+}
