@@ -9,12 +9,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// isHolder reports whether objects of the kind hold something that is lost if they are created anew. Objects that define types do as well, but wait
-// until it has gone; see requestEnd.
+// isHolder reports whether objects of the kind hold something that is lost if they are created anew, whether or not it is owned by them. Objects
+// that define types do as well, but wait until it has gone; see requestEnd.
 func isHolder(kind schema.GroupKind) bool {
 	return isNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
 }
@@ -35,39 +36,57 @@ func heldData(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// keepsFromRecreation returns why an object must not be deleted in order to be created anew; empty if it may be. The object is the live one.
-func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, live *unstructured.Unstructured) (string, error) {
-	held := heldData(live)
-	if isNamespace(item.GroupVersionKind().GroupKind()) {
+// keepsFromRecreation returns why the object with the UID must not be deleted in order to be created anew; empty if it may be. Live is the
+// object; it is needed if dependsOnContent says so.
+func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, uid apitypes.UID, live *unstructured.Unstructured) (string, error) {
+	kind := item.GroupVersionKind().GroupKind()
+	held := ""
+	switch {
+	case isNamespace(kind):
 		// Its dependents would be destroyed as well.
 		found, err := p.contentOf(ctx, item, false)
 		if err != nil {
 			return "", err
 		}
 		held = found.String()
+	case isHolder(kind):
+		held = heldData(live)
+	default:
+		found, err := p.claimsOf(ctx, item, uid, live)
+		if err != nil {
+			return "", err
+		}
+		return found.keepFromRecreation(kind), nil
 	}
 	if held == "" {
 		return "", nil
 	}
-	return fmt.Sprintf("cannot be updated by its update policy recreate, because it holds %s, which would be destroyed; "+
-		"choose another update policy, or remove what it holds", held), nil
+	return notRecreated("it holds "+held+", which would be destroyed", "remove what it holds"), nil
 }
+
+// notRecreated says why an object must not be deleted in order to be created anew, and what can be done about it.
+func notRecreated(reason, remedy string) string {
+	return fmt.Sprintf("cannot be updated by its update policy recreate, because %s; choose another update policy, or %s", reason, remedy)
+}
+
+// dependsOnContent reports whether the object itself says what would be lost if it were created anew.
+func dependsOnContent(kind schema.GroupKind) bool { return isHolder(kind) || isStatefulSet(kind) }
 
 // mayRecreate returns a *RefusedError if an object must not be deleted in order to be created anew. It asks to be called again if the object is not
 // the one that was seen.
 func (p *pass) mayRecreate(ctx context.Context, t *target, s situation) (again bool, err error) {
-	if !isHolder(t.key.GroupKind) {
-		return false, nil
-	}
 	item := p.item(t)
-	live, err := p.get(ctx, item)
-	if isGone(err) || err == nil && live.GetResourceVersion() != s.seen.ResourceVersion {
-		return true, nil
+	var live *unstructured.Unstructured
+	if dependsOnContent(t.key.GroupKind) {
+		live, err = p.get(ctx, item)
+		if isGone(err) || err == nil && live.GetResourceVersion() != s.seen.ResourceVersion {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	if err != nil {
-		return false, err
-	}
-	reason, err := p.keepsFromRecreation(ctx, item, live)
+	reason, err := p.keepsFromRecreation(ctx, item, s.seen.UID, live)
 	if err == nil && reason != "" {
 		err = refused(fmt.Sprintf("%s: %s", t.key, reason))
 	}
@@ -76,13 +95,15 @@ func (p *pass) mayRecreate(ctx context.Context, t *target, s situation) (again b
 
 // mindHeld says whether an object must not be deleted in order to be created anew.
 func (p *planner) mindHeld(ctx context.Context, change *Change, item *InventoryItem, live *unstructured.Unstructured) error {
-	if !change.Recreate || live == nil || !isHolder(item.GroupVersionKind().GroupKind()) {
+	if !change.Recreate || live == nil {
 		return nil
 	}
-	reason, err := p.keepsFromRecreation(ctx, item, live)
+	reason, err := p.keepsFromRecreation(ctx, item, live.GetUID(), live)
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", keyOf(item), err)
 	}
-	change.Refusal = reason
+	if reason != "" {
+		change.Refusal = reason
+	}
 	return nil
 }

@@ -6,6 +6,7 @@ package rights
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -116,16 +117,31 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 		verbs = append(verbs, "update")
 	}
 	r.add(namespace, resource.Group, resource.Resource, nil, verbs...)
+	r.addClaims(object, kind, namespace)
 	return r.addFurther(object, kind, namespace)
 }
 
 // removesFields tells whether what others have added to the object is removed, which takes an update.
 func (r *rights) removesFields(object *unstructured.Unstructured) bool {
-	policy := r.UpdatePolicy
-	if own := object.GetAnnotations()[releases.ReconcilerName+"/"+types.AnnotationKeySuffixUpdatePolicy]; own != "" {
-		policy = own
-	}
+	policy := r.updatePolicy(object)
 	return policy != types.UpdatePolicySsaMerge && policy != types.UpdatePolicyRecreate
+}
+
+func (r *rights) updatePolicy(object *unstructured.Unstructured) string {
+	return cmp.Or(object.GetAnnotations()[releases.ReconcilerName+"/"+types.AnnotationKeySuffixUpdatePolicy], r.UpdatePolicy)
+}
+
+// addClaims adds what it takes to find out, before an object is created anew, that no claims with data would go with it. Most of Kubernetes' own
+// kinds own none.
+func (r *rights) addClaims(object *unstructured.Unstructured, kind schema.GroupKind, namespace string) {
+	custom := strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
+	if r.updatePolicy(object) != types.UpdatePolicyRecreate || !custom && kind != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
+		return
+	}
+	r.add(namespace, corev1.GroupName, "persistentvolumeclaims", nil, "list")
+	if namespace == wholeCluster {
+		r.add(namespace, corev1.GroupName, "persistentvolumes", nil, "list")
+	}
 }
 
 // addFurther adds what is needed beside the objects of a kind themselves.

@@ -113,6 +113,19 @@ func TestOf(t *testing.T) {
 			want:    map[string][]string{"": {"storage.k8s.io/storageclasses : get"}, "shop": {"/persistentvolumeclaims " + all}},
 		},
 		{
+			reason: "nothing that owns claims with data is created anew, be it by way of others; a Job owns none",
+			request: rights.Request{UpdatePolicy: "recreate", Resolve: func(kind schema.GroupKind) (rights.Resource, error) {
+				return rights.Resource{GroupResource: schema.GroupResource{Group: kind.Group, Resource: "geese"}, Namespaced: kind.Kind == "Goose"}, nil
+			}},
+			objects: "{apiVersion: batch/v1, kind: Job, metadata: {namespace: b}}\n---\n{apiVersion: y.io/v1, kind: Goose}\n---\n{apiVersion: z.io/v1, kind: Flock}\n---\n{apiVersion: apps/v1, kind: StatefulSet, metadata: {namespace: c}}",
+			want: map[string][]string{
+				"":     {"/persistentvolumeclaims,persistentvolumes : list", "z.io/geese " + merging},
+				"b":    {"batch/jobs " + merging},
+				"c":    {"/persistentvolumeclaims : list", "apps/statefulsets " + merging},
+				"shop": {"/persistentvolumeclaims : list", "y.io/geese " + merging},
+			},
+		},
+		{
 			reason: "the cluster knows other types",
 			request: rights.Request{Resolve: func(kind schema.GroupKind) (rights.Resource, error) {
 				return rights.Resource{GroupResource: schema.GroupResource{Group: kind.Group, Resource: "geese"}}, nil
