@@ -4,7 +4,9 @@
 package cmd
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -67,6 +69,19 @@ func TestLifeOfARelease(t *testing.T) {
 	}
 }
 
+// expectPlanOfAnother has a plan be refused in which a UID is changed.
+func (p *place) expectPlanOfAnother(plan, field, reason string) {
+	p.Helper()
+	raw, err := os.ReadFile(plan)
+	if err != nil {
+		p.Fatal(err)
+	}
+	changed := regexp.MustCompile(`"`+field+`":"[^"]+"`).ReplaceAllString(string(raw), `"`+field+`":"another"`)
+	if got := p.clm("apply", "web", "--plan", p.file("another.plan", changed)); got.code != exitRefused || !strings.Contains(got.stderr, reason) {
+		p.Errorf("want a plan to be refused whose %s is another one, got exit code %d and %s", field, got.code, got.stderr)
+	}
+}
+
 func TestASavedPlan(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -85,6 +100,8 @@ func TestASavedPlan(t *testing.T) {
 		t.Errorf("expected that the plan is not carried out again, got exit code %d and %s", got.code, got.stderr)
 	}
 	p.must("plan", "web", p.file("app.yaml", configMap("a", "3")+configMap("b", "3")), "--out", plan)
+	p.expectPlanOfAnother(plan, "cluster", "was made for another cluster")
+	p.expectPlanOfAnother(plan, "record", "was made for another release of the name "+p.namespace+"/web")
 	p.change("b", "by others")
 	got := p.clm("apply", "web", "--plan", plan)
 	if got.code != exitRefused || !strings.Contains(got.stderr, "ConfigMap "+p.namespace+"/b") {

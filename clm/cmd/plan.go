@@ -102,7 +102,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	if o.out != "" {
-		if err := p.Save(o.out); err != nil {
+		if err := p.Save(ctx, s.Client(), o.out); err != nil {
 			return fmt.Errorf("saving the plan: %w", err)
 		}
 		fmt.Fprintf(e.err, "the plan is saved; to carry it out: clm apply %s --plan %s\n", o.name, o.out)

@@ -27,7 +27,27 @@ const maxWholeFloat = 1e21
 // float64; it is nil if the document holds nothing but blanks and comments. Contrary to Kubernetes, which takes the first of several
 // values, it returns a *SecondValueError if there is more than one.
 func Decode(document []byte) (any, error) {
+	return decode(document, false)
+}
+
+// DecodeUnique is Decode for documents in which no key may occur twice in a map; if one does, the error is an *EqualKeysError. What a merge key (<<) brings may be
+// replaced.
+func DecodeUnique(document []byte) (any, error) {
+	content, err := decode(document, true)
+	var mistyped *yaml.TypeError
+	if !errors.As(err, &mistyped) {
+		return content, err
+	}
+	if equal := findEqualKeys(document); equal != nil {
+		return nil, equal
+	}
+	return Decode(document)
+}
+
+// decode is Decode. If it is strict, a key that occurs twice is among the reasons of a TypeError, as is one that replaces what a merge key brings.
+func decode(document []byte, strict bool) (any, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(document))
+	decoder.SetStrict(strict)
 	var content any
 	if err := decoder.Decode(&content); errors.Is(err, io.EOF) {
 		return nil, nil

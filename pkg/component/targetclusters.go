@@ -5,23 +5,19 @@ package component
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/url"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // spareClusters is how many clusters of connections are remembered that nobody uses.
 const spareClusters = 100
 
-// identify reads the UID of the namespace kube-system. Where that is forbidden, the cluster remains unknown.
+// identify finds out which cluster it is. Where that is forbidden, the cluster remains unknown.
 func (t *targets) identify(ctx context.Context, id identity) (clusterIdentity, error) {
 	connection, err := t.factory.Get(clients.Key{KubeConfig: id.kubeConfig, User: id.user, Groups: id.groups})
 	if err != nil {
@@ -33,14 +29,12 @@ func (t *targets) identify(ctx context.Context, id identity) (clusterIdentity, e
 	if known {
 		return found, nil
 	}
-	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	err = connection.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace)
-	switch {
-	case err == nil:
-		found = clusterIdentity{uid: string(namespace.UID), host: hostOf(connection.Config().Host)}
-	case !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err):
-		return clusterIdentity{}, fmt.Errorf("reading the namespace %s: %w", metav1.NamespaceSystem, err)
+	uid, err := cluster.UIDOf(ctx, connection)
+	if err != nil {
+		return clusterIdentity{}, err
+	}
+	if uid != "" {
+		found = clusterIdentity{uid: string(uid), host: hostOf(connection.Config().Host)}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

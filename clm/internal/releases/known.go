@@ -3,7 +3,10 @@
 
 package releases
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+)
 
 // Recorded tells whether there was a record of ours when the release was read or written last.
 func (r *Release) Recorded() bool { return r.stored.uid != "" }
@@ -26,3 +29,6 @@ func (r *Release) Items() int {
 	}
 	return r.stored.index.Inventory.Items
 }
+
+// UID returns the UID of the record; it is empty if there is none.
+func (r *Release) UID() apitypes.UID { return apitypes.UID(r.stored.uid) }

@@ -12,15 +12,20 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // savedPlan is a plan in a file. It holds all that is needed to carry it out.
 type savedPlan struct {
 	Version   int               `json:"version"`
+	Cluster   apitypes.UID      `json:"cluster,omitempty"` // see cluster.UIDOf
+	Record    apitypes.UID      `json:"record,omitempty"`  // that of the release, if it had one
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
 	Operation Operation         `json:"operation"`
@@ -35,10 +40,14 @@ type savedPlan struct {
 // savedVersion is the version of what is written.
 const savedVersion = 1
 
-// Save writes the plan into a file that only its owner can read, because it holds Secrets.
-func (p *Plan) Save(path string) error {
+// Save writes the plan, which was made for the cluster of the client, into a file that only its owner can read, because it holds Secrets.
+func (p *Plan) Save(ctx context.Context, clnt client.Reader, path string) error {
+	uid, err := cluster.UIDOf(ctx, clnt)
+	if err != nil {
+		return err
+	}
 	saved := savedPlan{
-		Version: savedVersion, Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
+		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
 		New: p.New, Revision: p.Revision, Values: p.Content.Values, Plan: p.exact,
 	}
 	if current := p.Release.Current(); current != nil {
@@ -70,8 +79,8 @@ func replaceFile(path string, content []byte) error {
 	return nil
 }
 
-// LoadPlan reads a plan that was saved for a release. It fails with a RefusedError if the release is not the one for which it was made, or was changed
-// since. Whether objects have changed is found out when it is applied.
+// LoadPlan reads a plan that was saved for a release. It fails with a RefusedError if the release is not the one for which it was made, because it is in another
+// cluster, say, or was changed since. Whether objects have changed is found out when it is applied.
 func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*Plan, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -87,6 +96,13 @@ func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*
 	if saved.Namespace != namespace || saved.Name != name {
 		return nil, refused("the plan in %s was made for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
 	}
+	uid, err := cluster.UIDOf(ctx, s.client)
+	if err != nil {
+		return nil, err
+	}
+	if saved.Cluster != "" && uid != "" && saved.Cluster != uid {
+		return nil, refused("the plan in %s was made for another cluster; make a new one", path)
+	}
 	release, err := s.find(ctx, namespace, name)
 	if err != nil {
 		return nil, err
@@ -97,6 +113,9 @@ func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*
 	}
 	if base != saved.Base {
 		return nil, refused("the plan in %s is stale: it was made when release %s had revision %d, and now it has %d; make a new one", path, release, saved.Base, base)
+	}
+	if release.UID() != saved.Record {
+		return nil, refused("the plan in %s is stale: it was made for another release of the name %s; make a new one", path, release)
 	}
 	p := &Plan{
 		Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision, Content: releases.Content{Values: saved.Values},

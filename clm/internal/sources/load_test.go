@@ -163,6 +163,16 @@ func TestLoadErrors(t *testing.T) {
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
 			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is there already, in line ", "separated by lines with ---"},
 		},
+		"KeyOccursTwice": {
+			reason: "of keys that are there twice the last one counts, so that what the first one has would be deleted", references: []string{"m.yaml"},
+			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + "data: {r: s}\n"},
+			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" is there already, in line `},
+		},
+		"FieldOccursTwice": {
+			reason: "so it is in JSON", references: []string{"m.json"},
+			files: files{"m.json": "{\n\t\"apiVersion\": \"v1\", \"kind\": \"List\",\n\t\"items\": [], \"items\": [{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"a\"}}]\n}"},
+			want:  []string{"parsing ROOT/m.json: document 1: ", `duplicate field "items"`},
+		},
 		"SecondValue": {
 			reason: "decoders take the first value of a document only", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"},

@@ -11,8 +11,8 @@ import (
 	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/json"
 
 	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/parallel"
@@ -81,37 +81,47 @@ func splitManifests(content []byte) ([]part, error) {
 // parseDocument reads a YAML document, or JSON values.
 func parseDocument(document part) ([]*unstructured.Unstructured, error) {
 	if yaml.IsJSONBuffer(document.content) {
-		if values, ok := decodeJSON(document.content); ok {
-			return objectsOf(values...)
+		if values, ok, err := decodeJSON(document.content); ok {
+			return objectsOf(err, values...)
 		}
 	}
-	value, err := documents.Decode(document.content)
+	value, err := documents.DecodeUnique(document.content)
 	var second *documents.SecondValueError
-	if errors.As(err, &second) {
-		return nil, &documents.SecondValueError{Line: document.line + second.Line - 1}
-	}
-	if err != nil {
+	var equal *documents.EqualKeysError
+	above := document.line - 1
+	switch {
+	case errors.As(err, &second):
+		return nil, &documents.SecondValueError{Line: above + second.Line}
+	case errors.As(err, &equal):
+		return nil, &documents.EqualKeysError{Key: equal.Key, Line: above + equal.Line, First: above + equal.First}
+	case err != nil:
 		return nil, err
 	}
-	return objectsOf(value)
+	return objectsOf(nil, value)
 }
 
-// decodeJSON returns all values of a text, if it consists of nothing but JSON.
-func decodeJSON(text []byte) (values []any, ok bool) {
+// decodeJSON returns all values of a text, if it consists of nothing but JSON. That a field occurs twice in an object is an error.
+func decodeJSON(text []byte) (values []any, ok bool, err error) {
 	for decoder := stdjson.NewDecoder(bytes.NewReader(text)); ; {
 		var raw stdjson.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return values, errors.Is(err, io.EOF)
+		if end := decoder.Decode(&raw); end != nil {
+			return values, errors.Is(end, io.EOF), err
 		}
 		var value any
-		if err := json.Unmarshal(raw, &value); err != nil {
-			return nil, false
+		duplicates, malformed := json.UnmarshalStrict(raw, &value, json.DisallowDuplicateFields)
+		if malformed != nil {
+			return nil, false, nil
 		}
+		err = errors.Join(err, errors.Join(duplicates...))
 		values = append(values, value)
 	}
 }
 
-func objectsOf(values ...any) ([]*unstructured.Unstructured, error) {
+// objectsOf returns the objects that values are, or have as items, unless the values could not be read.
+func objectsOf(err error, values ...any) ([]*unstructured.Unstructured, error) {
+	if err != nil {
+		return nil, err
+	}
 	var objects []*unstructured.Unstructured
 	for _, value := range values {
 		found, err := documents.Objects(value, nil)
