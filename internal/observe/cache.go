@@ -71,7 +71,7 @@ type Cache struct {
 	mu     sync.Mutex
 	kinds  map[schema.GroupVersionKind]*kind
 	needs  map[string]map[schema.GroupVersionKind][]string
-	guards map[string][]*guard
+	guards map[schema.GroupVersionResource]*guard
 }
 
 // New returns a Cache that watches nothing yet.
@@ -100,7 +100,7 @@ func New(options Options) (*Cache, error) {
 		followed: make(chan struct{}),
 		kinds:    map[schema.GroupVersionKind]*kind{},
 		needs:    map[string]map[schema.GroupVersionKind][]string{},
-		guards:   map[string][]*guard{},
+		guards:   map[schema.GroupVersionResource]*guard{},
 	}, nil
 }
 

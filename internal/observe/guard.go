@@ -5,60 +5,101 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
-// guard watches the instances of one type that do not belong to an owner, and notifies the owner when one of them
-// goes. Only metadata is watched.
+// guard watches the instances of one type for all owners that wait for the end of those that do not belong to them. It counts them. Only
+// metadata is watched, and nothing is kept but what is needed to count.
 type guard struct {
 	cache    *Cache
-	owner    string
 	resource schema.GroupVersionResource
 	cancel   context.CancelFunc
+
+	// What follows is guarded by the mutex of the cache.
+	owners map[string]*guarded
+	// listed is set once the instances were counted.
+	listed bool
+	total  int
+	// labels are the values of the owner label of those that have it, and own the number of instances by that value.
+	labels map[types.UID]string
+	own    map[string]int
 }
 
-// Guard notifies the owner whenever an object of one of the resources that does not belong to it goes, or loses or
-// gains its label. The resources of an earlier call that are not repeated are not watched any longer.
+// guarded is one owner that waits.
+type guarded struct {
+	// emptied spaces out notifications that no foreign instance is left, and touched all others.
+	emptied, touched spacing
+}
+
+// Guard notifies the owner when the last object of one of the resources goes that does not belong to it, or becomes its own; and, at
+// growing intervals, when other such objects do. The resources of an earlier call that are not repeated are not watched any
+// longer. Each resource is watched once, however many owners wait.
 func (c *Cache) Guard(owner string, resources []schema.GroupVersionResource) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	var kept []*guard
-	known := map[schema.GroupVersionResource]bool{}
-	wanted := map[schema.GroupVersionResource]bool{}
+	wanted := make(map[schema.GroupVersionResource]bool, len(resources))
 	for _, resource := range resources {
 		wanted[resource] = true
 	}
-	for _, g := range c.guards[owner] {
-		if !wanted[g.resource] {
-			g.cancel()
-			continue
+	for resource, g := range c.guards {
+		if !wanted[resource] {
+			g.drop(owner)
 		}
-		known[g.resource] = true
-		kept = append(kept, g)
 	}
+	over := false
 	for resource := range wanted {
-		if !known[resource] {
-			ctx, cancel := context.WithCancel(c.ctx)
-			g := &guard{cache: c, owner: owner, resource: resource, cancel: cancel}
-			kept = append(kept, g)
-			go g.run(ctx)
-		}
+		over = c.guardLocked(resource).add(owner) || over
 	}
-	if len(kept) == 0 {
-		delete(c.guards, owner)
-		return
+	c.mu.Unlock()
+	if over {
+		c.options.Notify(owner)
 	}
-	c.guards[owner] = kept
 }
 
-// run watches until the guard is cancelled. Where watching is not possible, the owner is notified now and then, so that
-// it looks for itself.
+// guardLocked returns the guard of a resource, and starts it if there is none.
+func (c *Cache) guardLocked(resource schema.GroupVersionResource) *guard {
+	g := c.guards[resource]
+	if g == nil {
+		ctx, cancel := context.WithCancel(c.ctx)
+		g = &guard{cache: c, resource: resource, cancel: cancel, owners: map[string]*guarded{}, labels: map[types.UID]string{}, own: map[string]int{}}
+		c.guards[resource] = g
+		go g.run(ctx)
+	}
+	return g
+}
+
+// add has an owner wait, and reports whether it waits for something that is over already. The mutex must be held.
+func (g *guard) add(owner string) (over bool) {
+	if g.owners[owner] != nil {
+		return false
+	}
+	g.owners[owner] = &guarded{}
+	return g.listed && g.foreign(owner) == 0
+}
+
+// drop ends the waiting of an owner, and the watch with the last one. The mutex must be held.
+func (g *guard) drop(owner string) {
+	delete(g.owners, owner)
+	if len(g.owners) == 0 {
+		g.cancel()
+		delete(g.cache.guards, g.resource)
+	}
+}
+
+// foreign is the number of instances that do not belong to an owner. The mutex must be held.
+func (g *guard) foreign(owner string) int { return g.total - g.own[owner] }
+
+// run watches until the guard is cancelled. Where watching is not possible, the owners are notified now and then, so that
+// they look for themselves.
 func (g *guard) run(ctx context.Context) {
 	delay := time.Second
 	for ctx.Err() == nil {
-		err := g.listAndWatch(ctx)
+		err := g.cache.listAndWatchMetadata(ctx, source{resource: g.resource}, &guardStore{guard: g})
 		if err == nil {
 			delay = time.Second
 		}
@@ -66,38 +107,163 @@ func (g *guard) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-time.After(jitter(delay)):
 			delay = min(2*delay, time.Minute)
-			g.cache.options.Notify(g.owner)
+			g.notifyAll()
 		}
 	}
 }
 
-func (g *guard) listAndWatch(ctx context.Context) error {
-	foreign := source{resource: g.resource, selector: g.cache.options.Reader.OwnerLabel + "!=" + g.owner}
-	return g.cache.listAndWatchMetadata(ctx, foreign, &guardStore{guard: g})
+func (g *guard) notifyAll() {
+	g.cache.mu.Lock()
+	owners := make([]string, 0, len(g.owners))
+	for owner := range g.owners {
+		owners = append(owners, owner)
+	}
+	g.cache.mu.Unlock()
+	for _, owner := range owners {
+		g.cache.options.Notify(owner)
+	}
 }
 
-// guardStore keeps nothing: whether instances remain is asked of the server.
+// recount makes a change to the numbers, and notifies those owners that have fewer foreign instances than before; all of them if it is not known
+// what has happened.
+func (g *guard) recount(unknown bool, change func()) {
+	g.cache.mu.Lock()
+	before := make(map[string]int, len(g.owners))
+	for owner := range g.owners {
+		before[owner] = g.foreign(owner)
+	}
+	change()
+	var due []string
+	for owner, waiting := range g.owners {
+		left := g.foreign(owner)
+		if (unknown || left < before[owner]) && g.isDue(owner, waiting, left) {
+			due = append(due, owner)
+		}
+	}
+	g.cache.mu.Unlock()
+	for _, owner := range due {
+		g.cache.options.Notify(owner)
+	}
+}
+
+// isDue reports whether an owner is to be notified at once, and sees to it that it is notified later otherwise. The mutex must be held.
+func (g *guard) isDue(owner string, waiting *guarded, left int) bool {
+	kind := &waiting.touched
+	if left == 0 {
+		kind = &waiting.emptied
+	}
+	if kind.pending {
+		return false
+	}
+	delay := kind.next(time.Now())
+	if delay == 0 {
+		return true
+	}
+	kind.pending = true
+	time.AfterFunc(delay, func() {
+		g.cache.mu.Lock()
+		kind.pending = false
+		waits := g.owners[owner] == waiting && g.cache.ctx.Err() == nil
+		g.cache.mu.Unlock()
+		if waits {
+			g.cache.options.Notify(owner)
+		}
+	})
+	return false
+}
+
+// guardStore counts for a guard.
 type guardStore struct {
 	guard *guard
 }
 
-// Add ignores that there is one more instance.
-func (s *guardStore) Add(any) error { return nil }
+// Add counts one more instance.
+func (s *guardStore) Add(object any) error {
+	return s.count(object, func(uid types.UID, label string) {
+		s.guard.total++
+		s.guard.mark(uid, label)
+	})
+}
 
-// Update ignores that an instance changed.
-func (s *guardStore) Update(any) error { return nil }
+// Update notices that an instance has got another owner.
+func (s *guardStore) Update(object any) error {
+	return s.count(object, s.guard.mark)
+}
 
-// Delete notifies the owner.
-func (s *guardStore) Delete(any) error {
-	s.guard.cache.options.Notify(s.guard.owner)
+// Delete counts one instance less.
+func (s *guardStore) Delete(object any) error {
+	return s.count(object, func(uid types.UID, _ string) {
+		s.guard.total--
+		s.guard.mark(uid, "")
+	})
+}
+
+func (s *guardStore) count(object any, change func(uid types.UID, label string)) error {
+	instance, err := meta.Accessor(object)
+	if err != nil {
+		return fmt.Errorf("counting %s: %w", s.guard.resource.GroupResource(), err)
+	}
+	s.guard.recount(false, func() { change(instance.GetUID(), s.guard.label(instance)) })
 	return nil
 }
 
-// Replace notifies the owner: instances may have gone since it looked.
-func (s *guardStore) Replace([]any, string) error {
-	s.guard.cache.options.Notify(s.guard.owner)
+// Replace counts anew. Instances may have gone since the owners looked.
+func (s *guardStore) Replace(objects []any, _ string) error {
+	g := s.guard
+	g.recount(true, func() {
+		g.listed, g.total = true, len(objects)
+		g.labels, g.own = map[types.UID]string{}, map[string]int{}
+		for _, object := range objects {
+			if instance, err := meta.Accessor(object); err == nil {
+				g.mark(instance.GetUID(), g.label(instance))
+			}
+		}
+	})
 	return nil
 }
 
 // Resync has nothing to do.
 func (s *guardStore) Resync() error { return nil }
+
+func (g *guard) label(instance metav1.Object) string {
+	return instance.GetLabels()[g.cache.options.Reader.OwnerLabel]
+}
+
+// mark notes to whom an instance belongs; empty: to nobody. The mutex must be held.
+func (g *guard) mark(uid types.UID, label string) {
+	if former := g.labels[uid]; former != "" {
+		if g.own[former]--; g.own[former] == 0 {
+			delete(g.own, former)
+		}
+		delete(g.labels, uid)
+	}
+	if label != "" {
+		g.labels[uid] = label
+		g.own[label]++
+	}
+}
+
+const (
+	shortestSpacing = time.Second
+	longestSpacing  = time.Minute
+)
+
+// spacing spaces out what happens again and again: the first time comes at once, and each further one after twice the pause of the
+// one before, up to longestSpacing. After twice the longest pause so far without any it starts afresh.
+type spacing struct {
+	last  time.Time
+	pause time.Duration
+	// pending is set while the next time is being awaited.
+	pending bool
+}
+
+// next returns after which time it may happen again, and counts on its happening then.
+func (s *spacing) next(now time.Time) time.Duration {
+	if now.Sub(s.last) > 2*s.pause {
+		s.pause = 0
+	}
+	delay := max(0, s.last.Add(s.pause).Sub(now))
+	s.last = now.Add(delay)
+	s.pause = min(max(2*s.pause, shortestSpacing), longestSpacing)
+	return delay
+}

@@ -5,6 +5,7 @@ package observe_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -84,7 +85,7 @@ func TestGuard(t *testing.T) {
 	watches.awaitNone(t)
 }
 
-func TestGuardIsNotRepeated(t *testing.T) {
+func TestGuardsShareTheirWatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	resource := w.defineWidgets()
@@ -93,17 +94,47 @@ func TestGuardIsNotRepeated(t *testing.T) {
 	w.awaitNews("o", 0)
 	w.cache.Guard("o", []schema.GroupVersionResource{resource})
 	w.cache.Guard("o", []schema.GroupVersionResource{resource, resource})
-	// One that is new has a watch of its own, which comes later than any that the repetition would have begun.
 	w.cache.Guard("p", []schema.GroupVersionResource{resource})
-	w.awaitNews("p", 0)
+	w.cache.Guard("q", []schema.GroupVersionResource{resource})
+	w.cache.Guard("q", nil) // the others go on waiting
 	before := map[string]int{"o": w.count("o"), "p": w.count("p")}
 	w.remove(foreign)
 	for owner, count := range before {
 		w.awaitNews(owner, count)
 	}
-	if watches, _ := w.watches("widgets"); watches != 2 {
-		t.Errorf("a guard that is repeated must not watch anew:\n%s", w.requests)
+	w.cache.Guard("r", []schema.GroupVersionResource{resource})
+	w.awaitNews("r", 0) // what it would wait for is over
+	if watches, _ := w.watches("widgets"); watches != 1 {
+		t.Errorf("a guard that is repeated, or that of another owner, must not watch anew:\n%s", w.requests)
 	}
+	if got := w.count("q"); got != 0 {
+		t.Errorf("who does not wait any more was notified %d times", got)
+	}
+}
+
+// TestGuardsSpaceOutNotifications has instances go while others remain, and the last one in the end.
+func TestGuardsSpaceOutNotifications(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	resource := w.defineWidgets()
+	last := w.widget(resource, "last")
+	w.patch(w.widget(resource, "own"), `{"metadata":{"labels":{"`+w.label+`":"o"}}}`)
+	w.cache.Guard("o", []schema.GroupVersionResource{resource})
+	w.awaitNews("o", 0)
+	before := w.count("o")
+	const many = 50
+	for i := range many {
+		w.remove(w.widget(resource, fmt.Sprint("short-lived-", i)))
+	}
+	w.cache.Guard("sentinel", []schema.GroupVersionResource{resource})
+	w.patch(last, `{"metadata":{"labels":{"`+w.label+`":"sentinel"}}}`)
+	w.awaitNews("sentinel", 0) // so that all earlier events have come
+	if got := w.count("o") - before; got > many/5 {
+		t.Errorf("notified %d times, although there were always instances", got)
+	}
+	before = w.count("o")
+	w.remove(last)
+	w.awaitNews("o", before)
 }
 
 // TestGuardWithoutWatch has nobody tell whether instances go.
