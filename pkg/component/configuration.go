@@ -105,7 +105,8 @@ type DriftConfiguration interface {
 
 // TypeConfiguration declares types whose instances exist only because of the component.
 type TypeConfiguration interface {
-	// GetAdditionalManagedTypes returns types, or patterns of types, that are not defined by dependents.
+	// GetAdditionalManagedTypes returns types, or patterns of types, that are not defined by dependents. Their instances are listed
+	// as the identity that writes the dependents; if it may not, a component that has dependents is not deleted.
 	GetAdditionalManagedTypes() []reconciler.TypeInfo
 }
 

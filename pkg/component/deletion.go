@@ -134,9 +134,7 @@ func (w *worker) checkDeletionAllowed(ctx context.Context, s *scope) outcome {
 func blockerMessage(blockers []reconciler.Blocker) string {
 	names := make([]string, len(blockers))
 	for i, blocker := range blockers {
-		item := &reconciler.InventoryItem{NameInfo: reconciler.NameInfo{Namespace: blocker.Namespace, Name: blocker.Name}}
-		item.SetGroupVersionKind(blocker.Type)
-		names[i] = nameOf(item)
+		names[i] = blocker.String()
 	}
 	slices.Sort(names)
 	return "deletion blocked by instances of managed types, such as: " + joinBounded(names, ", ")

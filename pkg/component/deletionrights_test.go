@@ -40,6 +40,7 @@ func TestDeletionEndsWithoutRightsIfNothingIsLeft(t *testing.T) {
 	binding := r.deployer("configmaps")
 	widget := r.widget(oneConfigMap)
 	widget.Spec.ServiceAccountName = "deployer"
+	widget.Spec.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "storage.k8s.io", Kind: "VolumeAttachment"}}
 	r.create(widget)
 	awaitReady(r, widget)
 	stop()
@@ -50,7 +51,7 @@ func TestDeletionEndsWithoutRightsIfNothingIsLeft(t *testing.T) {
 	r.awaitGone(widget)
 }
 
-// TestTypesAreLookedAtAsTheOperator has a service account that may list neither definitions nor instances.
+// TestTypesAreLookedAtAsTheOperator has a service account that may list neither definitions nor instances, and a type that is not served.
 func TestTypesAreLookedAtAsTheOperator(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -58,7 +59,7 @@ func TestTypesAreLookedAtAsTheOperator(t *testing.T) {
 	r.deployer("configmaps")
 	widget := r.widget(oneConfigMap)
 	widget.Spec.ServiceAccountName = "deployer"
-	widget.Spec.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "nowhere.example.io", Kind: "Thing"}, {Group: "storage.k8s.io", Kind: "VolumeAttachment"}}
+	widget.Spec.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "nowhere.example.io", Kind: "Thing"}}
 	r.create(widget)
 	awaitReady(r, widget)
 	r.delete(widget)

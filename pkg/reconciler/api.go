@@ -69,7 +69,7 @@ type Owner struct {
 	// its other dependents, or would wait for itself. Defaults to none.
 	Home []string
 	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner although their
-	// definitions are not among its objects.
+	// definitions are not among its objects. Only the identity of the client looks at them.
 	AdditionalManagedTypes []TypeInfo
 }
 
@@ -189,7 +189,7 @@ type Action struct {
 type Blocker struct {
 	// Type is the managed type.
 	Type schema.GroupVersionKind
-	// Namespace and Name denote one instance (there may be more).
+	// Namespace and Name denote one instance (there may be more). Both are empty if the identity of the client may not list them.
 	Namespace, Name string
 }
 

@@ -11,40 +11,40 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
+// maxBlockers is how many types with instances are named. Whoever waits for more of them waits for these first.
+const maxBlockers = 10
+
 // CheckDeletion returns what forbids to delete the dependents of the owner: for each managed type of which there are
-// instances that do not belong to the owner, one of them. As long as there are any, the observer notifies the owner
-// whenever one goes.
+// instances that do not belong to the owner, one of them; of ten types at most. As long as there are any, the observer notifies the
+// owner when the last instance of one of these types goes, and now and then before.
 //
 // Instances of additional managed types always count. Instances of types that a dependent defines do not if all
 // dependents are going to be released.
+//
+// Types are looked at with the identity of the client. If that may not list one, Options.DeletionReader is asked, unless
+// nobody but the owner has named the type; then the error is that of the API server, or nil if none of the dependents is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
 	p := r.newPass(request.Owner, request.Inventory)
-	var patterns []TypeVersionInfo
-	for _, additional := range r.additionalTypes(request.Owner) {
-		patterns = append(patterns, TypeVersionInfo{Group: additional.Group, Version: wildcard, Kind: additional.Kind})
+	demands, err := p.demands(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking for what defines managed types: %w", err)
 	}
-	released := !slices.ContainsFunc(request.Inventory, func(item *InventoryItem) bool {
-		return item.Phase != PhaseCompleted && !item.DeletePolicy.orphanedOnDelete()
-	})
-	if !released {
-		for _, item := range request.Inventory {
-			if item.Phase != PhaseCompleted {
-				patterns = append(patterns, item.ManagedTypes...)
-			}
-		}
+	blockers, resources, err := p.instances(ctx, demands, digest.OwnerLabel(request.ID))
+	if apierrors.IsForbidden(err) && p.isNothingLeft(ctx) {
+		// Rights may go with the dependents, as with a namespace. Nothing is going to be deleted any more.
+		err = nil
 	}
-	blockers, resources, err := p.instances(ctx, patterns, digest.OwnerLabel(request.ID))
 	if isUnknownType(err) {
 		return nil, types.NewRetriableError(fmt.Errorf("looking for instances of managed types: %w", err), new(unknownTypeDelay))
 	}
@@ -65,53 +65,6 @@ func (p *pass) servedNow(ctx context.Context, kind schema.GroupKind) (*meta.REST
 		return nil, err
 	}
 	return mappings[0], nil
-}
-
-// instances returns, for each type that fits one of the patterns and has instances that do not carry the given owner label
-// (if empty: any instances), one of them, and the resources of these types.
-func (p *pass) instances(ctx context.Context, patterns []TypeVersionInfo, except string) ([]Blocker, []schema.GroupVersionResource, error) {
-	mappings, err := p.resolve(ctx, patterns)
-	if err != nil {
-		return nil, nil, err
-	}
-	var blockers []Blocker
-	var resources []schema.GroupVersionResource
-	for _, mapping := range mappings {
-		found, err := p.anInstance(ctx, mapping, except)
-		if isTypeless(err) {
-			// What was discovered may be outdated: a type that is not served in this version may be in another one.
-			if mapping, err = p.servedNow(ctx, mapping.GroupVersionKind.GroupKind()); err == nil && mapping != nil {
-				found, err = p.anInstance(ctx, mapping, except)
-			}
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, instance := range found {
-			blockers = append(blockers, Blocker{Type: mapping.GroupVersionKind, Namespace: instance.Namespace, Name: instance.Name})
-			resources = append(resources, mapping.Resource)
-		}
-	}
-	slices.SortFunc(blockers, func(a, b Blocker) int { return cmp.Compare(a.String(), b.String()) })
-	return blockers, resources, nil
-}
-
-// anInstance returns up to one object of the type that does not carry the given owner label (if empty: any).
-func (p *pass) anInstance(ctx context.Context, mapping *meta.RESTMapping, except string) ([]metav1.PartialObjectMetadata, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(mapping.GroupVersionKind)
-	options := []client.ListOption{client.Limit(1)}
-	if except != "" {
-		selector, err := foreignSelector(p.keys.ownerLabel, except)
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, client.MatchingLabelsSelector{Selector: selector})
-	}
-	if err := p.readAnyway(func(clnt cluster.Client) error { return clnt.List(ctx, list, options...) }); err != nil {
-		return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
-	}
-	return list.Items, nil
 }
 
 // resolve finds the types that fit the patterns and are served.
@@ -194,6 +147,9 @@ func listable(lists []*metav1.APIResourceList, fits func(gvk schema.GroupVersion
 
 // String names the type and the instance.
 func (b Blocker) String() string {
+	if b.Name == "" {
+		return b.Type.GroupKind().String() + " (no permission to list them)"
+	}
 	return objectKey{GroupKind: b.Type.GroupKind(), namespace: b.Namespace, name: b.Name}.String()
 }
 

@@ -39,7 +39,11 @@ func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation)
 	if held, err = p.awaitBarrier(ctx, item, p.barrierOf(item, s.seen.UID)); err != nil || held != nil {
 		return false, held, err
 	}
-	blockers, resources, err := p.instances(ctx, item.ManagedTypes, "")
+	brought, err := p.broughtBy(ctx, item)
+	if err != nil {
+		return false, nil, err
+	}
+	blockers, resources, err := p.instances(ctx, brought, "")
 	if err != nil {
 		return false, nil, err
 	}

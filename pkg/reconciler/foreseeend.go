@@ -101,7 +101,11 @@ func (p *planner) mindContent(ctx context.Context, change *Change, item *Invento
 		return nil
 	}
 	// Those of the owner go before.
-	blockers, _, err := p.instances(ctx, item.ManagedTypes, p.label)
+	brought, err := p.broughtBy(ctx, item)
+	if err != nil {
+		return err
+	}
+	blockers, _, err := p.instances(ctx, brought, p.label)
 	if err == nil && len(blockers) > 0 {
 		change.Reason += "; kept as long as there are instances of its types: " + blockerTexts(blockers)
 	}

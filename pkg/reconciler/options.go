@@ -43,8 +43,10 @@ type Options struct {
 	// Observer defaults to none: then each look at a dependent is a request.
 	Observer Observer
 	// DeletionReader is asked, where the identity of the client may not ask, what a deletion depends on: whether dependents still exist,
-	// which types are served, and which instances they have. A deletion would never end otherwise once the rights of that identity are
-	// gone. It must be a client for the same cluster; nothing is written through it. Defaults to none.
+	// which types are served, and whether the types of AdditionalManagedTypes, and those that dependents define, have instances. A deletion
+	// would never end otherwise once the rights of that identity are gone. Types that owners name are not looked at through it, and no
+	// name of an instance is told that was seen through it. It must be a client for the same cluster; nothing is written through it.
+	// Defaults to none.
 	DeletionReader cluster.Client
 	// Analyzer judges the status of dependents. Defaults to status.NewAnalyzer(name).
 	Analyzer *status.Analyzer

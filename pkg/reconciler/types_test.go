@@ -156,6 +156,77 @@ func TestReleasedOwnersAreNotBlocked(t *testing.T) {
 	}
 }
 
+// TestForgedManagedTypesDestroyNothing has somebody write into the record that a definition defines nothing, or something else.
+func TestForgedManagedTypesDestroyNothing(t *testing.T) {
+	t.Parallel()
+	for reason, forged := range map[string][]reconciler.TypeVersionInfo{
+		"a definition of the component has pruned the field": nil,
+		"there are no instances of another type":             {{Group: "storage.k8s.io", Version: "*", Kind: "VolumeAttachment"}},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			ty := newTyped(t)
+			ty.settle(ty.expand(customType), func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+			ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "foreign")))
+			forge := func() {
+				for _, item := range ty.owner.Inventory {
+					item.ManagedTypes = forged
+				}
+			}
+			forge()
+			if blockers := ty.check(); len(blockers) != 1 || blockers[0].Name != "foreign" {
+				t.Errorf("expected the foreign instance to block, got %v", blockers)
+			}
+			testenv.Eventually(t, func() (bool, string) {
+				forge()
+				result, err := ty.delete()
+				if err != nil || result.Done {
+					t.Fatal("the definition is gone", err)
+				}
+				return strings.Contains(notices(result.Waits), "kept as long as there are instances of its types: Widget."+ty.group+" "+ty.namespace+"/foreign"), notices(result.Waits)
+			})
+			ty.remove(ty.widget("foreign"))
+			ty.mustDelete()
+		})
+	}
+}
+
+// TestForgedManagedTypesLeadNowhere has somebody write into the record that a definition defines types of others.
+func TestForgedManagedTypesLeadNowhere(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	ty.settle(ty.expand(customType), func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	for _, item := range ty.owner.Inventory {
+		item.ManagedTypes = append(item.ManagedTypes, reconciler.TypeVersionInfo{Group: "*", Version: "*", Kind: "*"})
+	}
+	if blockers := ty.check(); len(blockers) > 0 {
+		t.Errorf("expected only the type of the definition to be looked at, got %v", blockers)
+	}
+	ty.mustDelete()
+}
+
+// TestBlockersAreBounded has an owner wait for the instances of all types.
+func TestBlockersAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.owner.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "*", Kind: "*"}}
+	check := func() int {
+		t.Helper()
+		blockers, err := w.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(blockers)
+	}
+	if got := check(); got != 10 {
+		t.Errorf("expected ten blockers, got %d", got)
+	}
+	w.owner.AdditionalManagedTypes = nil
+	if got := check(); got != 0 {
+		t.Errorf("expected no blockers, got %d", got)
+	}
+}
+
 func TestTypeWithoutServedVersion(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)

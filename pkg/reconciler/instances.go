@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// inquiry is one search for instances of managed types.
+type inquiry struct {
+	*pass
+	demands []demand
+	except  string // value of the owner label whose objects do not count; empty: all objects count
+}
+
+// instances returns, for each type that is demanded and has instances that do not carry the given owner label (if empty: any
+// instances), one of them, and the resources of these types; of maxBlockers types at most.
+func (p *pass) instances(ctx context.Context, demands []demand, except string) ([]Blocker, []schema.GroupVersionResource, error) {
+	patterns := make([]TypeVersionInfo, len(demands))
+	for i, d := range demands {
+		patterns[i] = d.TypeVersionInfo
+	}
+	mappings, err := p.resolve(ctx, patterns)
+	if err != nil {
+		return nil, nil, err
+	}
+	q := inquiry{pass: p, demands: demands, except: except}
+	var blockers []Blocker
+	var resources []schema.GroupVersionResource
+	for _, mapping := range mappings {
+		if len(blockers) == maxBlockers {
+			break
+		}
+		found, err := q.anInstance(ctx, mapping)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found != nil {
+			blockers = append(blockers, *found)
+			resources = append(resources, mapping.Resource)
+		}
+	}
+	slices.SortFunc(blockers, func(a, b Blocker) int { return cmp.Compare(a.String(), b.String()) })
+	return blockers, resources, nil
+}
+
+// anInstance returns one instance of a type; nil if there is none. What was discovered may be outdated: a type that is not served in
+// this version may be in another one, and where nothing may be listed, the server does not say that the type is not served.
+func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*Blocker, error) {
+	found, err := q.search(ctx, mapping)
+	if !isTypeless(err) && !apierrors.IsForbidden(err) {
+		return found, err
+	}
+	served, lookErr := q.servedNow(ctx, mapping.GroupVersionKind.GroupKind())
+	switch {
+	case lookErr != nil:
+		return nil, lookErr
+	case served == nil:
+		return nil, nil
+	case isTypeless(err):
+		return q.search(ctx, served)
+	default:
+		return nil, err
+	}
+}
+
+// search lists a type with the identity of the client. If that may not, only whether there are instances is found out for it, and only
+// of types that are not named by the owner alone.
+func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Blocker, error) {
+	found, err := q.list(ctx, q.client, mapping)
+	if !apierrors.IsForbidden(err) {
+		return found, err
+	}
+	sight, lookErr := decideSight(q.demands, mapping.GroupVersionKind, func(definition *InventoryItem) (bool, error) { return q.isOurs(ctx, definition) })
+	switch {
+	case lookErr != nil:
+		return nil, lookErr
+	case sight == sightNobody:
+		return nil, nil
+	case sight == sightClient:
+		return nil, fmt.Errorf("%s is one of the additional managed types: %w", mapping.GroupVersionKind.GroupKind(), err)
+	case q.options.DeletionReader == nil:
+		return nil, err
+	}
+	found, err = q.list(ctx, q.options.DeletionReader, mapping)
+	if found != nil {
+		found.Namespace, found.Name = "", ""
+	}
+	return found, err
+}
+
+// list returns one instance of a type, if there are any.
+func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*Blocker, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(mapping.GroupVersionKind)
+	options := []client.ListOption{client.Limit(1)}
+	if q.except != "" {
+		selector, err := foreignSelector(q.keys.ownerLabel, q.except)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, client.MatchingLabelsSelector{Selector: selector})
+	}
+	if err := q.read(func() error { return clnt.List(ctx, list, options...) }); err != nil {
+		return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	return &Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[0].Namespace, Name: list.Items[0].Name}, nil
+}
