@@ -62,11 +62,11 @@ func TestHome(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			w := &worker{}
+			w := &worker{gvk: testGroup.WithKind("Widget")}
 			w.options.StateNamespace = tc.state
 			widget := r.widget("")
-			s := &scope{component: widget, status: &Status{}}
-			s.key.Namespace = tc.namespace
+			s := &scope{component: widget, status: &Status{}, memory: &memory{}}
+			s.key.Namespace, s.key.Name = tc.namespace, "demo"
 			if tc.recorded != "" {
 				s.status.InventoryRecord = &InventoryRecord{Namespace: tc.recorded}
 			}
@@ -74,6 +74,9 @@ func TestHome(t *testing.T) {
 				widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte(tc.target)}}
 			}
 			diff(t, "home", tc.want, strings.Join(w.home(s), " "))
+			if self := w.owner(s).Self; (self == nil) != (tc.target != "") || self != nil && (self.GetName() != "demo" || self.GetObjectKind().GroupVersionKind() != w.gvk) {
+				t.Errorf("unexpected component in the cluster of the dependents: %v", self)
+			}
 		})
 	}
 }

@@ -158,7 +158,7 @@ func runHooks(ctx context.Context, s *scope, kind string, hooks []hook) outcome 
 }
 
 func (w *worker) owner(s *scope) reconciler.Owner {
-	return reconciler.Owner{
+	owner := reconciler.Owner{
 		ID:                     s.ownerID,
 		Namespace:              s.settings.namespace,
 		Inventory:              s.status.Inventory,
@@ -168,12 +168,19 @@ func (w *worker) owner(s *scope) reconciler.Owner {
 		Fence:                  s.mayWrite,
 		Confirm:                func(ctx context.Context) error { return w.stillWants(ctx, s) },
 	}
+	if !isElsewhere(s) {
+		owner.Self = w.metadataOnly(s)
+	}
+	return owner
 }
+
+// isElsewhere reports whether the dependents are in another cluster than the component.
+func isElsewhere(s *scope) bool { return s.isRemote() && s.cluster.uid != localCluster }
 
 // home returns the namespaces without which the component, or what is kept beside it, cannot be: if dependents are in another cluster, none of
 // theirs.
 func (w *worker) home(s *scope) []string {
-	if s.isRemote() && s.cluster.uid != localCluster {
+	if isElsewhere(s) {
 		return nil
 	}
 	var namespaces []string

@@ -68,6 +68,9 @@ type Owner struct {
 	// namespace is a dependent, it is applied as any other, but released where it would be deleted: with it, the owner would go before
 	// its other dependents, or would wait for itself. Defaults to none.
 	Home []string
+	// Self is the object for which the owner stands, if it is in the cluster of the dependents. It is no foreign instance of its type. An
+	// object that defines its type is released where it would be deleted, because the owner would go with it. Defaults to none.
+	Self types.ObjectKey
 	// AdditionalManagedTypes are types (or patterns of types) that exist because of this owner although their
 	// definitions are not among its objects. Only the identity of the client looks at them.
 	AdditionalManagedTypes []TypeInfo

@@ -256,8 +256,8 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 			return outcome{}, err
 		}
 		p.acted(VerbOrphaned, d.wave, item)
-		if p.owner.isHome(item) {
-			p.note(&p.result.Notes, item, stays)
+		if reason := p.owner.staying(item); reason != "" {
+			p.note(&p.result.Notes, item, reason)
 		}
 		return outcome{item: item, ready: true}, nil
 	case endingRefuse:

@@ -43,8 +43,8 @@ func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *Inventor
 	}
 	ending, message := p.ending(item, v.situation, d)
 	change.ends(item, d, ending, message)
-	if ending == endingOrphan && p.owner.isHome(item) {
-		change.Reason += "; it " + stays
+	if reason := p.owner.staying(item); reason != "" && ending == endingOrphan {
+		change.Reason += "; it " + reason
 	}
 	if p.depth != depthCompared || change.Verb == "" || v.live == nil {
 		return nil

@@ -22,7 +22,7 @@ import (
 type inquiry struct {
 	*pass
 	demands []demand
-	except  string // value of the owner label whose objects do not count; empty: all objects count
+	except  string // value of the owner label whose objects do not count, as little as the owner itself; empty: all objects count
 }
 
 // instances returns, for each type that is demanded and has instances that do not carry the given owner label (if empty: any
@@ -105,7 +105,7 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Block
 func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*Blocker, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(mapping.GroupVersionKind)
-	options := []client.ListOption{client.Limit(1)}
+	options := []client.ListOption{client.Limit(2)} // one of them may be the owner itself
 	if q.except != "" {
 		selector, err := foreignSelector(q.keys.ownerLabel, q.except)
 		if err != nil {
@@ -116,8 +116,11 @@ func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.R
 	if err := q.read(func() error { return clnt.List(ctx, list, options...) }); err != nil {
 		return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
 	}
-	if len(list.Items) == 0 {
-		return nil, nil
+	for i := range list.Items {
+		list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
+		if q.except == "" || q.owner.Self == nil || keyOf(&list.Items[i]) != keyOf(q.owner.Self) {
+			return &Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, nil
+		}
 	}
-	return &Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[0].Namespace, Name: list.Items[0].Name}, nil
+	return nil, nil
 }
