@@ -35,7 +35,8 @@ func newDoctorCommand(e *environment) *cobra.Command {
 recorded and are gone or belong to somebody else, objects with the mark of a release that has not recorded them, records that are damaged or lost,
 deletions that do not come to an end, and what interrupted processes have left behind.
 
-With --fix, what can be repaired without harm is repaired, after a confirmation. No object that was applied is ever deleted for that.
+With --fix, what can be repaired by changing records and locks only is repaired, after a confirmation. No object that was applied is created, changed or
+deleted for that. What a release has left to do remains to be done by clm apply or clm drift --heal, which show it first.
 ` + askingHelp + `
 
 The exit code is 0 if nothing is wrong (any more), 2 if something is, and 1 after an error.`,

@@ -40,9 +40,34 @@ func (s *Store) Create(ctx context.Context, release *Release, content Content) e
 // release is as before.
 func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revision, content Content) error {
 	changed := release.Clone()
-	changed.State = StateApplying
+	changed.State, revision.State = StateApplying, RevisionApplying
+	if err := s.addRevision(ctx, changed, revision, content); err != nil {
+		return err
+	}
+	*release = *changed
+	return nil
+}
+
+// Amend records a further revision of which nothing is to be applied: what differs from the current one was settled before. It is as ready as
+// that, and the state of the release stays. The rest is as with AddRevision.
+func (s *Store) Amend(ctx context.Context, release *Release, revision Revision, content Content) error {
+	if release.stored.uid == "" || release.Current() == nil {
+		return fmt.Errorf("amending the record of release %s: it must be recorded, and have a revision", release)
+	}
+	changed := release.Clone()
+	revision.State = changed.Current().State
+	if err := s.addRevision(ctx, changed, revision, content); err != nil {
+		return err
+	}
+	*release = *changed
+	return nil
+}
+
+// addRevision records a further revision. The release may be changed also if there is an error.
+func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revision, content Content) error {
 	encode := sync.OnceValues(func() ([]chunks.Item, error) { return encodeContent(content, s.options.chunkSize/2) })
 	if changed.stored.uid == "" {
+		inventory, outside := changed.Inventory, changed.Outside()
 		// Before the first chunk there is an index, so that whoever looks for the release finds it, also if no more than that gets done. It
 		// replaces the record of the ancestor; if there is none, nothing was done yet.
 		if !changed.Ancestor {
@@ -51,7 +76,7 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 			changed.stored.chunks, changed.stored.swept = chunks.Handles{}, true
 		}
 		// What is recorded next decides whether it has the finalizer.
-		changed.stored.anchored = release.Outside() || content.deletionHooks() > 0
+		changed.stored.anchored = outside || content.deletionHooks() > 0
 		go func() { _, _ = encode() }() // at the same time
 		err := s.commit(ctx, changed, nil)
 		changed.stored.anchored = false
@@ -59,14 +84,14 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 		if err != nil {
 			return err
 		}
-		changed.Inventory = release.Inventory
+		changed.Inventory = inventory
 	}
 	if current := changed.Current(); current != nil {
 		current.State = current.State.succeeded()
 		revision.Number = max(revision.Number, current.Number+1)
 	}
 	revision.Number = max(revision.Number, 1)
-	revision.State, revision.Objects, revision.DeletionHooks = RevisionApplying, len(content.Manifest), content.deletionHooks()
+	revision.Objects, revision.DeletionHooks = len(content.Manifest), content.deletionHooks()
 	if revision.Created.IsZero() {
 		revision.Created = s.now()
 	}
@@ -74,13 +99,9 @@ func (s *Store) AddRevision(ctx context.Context, release *Release, revision Revi
 	changed.Revisions = append(changed.Revisions, revision)
 	items, err := encode()
 	if err != nil {
-		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, release, err)
+		return fmt.Errorf("recording revision %d of release %s: %w", revision.Number, changed, err)
 	}
-	if err := s.commit(ctx, changed, chunks.Spread(items, before, s.options.chunkSize)); err != nil {
-		return err
-	}
-	*release = *changed
-	return nil
+	return s.commit(ctx, changed, chunks.Spread(items, before, s.options.chunkSize))
 }
 
 // lastChunks are those of the newest revision that has any.

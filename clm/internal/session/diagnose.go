@@ -214,13 +214,14 @@ func (e *examination) stolen(ctx context.Context, finding *Finding, release *rel
 	}
 	// As after a move that was interrupted.
 	finding.Message += ", which renders it"
-	finding.Repair = fmt.Sprintf("release %s lets go of it", release)
-	between := parties{from: apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}, to: other}
-	if e.handovers[between] == nil {
-		e.handovers[between] = &handover{parties: between}
+	finding.Repair = fmt.Sprintf("it is taken out of the record of release %s; the object stays as it is", release)
+	l := e.lettingGo[release.String()]
+	if l == nil {
+		l = &lettingGo{release: apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}}
+		e.lettingGo[release.String()] = l
 	}
-	e.handovers[between].objects = append(e.handovers[between].objects, *finding.Object)
-	finding.repair = e.finishing(e.handovers[between])
+	l.objects = append(l.objects, *finding.Object)
+	finding.repair = e.letGo(l)
 	return nil
 }
 

@@ -77,7 +77,7 @@ type Diagnosis struct {
 func (s *Session) Examine(ctx context.Context, namespace, name string) (*Diagnosis, error) {
 	e := &examination{
 		Session: s, namespace: namespace, name: name, diagnosis: &Diagnosis{},
-		recorded: map[string]*releases.Release{}, unread: map[string]bool{}, handovers: map[parties]*handover{},
+		recorded: map[string]*releases.Release{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
 	}
 	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks} {
 		if err := step(ctx); err != nil {
@@ -100,7 +100,7 @@ func (s *Session) Examine(ctx context.Context, namespace, name string) (*Diagnos
 	return e.diagnosis, nil
 }
 
-// Repair does what the finding says, if it says anything.
+// Repair does what the finding says, if it says anything. It writes records and locks, and nothing else: no dependent is created, changed or deleted.
 func (s *Session) Repair(ctx context.Context, finding Finding) error {
 	if finding.repair == nil {
 		return nil
@@ -121,8 +121,8 @@ type examination struct {
 	unread map[string]bool
 	found  []sighting
 	byKey  map[key]sighting
-	// handovers are what is to be finished, by who takes part in it.
-	handovers map[parties]*handover
+	// lettingGo is what releases have recorded that others own, by namespace and name of the release.
+	lettingGo map[string]*lettingGo
 }
 
 func (e *examination) add(finding Finding) {

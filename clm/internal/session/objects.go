@@ -113,18 +113,6 @@ func parseReference(text string) (reference, error) {
 	return r, nil
 }
 
-// referenceTo denotes an object as a user does.
-func referenceTo(object reconciler.ObjectInfo) string {
-	text := object.Kind
-	if object.Group != "" {
-		text += "." + object.Group
-	}
-	if object.Namespace != "" {
-		text += "/" + object.Namespace
-	}
-	return text + "/" + object.Name
-}
-
 // scope is where objects are looked for.
 type scope struct {
 	name string

@@ -4,7 +4,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,9 +39,6 @@ type MoveRequest struct {
 	From, To apitypes.NamespacedName
 	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
 	Objects []string
-
-	// gone are further objects that the release From has recorded, and that belong to others by now: it lets go of them as well.
-	gone []reconciler.ObjectInfo
 }
 
 // PlanMove finds out what has to be done to hand objects over. Of objects that were handed over already, be it incompletely, it finds out
@@ -64,15 +60,7 @@ func (s *Session) PlanMove(ctx context.Context, request MoveRequest, compare boo
 	if err != nil {
 		return nil, err
 	}
-	description := fmt.Sprintf("handed over to release %s: %s", t.To.Release, objectTexts(leaving))
-	gone, err := s.gone(ctx, t, request.gone)
-	if err != nil {
-		return nil, err
-	}
-	if len(gone) > 0 {
-		description += "; let go of " + objectTexts(gone)
-	}
-	if err := t.From.leaveOut(slices.Concat(leaving, gone), description); err != nil {
+	if err := t.From.leaveOut(leaving, fmt.Sprintf("handed over to release %s: %s", t.To.Release, objectTexts(leaving))); err != nil {
 		return nil, err
 	}
 	for _, plan := range []*Plan{t.To, t.From} {
@@ -132,33 +120,8 @@ func (s *Session) transfer(ctx context.Context, t *Transfer, texts []string) ([]
 		}
 		coming = append(coming, had[at])
 	}
-	t.forget(leaving)
+	t.From.forget(leaving)
 	return leaving, t.takeIn(coming)
-}
-
-// gone returns those of the objects that belong to others, and that the release From has to let go of.
-func (s *Session) gone(ctx context.Context, t *Transfer, objects []reconciler.ObjectInfo) ([]possession, error) {
-	had, err := s.possessions(t.From)
-	if err != nil {
-		return nil, err
-	}
-	var gone []possession
-	for _, object := range objects {
-		at := find(had, possession{ObjectInfo: object})
-		if at < 0 {
-			continue
-		}
-		owner, err := s.ownerOf(ctx, object)
-		if err != nil {
-			return nil, err
-		}
-		if !owner.is(releases.OwnerID(t.From.Release.Namespace, t.From.Release.Name)) {
-			gone = append(gone, had[at])
-		}
-	}
-	slices.SortFunc(gone, func(a, b possession) int { return cmp.Compare(a.String(), b.String()) })
-	t.forget(gone)
-	return gone, nil
 }
 
 // isSettled tells whether nothing is left to be done with an object: it has gone over, and both releases have recorded that.
@@ -209,13 +172,6 @@ func withPolicies(given map[string]string, from, to reconciler.Policies) map[str
 		given[name] = annotations.Kebab(policy.from)
 	}
 	return given
-}
-
-// forget takes objects out of the inventory of the release that lets go of them. When that is recorded, they belong to the other one.
-func (t *Transfer) forget(objects []possession) {
-	t.From.Release.Inventory = slices.DeleteFunc(t.From.Release.Inventory, func(item *reconciler.InventoryItem) bool {
-		return slices.ContainsFunc(objects, func(p possession) bool { return keyOf(p) == keyOf(item) })
-	})
 }
 
 // confirmMovable returns the owner of an object, or says why it cannot be handed over.

@@ -7,16 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
-
-// finishTimeout is how long the releases of a move that is finished may take to be ready.
-const finishTimeout = 5 * time.Minute
 
 // anyType has everything looked into that the server knows.
 var anyType = []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}}
@@ -134,47 +130,4 @@ func (s *Session) takingOver(name apitypes.NamespacedName) func(ctx context.Cont
 			return s.records.FinishTakeOver(ctx, release)
 		})
 	}
-}
-
-// parties are the releases of a move.
-type parties struct{ from, to apitypes.NamespacedName }
-
-// handover is a move that was interrupted, with all that the one release has yet to let go of: as long as it wants something of that, it does not
-// become ready. The findings about its objects have it in common.
-type handover struct {
-	parties
-	objects []reconciler.ObjectInfo
-	// done means that it was tried; err is what came of it.
-	done bool
-	err  error
-}
-
-// finishing ends a move that was interrupted.
-func (e *examination) finishing(h *handover) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		if !h.done {
-			h.done, h.err = true, e.finish(ctx, h)
-		}
-		return h.err
-	}
-}
-
-func (e *examination) finish(ctx context.Context, h *handover) error {
-	request := MoveRequest{From: h.from, To: h.to}
-	for _, object := range h.objects {
-		request.Objects = append(request.Objects, referenceTo(object))
-	}
-	for _, other := range e.handovers {
-		if other != h && other.from == h.from {
-			request.gone = append(request.gone, other.objects...)
-		}
-	}
-	t, err := e.PlanMove(ctx, request, false)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	quiet := *e.Session
-	quiet.options.Printer = silent{}
-	return quiet.Move(ctx, t, ApplyOptions{Limits: Limits{Timeout: finishTimeout, LockTimeout: -1}})
 }
