@@ -28,6 +28,8 @@ type Observation struct {
 	Generation int64
 	// Owner is the value of the owner label; empty if there is none.
 	Owner string
+	// Record is what RecordLabel says of the object.
+	Record string
 	// Deleting means that deletion was requested, and finalizers remain.
 	Deleting bool
 	// Fingerprint of the fields that we own; see fieldset.Fingerprint.
@@ -96,11 +98,13 @@ func (r *Reader) ReadMetadata(gvk schema.GroupVersionKind, object *metav1.Partia
 }
 
 func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) Observation {
+	labels := object.GetLabels()
 	observation := Observation{
 		UID:             object.GetUID(),
 		ResourceVersion: object.GetResourceVersion(),
 		Generation:      object.GetGeneration(),
-		Owner:           object.GetLabels()[r.OwnerLabel],
+		Owner:           labels[r.OwnerLabel],
+		Record:          RecordLabel(labels),
 		Deleting:        object.GetDeletionTimestamp() != nil,
 	}
 	// A set of fields that cannot be read is like none at all: then only generation and resource version tell of changes.

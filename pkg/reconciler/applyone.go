@@ -127,7 +127,7 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 		o, err = p.awaitEnd(ctx, item, d)
 		return o, false, err
 	case actionRefuse:
-		return o, false, &RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.key, d.message)}, Foreign: true}
+		return o, false, &RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.key, d.message)}, Foreign: s.seen.Record == ""}
 	case actionReport:
 		return p.reported(t, s, d), false, nil
 	case actionComplete:

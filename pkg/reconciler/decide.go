@@ -92,6 +92,9 @@ func decideApply(t *target, item *InventoryItem, s situation) decision {
 	switch {
 	case !s.exists:
 		return decideAbsent(t, item, s)
+	case s.seen.Record != "":
+		const message = "exists already, and is part of a record of dependents (label %s), which nobody may have as a dependent"
+		return decision{action: actionRefuse, message: fmt.Sprintf(message, s.seen.Record)}
 	case s.seen.Deleting:
 		return decision{action: actionAwait, message: "being deleted: " + s.seen.Message}
 	case s.seen.Owner != s.owner:

@@ -68,6 +68,7 @@ func fingerprint(f string) func(*observe.Observation) {
 func generation(g int64) func(*observe.Observation) {
 	return func(o *observe.Observation) { o.Generation = g }
 }
+func record(o *observe.Observation)   { o.Record = "x/inventory-owner-id" }
 func deleting(o *observe.Observation) { o.Deleting, o.Message = true, "finalizers remain: a/b" }
 func present(o observe.Observation) situation {
 	return situation{owner: usLabel, exists: true, proven: true, seen: o}
@@ -407,6 +408,9 @@ func TestDecideDelete(t *testing.T) {
 		{"another owner took it over", recorded(PhaseScheduledForDeletion), present(seenAs(owner(themLabel))), false, endingGone, ""},
 		{"another owner took it over, and it is being deleted", recorded(PhaseDeleting), present(seenAs(owner(themLabel), deleting)), false, endingGone, ""},
 		{"another owner's object is not released", recorded(PhaseScheduledForDeletion), present(seenAs(owner(themLabel))), true, endingGone, ""},
+		{"a record that was adopted", recorded(PhaseScheduledForDeletion), present(seenAs(record)), false, endingGone, recordsStay},
+		{"a record that was adopted, and is to be released", recorded(PhaseScheduledForDeletion), present(seenAs(record)), true, endingGone, recordsStay},
+		{"a record that was adopted, and is being deleted", recorded(PhaseDeleting), present(seenAs(record, deleting)), false, endingGone, recordsStay},
 		{"another object without label", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""), another)), false, endingGone, ""},
 		{"another object without label that is being deleted", recorded(PhaseDeleting), present(seenAs(owner(""), another, deleting)), false, endingGone, ""},
 		{"ours, without label", recorded(PhaseScheduledForDeletion), present(seenAs(owner(""))), false, endingDelete, ""},

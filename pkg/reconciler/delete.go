@@ -162,6 +162,9 @@ const (
 // notOurs says why a recorded object is neither deleted nor released.
 const notOurs = "is recorded as a dependent, but has neither our label nor fields that we wrote, and is left alone"
 
+// recordsStay says why an object that is recorded as a dependent, and in which somebody records his dependents, is neither deleted nor released.
+const recordsStay = "is part of a record of dependents, and is left alone"
+
 // decideDelete decides what to do about an unwanted object. It is a pure function.
 func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string) {
 	switch {
@@ -171,6 +174,8 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 		return endingForget, "is the same object as " + s.wantedAs + ", which stays"
 	case s.isOthers(item):
 		return endingGone, ""
+	case s.seen.Record != "":
+		return endingGone, recordsStay
 	case s.seen.Owner == "" && !s.unlabelled(item):
 		// A record is no proof: whoever may write it could have anything deleted.
 		return endingGone, notOurs

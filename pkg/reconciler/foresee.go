@@ -200,7 +200,7 @@ func (p *planner) foretell(change *Change, t *target, d decision, v view) {
 	change.Verb, change.Recreate, change.Reason = "", false, d.message
 	switch d.action {
 	case actionRefuse:
-		change.Reason, change.Refusal, change.Foreign = "", d.message, true
+		change.Reason, change.Refusal, change.Foreign = "", d.message, v.seen.Record == ""
 	case actionAwait:
 		next := decideApply(t, item, situation{owner: p.label, proven: true, typed: true})
 		change.Verb = next.verb

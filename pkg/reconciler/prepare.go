@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -91,6 +92,9 @@ func (r *Reconciler) normalise(u *unstructured.Unstructured) string {
 		if _, _, err := unstructured.NestedStringMap(u.Object, "metadata", field); err != nil {
 			return fmt.Sprintf("%s: metadata.%s: all values must be strings: %s", text, field, err)
 		}
+	}
+	if key := observe.RecordLabel(u.GetLabels()); key != "" {
+		return fmt.Sprintf("%s: metadata.labels: %s marks parts of records of dependents, which nobody may have as dependents; leave the object out", text, key)
 	}
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)

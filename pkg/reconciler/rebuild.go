@@ -25,6 +25,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/observe"
 )
 
 // RebuildRequest is the input of Reconciler.Rebuild.
@@ -60,7 +61,8 @@ const listPage = 500
 
 // Rebuild finds the objects that belong to an owner by their label, for an inventory that was lost. It changes nothing. An object
 // counts only if it carries the id of the owner in its annotation, too, and if Options.FieldOwner has written to it (on servers that do not
-// tell who wrote what: unless it has a controller), because people and controllers make copies of objects with labels and annotations.
+// tell who wrote what: unless it has a controller), because people and controllers make copies of objects with labels and annotations. Objects
+// in which dependents are recorded do not count.
 //
 // A found object is recorded such that Apply verifies it by an apply that has no effect unless something is to be changed, and
 // that it is not created anew for lack of a record. Objects that were purged are not found. A failure other
@@ -262,7 +264,7 @@ func bare(object metav1.PartialObjectMetadata) unstructured.Unstructured {
 
 // take records an object if it is ours.
 func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstructured) {
-	if object.GetAnnotations()[s.keys.ownerAnnotation] != s.owner.ID || fieldset.IsCopy(object, s.options.FieldOwner) {
+	if object.GetAnnotations()[s.keys.ownerAnnotation] != s.owner.ID || fieldset.IsCopy(object, s.options.FieldOwner) || observe.RecordLabel(object.GetLabels()) != "" {
 		return
 	}
 	object.SetGroupVersionKind(kind)

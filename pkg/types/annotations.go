@@ -14,7 +14,11 @@ const (
 	// deletion hooks.
 	// Its value is formed as that of the owner label. Such an object is not a dependent.
 	LabelKeySuffixInventoryOwnerId = "inventory-owner-id"
-
+	// LabelKeySuffixRecord is the label that marks the record of a release of clm, with the value LabelValueRecordRelease. Such an
+	// object is not a dependent.
+	LabelKeySuffixRecord = "record"
+	// LabelValueRecordRelease is the only value of LabelKeySuffixRecord.
+	LabelValueRecordRelease = "release"
 	// LabelKeySuffixBarrierOwnerId is the label that marks what keeps instances of a type from being created while its definition is
 	// being deleted. Its value is formed as that of the owner label. Such an object is not a dependent.
 	LabelKeySuffixBarrierOwnerId = "barrier-owner-id"

@@ -204,6 +204,9 @@ func (s *Session) generate(ctx context.Context, request Request, revision *relea
 	if content.Manifest, err = s.toManifest(objects); err != nil {
 		return err
 	}
+	if err = checkReserved(plan.Release, content.Manifest); err != nil {
+		return err
+	}
 	if err = s.checkHooks(content.Manifest); err != nil {
 		return err
 	}

@@ -68,6 +68,22 @@ func releaseHooks(manifest []*unstructured.Unstructured, value string) []*unstru
 	return objects
 }
 
+// checkReserved refuses objects by which releases are recorded or locked: who deletes them, or applies what they were once, has a release forget
+// what it has.
+func checkReserved(release *releases.Release, manifest []*unstructured.Unstructured) error {
+	var problems []string
+	for _, object := range manifest {
+		if reason := releases.Reserved(release.Namespace, release.Name, object); reason != "" {
+			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", objectText(object), reason))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	slices.Sort(problems)
+	return &reconciler.RefusedError{Problems: problems}
+}
+
 // checkHooks refuses hooks that could not be applied when their time comes.
 func (s *Session) checkHooks(manifest []*unstructured.Unstructured) error {
 	var problems []string

@@ -23,6 +23,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -163,6 +164,10 @@ func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespac
 
 // take keeps what is known about an object.
 func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectMetadata) {
+	if observe.RecordLabel(object.Labels) != "" {
+		// A record is no dependent, whatever marks it has.
+		return
+	}
 	found := sighting{
 		ObjectInfo: reconciler.ObjectInfo{
 			TypeVersionInfo: reconciler.TypeVersionInfo(kind), NameInfo: reconciler.NameInfo{Namespace: object.Namespace, Name: object.Name},
