@@ -31,14 +31,14 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 	}
 	defer s.Close()
 	if ready == nil {
-		d, err := s.PlanDeletion(ctx, session.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
+		d, err := s.PlanDeletion(ctx, session.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Reverts: true})
 		if err != nil {
 			return errors.Join(failure, fmt.Errorf("deleting what has failed: %w", err))
 		}
 		defer d.Close()
 		return errors.Join(shown(failure), unrepeated(s.Delete(ctx, d, o.Limits)))
 	}
-	back, err := s.PlanRollback(ctx, session.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
+	back, err := s.PlanRollback(ctx, session.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number}, false)
 	if err != nil {
 		return errors.Join(failure, fmt.Errorf("returning to the last revision that was ready: %w", err))
 	}

@@ -21,6 +21,8 @@ func newRollbackCommand(e *environment) *cobra.Command {
 		Long: `Make release NAME what it was in an earlier revision. REVISION defaults to the newest one before the current one that was ready. The result
 is a new revision. What was generated then is applied again; sources and values are not needed.
 
+What that revision does not have is deleted, unless the release has adopted it: what was there before stays, without an owner.
+
 A rollback that has not become ready is continued by the same command; that is no further revision.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm rollback web\n  clm rollback web 3",

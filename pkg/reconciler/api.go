@@ -107,6 +107,10 @@ type ApplyRequest struct {
 	// mark of the owner changes in one write, so that each of them has an owner all the time. What was applied once, as the
 	// inventory knows, keeps its content. Defaults to none.
 	TakeOver []types.ObjectKey
+	// RecordAdoptions has InventoryItem.Adopted recorded of an object before it is adopted, in one save for each tier of objects with such
+	// ones. It stays as long as the object is recorded, whatever becomes of that. Defaults to no: then it is not known which dependents
+	// were there before.
+	RecordAdoptions bool
 }
 
 // DeleteRequest is the input of Reconciler.Delete and Reconciler.CheckDeletion.

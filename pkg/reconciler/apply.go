@@ -91,6 +91,7 @@ func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
 	for _, object := range request.TakeOver {
 		p.takeOver[keyOf(object)] = true
 	}
+	p.recordAdoptions = request.RecordAdoptions
 	sortTargets(targets)
 	return &course{pass: p, prepared: prepared, grown: plan.grown}, nil
 }

@@ -64,8 +64,14 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 	if item.Phase == PhaseFailed {
 		return p.mourned(item), p.dismiss(ctx, t)
 	}
-	var fight contention
 	s, err := p.look(ctx, item)
+	return p.applySeen(ctx, t, s, err)
+}
+
+// applySeen is applyOne for an object that was looked at, or could not be.
+func (p *pass) applySeen(ctx context.Context, t *target, s situation, err error) (outcome, error) {
+	item := p.item(t)
+	var fight contention
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
 		if !p.works[t.index].written {
 			if s, err = p.asExpected(ctx, item, s); err != nil {
@@ -78,6 +84,9 @@ func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 		var o outcome
 		var again bool
 		if o, again, err = p.execute(ctx, t, s, d); !again && err == nil {
+			if o.adopting != nil {
+				return o, nil
+			}
 			if !o.securing {
 				if err = p.lift(ctx, item); err != nil {
 					break
@@ -116,6 +125,9 @@ func (p *pass) execute(ctx context.Context, t *target, s situation, d decision) 
 	item := p.item(t)
 	if err := p.refuseAliasOf(t, s, d); err != nil {
 		return o, false, err
+	}
+	if p.unrecordedAdoption(item, d) {
+		return outcome{item: item, adopting: &s}, false, nil
 	}
 	switch d.action {
 	case actionKeep:

@@ -124,6 +124,8 @@ type InventoryItem struct {
 	// Name of the ValidatingAdmissionPolicy, and of its binding, that may deny new instances of the types that the object defines,
 	// because it is about to be deleted.
 	Barrier string `json:"barrier,omitempty"`
+	// Whether the object existed before, and was adopted; recorded only where the owner wants to know.
+	Adopted bool `json:"adopted,omitempty"`
 }
 
 var _ types.ObjectKey = &InventoryItem{}

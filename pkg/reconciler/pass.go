@@ -38,6 +38,7 @@ type pass struct {
 	misplaced        bool                    // there are objects whose namespace could not be known yet
 	createNamespaces bool
 	takeOver         map[objectKey]bool // objects that are adopted whoever owns them
+	recordAdoptions  bool
 	saved            time.Time
 	releases         bool                                        // there are items to be released of which the saved inventory does not say so
 	expected         map[objectKey]*Change                       // nil if anything may be done

@@ -152,6 +152,8 @@ type outcome struct {
 	// securing means that the deletion of an object is under way that defines types, so that its barrier has to stay.
 	securing bool
 	barrier  *barrier // that is needed before the object can be deleted; nil if there is one
+	// adopting is what was seen of an object that is to be adopted after that is recorded; nil if nothing is to be recorded.
+	adopting *situation
 }
 
 // applyTier applies targets side by side and returns those that are not ready. Its error joins the errors of all.
@@ -167,10 +169,11 @@ func (p *pass) applyTier(ctx context.Context, tier []*target) ([]outcome, error)
 		}
 	}
 	each(ctx, p.flow, requests, func(target *target) { t.add(p.applyOne(ctx, target)) })
-	p.enclose(ctx, &t, func(item *InventoryItem) (outcome, error) {
-		at := slices.IndexFunc(requests, func(target *target) bool { return p.item(target) == item })
-		return p.applyOne(ctx, requests[at])
-	})
+	targetOf := func(item *InventoryItem) *target {
+		return requests[slices.IndexFunc(requests, func(target *target) bool { return p.item(target) == item })]
+	}
+	p.adopt(ctx, &t, func(o outcome) (outcome, error) { return p.applySeen(ctx, targetOf(o.item), *o.adopting, nil) })
+	p.enclose(ctx, &t, func(item *InventoryItem) (outcome, error) { return p.applyOne(ctx, targetOf(item)) })
 	return t.unready, t.err()
 }
 
@@ -180,6 +183,7 @@ type tally struct {
 	ready    []*InventoryItem
 	unready  []outcome
 	unbarred []outcome // that need a barrier before anything else is done
+	adopting []outcome // whose adoption has to be recorded before anything else is done
 	problems []string
 	faulty   bool // some of the problems are in the objects themselves
 	failures []error
@@ -205,6 +209,8 @@ func (t *tally) add(o outcome, err error) {
 		t.failures = append(t.failures, err)
 	case o.barrier != nil:
 		t.unbarred = append(t.unbarred, o)
+	case o.adopting != nil:
+		t.adopting = append(t.adopting, o)
 	case o.ready:
 		t.ready = append(t.ready, o.item)
 	default:

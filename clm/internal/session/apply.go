@@ -201,7 +201,6 @@ func (o *operation) converge(ctx context.Context, plan *Plan, options ApplyOptio
 			request.Inventory = o.release.Inventory
 			result, err := plan.target.engine.Apply(ctx, request)
 			o.release.Inventory = result.Inventory
-			plan.adopts(result.Actions)
 			o.board.expect(result.Inventory, applyOrder)
 			if err == nil {
 				request.Expected = nil

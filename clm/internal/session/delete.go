@@ -22,8 +22,8 @@ type DeletionRequest struct {
 	Namespace, Name string
 	// SkipHooks leaves out the deletion hooks, as far as they are not over.
 	SkipHooks bool
-	// Failed is the plan, if any, that has failed: what it has adopted stays.
-	Failed *Plan
+	// Reverts means that the deletion undoes what has failed: what the release has adopted stays.
+	Reverts bool
 }
 
 // Deletion is what is going to happen when a release is deleted.
@@ -71,8 +71,12 @@ func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*D
 
 func (s *Session) planDeletion(ctx context.Context, d *Deletion, request DeletionRequest) (err error) {
 	release := d.Release
-	if d.spared, err = s.spare(ctx, release, request.Failed); err != nil {
-		return err
+	if request.Reverts {
+		older, err := s.spareOlder(ctx, release)
+		if err != nil {
+			return err
+		}
+		d.spared = slices.Sorted(slices.Values(slices.Concat(spareAdopted(release, nil), older)))
 	}
 	if !request.SkipHooks {
 		if d.Hooks, err = s.deletionHooks(ctx, release); err != nil {

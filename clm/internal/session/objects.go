@@ -12,9 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -76,8 +76,8 @@ func (s *Session) possessions(plan *Plan) ([]possession, error) {
 }
 
 // placed returns the namespace in which an object is applied.
-func (s *Session) placed(object *unstructured.Unstructured, namespace string) (string, error) {
-	gvk := object.GroupVersionKind()
+func (s *Session) placed(object client.Object, namespace string) (string, error) {
+	gvk := object.GetObjectKind().GroupVersionKind()
 	mapping, err := s.client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
 	case cluster.IsNoMatch(err):
@@ -90,6 +90,19 @@ func (s *Session) placed(object *unstructured.Unstructured, namespace string) (s
 	default:
 		return cmp.Or(object.GetNamespace(), namespace), nil
 	}
+}
+
+// keysOf identifies objects that are applied with a release of this namespace.
+func (s *Session) keysOf(objects []client.Object, namespace string) (map[key]bool, error) {
+	keys := make(map[key]bool, len(objects))
+	for _, object := range objects {
+		placed, err := s.placed(object, namespace)
+		if err != nil {
+			return nil, err
+		}
+		keys[key{GroupKind: object.GetObjectKind().GroupVersionKind().GroupKind(), namespace: placed, name: object.GetName()}] = true
+	}
+	return keys, nil
 }
 
 // reference is how a user denotes an object.

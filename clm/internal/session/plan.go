@@ -66,9 +66,8 @@ type Plan struct {
 	objects  []client.Object
 	takeOver []types.ObjectKey
 	target   *target
-	// adopted are the texts of the objects that were adopted while the plan was carried out, spared those that stay although they are unwanted.
-	adopted map[string]bool
-	spared  []string
+	// spared are the texts of the objects that stay although they are not wanted any more, because they were adopted.
+	spared []string
 }
 
 // Close ends what was begun to find out how things stand. It may be called more than once.
@@ -254,5 +253,7 @@ func (s *Session) applyRequest(plan *Plan, save reconciler.Store) reconciler.App
 		Digest:   digestOf(plan.Revision),
 		Policies: plan.Revision.Policies,
 		TakeOver: plan.takeOver,
+
+		RecordAdoptions: true,
 	}
 }

@@ -24,12 +24,11 @@ type RollbackRequest struct {
 	Namespace, Name string
 	// Number of the revision. Defaults to the newest one before the current one that was ready.
 	Number int64
-	// Failed is the plan, if any, that has failed: what it has adopted stays.
-	Failed *Plan
 }
 
 // PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
-// those of installations and upgrades. If that is what is going on already, the plan is to go on with it. The plan is to be closed.
+// those of installations and upgrades. What the revision does not have is deleted, unless the release has adopted it: then it stays. If that is
+// what is going on already, the plan is to go on with it. The plan is to be closed.
 func (s *Session) PlanRollback(ctx context.Context, request RollbackRequest, compare bool) (*Plan, error) {
 	release, err := s.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -43,9 +42,6 @@ func (s *Session) PlanRollback(ctx context.Context, request RollbackRequest, com
 		return nil, err
 	}
 	plan := &Plan{Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to}
-	if plan.spared, err = s.spare(ctx, release, request.Failed); err != nil {
-		return nil, err
-	}
 	if plan.Content, err = s.records.Content(ctx, release, to.Number); err != nil {
 		return nil, err
 	}
@@ -56,6 +52,11 @@ func (s *Session) PlanRollback(ctx context.Context, request RollbackRequest, com
 		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
 	}
 	plan.objects = objectsOf(plan)
+	wanted, err := s.keysOf(plan.objects, release.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	plan.spared = spareAdopted(release, wanted)
 	return plan, s.compare(ctx, plan, compare)
 }
 

@@ -18,29 +18,43 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// spare has dependents stay that were there before a plan was carried out which has failed, although what comes next does not want them: the
-// plan has adopted them. If the release had never been ready, they include all that are older than its record, which earlier
-// attempts may have adopted. It returns them as texts.
-func (s *Session) spare(ctx context.Context, release *releases.Release, failed *Plan) ([]string, error) {
-	if failed == nil {
+// spareAdopted has those dependents stay that were there before the release has adopted them, although what comes next does not want them: an earlier
+// revision, or what was before the release. It returns them as texts.
+func spareAdopted(release *releases.Release, wanted map[key]bool) []string {
+	var spared []string
+	for _, item := range release.Inventory {
+		if item.Adopted && !wanted[keyOf(item)] {
+			spared = append(spared, spareItem(item))
+		}
+	}
+	slices.Sort(spared)
+	return spared
+}
+
+func spareItem(item *reconciler.InventoryItem) string {
+	item.DeletePolicy = reconciler.DeletePolicyOrphan
+	return objectText(item)
+}
+
+// spareOlder does so with dependents of a release that was never ready which are older than its record: an earlier clm may have adopted them,
+// which has not recorded that.
+func (s *Session) spareOlder(ctx context.Context, release *releases.Release) ([]string, error) {
+	if release.LastReady() != nil {
 		return nil, nil
 	}
 	var spared []string
 	for _, item := range release.Inventory {
-		text := objectText(item)
-		old := failed.adopted[text]
-		if !old && release.LastReady() == nil {
-			var err error
-			if old, err = s.isOlder(ctx, item, release.RecordedAt()); err != nil {
-				return nil, err
-			}
+		if item.Adopted {
+			continue
 		}
-		if old {
-			item.DeletePolicy = reconciler.DeletePolicyOrphan
-			spared = append(spared, text)
+		older, err := s.isOlder(ctx, item, release.RecordedAt())
+		if err != nil {
+			return nil, err
+		}
+		if older {
+			spared = append(spared, spareItem(item))
 		}
 	}
-	slices.Sort(spared)
 	return spared, nil
 }
 
@@ -58,25 +72,10 @@ func (s *Session) isOlder(ctx context.Context, item *reconciler.InventoryItem, t
 	return object.CreationTimestamp.Before(&than), nil
 }
 
-// adopts notes what a call of the engine has adopted.
-func (p *Plan) adopts(actions []reconciler.Action) {
-	for _, action := range actions {
-		if action.Verb != reconciler.VerbAdopted {
-			continue
-		}
-		for _, object := range action.Objects {
-			if p.adopted == nil {
-				p.adopted = map[string]bool{}
-			}
-			p.adopted[objectText(object)] = true
-		}
-	}
-}
-
 // sparedText says what stays.
 func sparedText(spared []string) string {
 	if len(spared) == 0 {
 		return ""
 	}
-	return "These were there before, and stay, with what the failed revision has changed in them: " + strings.Join(spared, ", ")
+	return "These were there before, and stay, with what the release has changed in them: " + strings.Join(spared, ", ")
 }

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// theirs creates ConfigMaps that were there before.
+func (p *place) theirs(names ...string) {
+	p.Helper()
+	for _, name := range names {
+		p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"value": "theirs"}})
+	}
+}
+
+// expectNobodys wants a ConfigMap to be there, and to belong to nobody.
+func (p *place) expectNobodys(reason, name string) {
+	p.Helper()
+	object := &corev1.ConfigMap{}
+	if err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object); err != nil {
+		p.Errorf("%s: %v", reason, err)
+	} else if object.DeletionTimestamp != nil || len(object.Labels) > 0 {
+		p.Errorf("%s: want %s to belong to nobody again, got labels %v", reason, name, object.Labels)
+	}
+}
+
+// TestRollbackKeepsWhatWasAdopted is about objects that were there before their release had them, be it that the revision has failed which
+// adopted them or not: returning to an earlier revision does not delete them.
+func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const kept = "These were there before"
+	first := p.file("first.yaml", configMap("ours", "1")+configMap("also", "1"))
+	unready := configMap("ours", "2") + configMap("new", "2") + deployment("web", neverReady, "")
+	p.must("apply", "web", first)
+
+	// In the same second as the revision begins, so that its age does not tell.
+	p.theirs("failed")
+	bad := p.file("bad.yaml", unready+configMap("failed", "2"))
+	p.expect(p.clm("apply", "web", bad, "--timeout", "1s"), exitNotReady)
+	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 3, is ready", kept+", and stay, with what the release has changed in them: ConfigMap PLACE/failed")
+	p.expectNobodys("an attempt before the one that failed finally has adopted it", "failed")
+
+	p.theirs("later")
+	p.expect(p.clm("apply", "web", p.file("bad.yaml", unready), "--timeout", "1s"), exitNotReady)
+	p.expect(p.clm("apply", "web", p.file("bad.yaml", unready+configMap("later", "2")), "--timeout", "1s"), exitNotReady)
+	p.expect(p.clm("rollback", "web", "-y"), 0, kept, "ConfigMap PLACE/later")
+	p.expectNobodys("a revision that has failed has adopted it", "later")
+
+	p.theirs("ready")
+	p.must("apply", "web", p.file("good.yaml", configMap("ours", "3")+configMap("new", "3")+configMap("ready", "3")))
+	if plan := p.must("rollback", "web", "1", "--dry-run=client").stdout; !strings.Contains(p.stable(plan), "ConfigMap PLACE/ready  (orphan: is no longer wanted)") {
+		t.Errorf("want the plan to say that it stays, got %s", plan)
+	}
+	p.expect(p.clm("rollback", "web", "1", "-y"), 0, kept, "ConfigMap PLACE/ready")
+	p.expectNobodys("a revision that was ready has adopted it", "ready")
+	if owners := p.owner("ours") + p.owner("also") + " " + p.owner("new"); owners != "webweb none" {
+		t.Errorf("what was created goes, and what the revision has stays; got %s", owners)
+	}
+
+	// Leaving it out of the sources is a decision, and deletes it, as for any other dependent.
+	p.must("apply", "web", p.file("good.yaml", configMap("ours", "3")+configMap("ready", "3")))
+	p.must("apply", "web", first)
+	if owner := p.owner("ready"); owner != "none" {
+		t.Errorf("want it to be deleted, got owner %q", owner)
+	}
+	p.must("delete", "web")
+}
+
+// TestDeathBeforeARevert kills the first attempt to apply a revision at each of its requests: whatever it came to adopt is not
+// deleted when a later attempt is reverted, and what it came to create is.
+func TestDeathBeforeARevert(t *testing.T) {
+	t.Parallel()
+	for name, untold := range map[string]bool{"Told": false, "Untold": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			m := newMortal(t, untold)
+			for k := 1; !t.Failed(); k++ {
+				name := func(text string) string { return fmt.Sprintf("%s%d", text, k) }
+				release := name("r")
+				p.must("apply", release, p.file("good.yaml", configMap(name("ours"), "1")))
+				p.theirs(name("theirs"))
+				next := configMap(name("ours"), "2") + configMap(name("new"), "2") + configMap(name("theirs"), "2")
+				if !m.run(p, k, "apply", release, p.file("next.yaml", next)) || len(p.descriptions(release)) == 2 && p.state(release) == "Ready" {
+					// Then it is the last revision that was ready.
+					break
+				}
+				bad := p.file("bad.yaml", next+strings.Replace(deployment(release, "", ""), "matchLabels: {app: ", "matchLabels: {app: not-", 1))
+				p.expect(p.clm("apply", release, bad, "--revert-on-failure"), 1, "rejected by the API server", "is ready")
+				p.expectNobodys("it was there before", name("theirs"))
+				if owners := p.owner(name("ours")) + " " + p.owner(name("new")); owners != release+" none" {
+					t.Errorf("unexpected owners: %s", owners)
+				}
+				if t.Failed() {
+					t.Logf("killed at request %d", k)
+				}
+				p.must("delete", release)
+			}
+		})
+	}
+}
