@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -52,11 +53,7 @@ func (c content) String() string {
 func (p *pass) contentOf(ctx context.Context, item *InventoryItem, spareDependents bool) (content, error) {
 	look := contentSearch{pass: p, namespace: item.Name}
 	if spareDependents {
-		selector, err := foreignSelector(p.keys.ownerLabel, p.label)
-		if err != nil {
-			return content{}, err
-		}
-		look.options = append(look.options, client.MatchingLabelsSelector{Selector: selector})
+		look.dependents = index(p.remaining())
 	}
 	recalled := p.memory.of(p.owner.ID, keyOf(item))
 	if last := recalled.content; last != nil {
@@ -87,8 +84,9 @@ func (p *pass) contentOf(ctx context.Context, item *InventoryItem, spareDependen
 type contentSearch struct {
 	*pass
 	namespace string
-	options   []client.ListOption
-	found     content
+	// dependents do not count; nil if they do.
+	dependents map[objectKey]*InventoryItem
+	found      content
 }
 
 // kinds returns the types whose objects can be in a namespace and go with it, sorted. API groups that do not answer are noted.
@@ -121,8 +119,9 @@ func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) err
 	for !c.found.more {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(mapping.GroupVersionKind)
-		options := append(slices.Clone(c.options), client.InNamespace(c.namespace), client.Limit(listPage), client.Continue(next))
-		err := c.read(func() error { return c.client.List(ctx, list, options...) })
+		err := c.read(func() error {
+			return c.client.List(ctx, list, client.InNamespace(c.namespace), client.Limit(listPage), client.Continue(next))
+		})
 		switch {
 		case isGone(err), apierrors.IsMethodNotSupported(err):
 			return nil
@@ -144,7 +143,7 @@ func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) err
 
 // take notes an object unless it goes anyway, or is of no value of its own.
 func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObjectMetadata) {
-	if object.DeletionTimestamp != nil || isStandard(kind, object) || c.isOwned(object) {
+	if object.DeletionTimestamp != nil || isStandard(kind, object) || c.isDependent(kind, object) || c.isOwned(object) {
 		return
 	}
 	if len(c.found.objects) == namedContent {
@@ -152,6 +151,16 @@ func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObject
 		return
 	}
 	c.found.objects = append(c.found.objects, types.ObjectText(kind, object.Namespace, object.Name))
+}
+
+// isDependent reports whether an object is a dependent, and dependents do not count. The label is not enough: others copy objects with their labels.
+// An object that is not recorded must have been written by us, for example by a process that did not know yet that it is not wanted any more.
+func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.PartialObjectMetadata) bool {
+	if c.dependents == nil || object.Labels[c.keys.ownerLabel] != c.label {
+		return false
+	}
+	recorded := c.dependents[objectKey{GroupKind: kind, namespace: object.Namespace, name: object.Name}]
+	return recorded != nil || !fieldset.IsCopy(object, c.options.FieldOwner)
 }
 
 // isOwned reports whether an object has owners, and all of them are namespaced: if they exist, they are in the same namespace and looked at
