@@ -24,36 +24,42 @@ import (
 // The error is a *RefusedError if the objects contradict each other, carry bad annotations, belong to somebody else, or are
 // rejected by the server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
-	unchanged := Result{Inventory: request.Inventory}
 	c, err := r.begin(request)
 	if err != nil {
-		return unchanged, err
+		return r.retreat(ctx, request.Owner, err)
 	}
 	p, targets := c.pass, c.prepared.targets
 	ctx = flow.WithLimiter(ctx, p.flow)
-	if err := p.watch(ctx, targets, stageLate); err != nil {
-		return unchanged, err
-	}
-	if err := p.expect(ctx, c, request); err != nil {
-		return unchanged, err
-	}
-	if err := p.checkOwnership(targets); err != nil {
-		return unchanged, err
-	}
-	if c.grown {
-		if err := p.save(ctx); err != nil {
-			return unchanged, err
-		}
+	if err := p.open(ctx, c, request); err != nil {
+		return r.retreat(ctx, request.Owner, err)
 	}
 	ready, err := p.applyWaves(ctx, targets)
 	if err == nil && ready {
 		err = p.deleteRedundant(ctx)
 	}
-	if err != nil || p.misplaced {
+	if err = p.liftUnreached(ctx, err); err != nil || p.misplaced {
 		c.prepared = nil
 	}
 	r.memory.retain(request.ID, c.prepared)
 	return p.finish(), err
+}
+
+// open does what comes before the first dependent is touched.
+func (p *pass) open(ctx context.Context, c *course, request ApplyRequest) error {
+	targets := c.prepared.targets
+	if err := p.watch(ctx, targets, stageLate); err != nil {
+		return err
+	}
+	if err := p.expect(ctx, c, request); err != nil {
+		return err
+	}
+	if err := p.checkOwnership(targets); err != nil {
+		return err
+	}
+	if c.grown {
+		return p.save(ctx)
+	}
+	return nil
 }
 
 // course is what a call of Apply begins with: all that follows from the request alone.

@@ -61,6 +61,7 @@ func (p *pass) paced(t *target, s situation) situation {
 // some update policies, a second one that removes what others added).
 func (p *pass) applyOne(ctx context.Context, t *target) (outcome, error) {
 	item := p.item(t)
+	p.reach(item)
 	if item.Phase == PhaseFailed {
 		return p.mourned(item), p.dismiss(ctx, t)
 	}

@@ -5,6 +5,7 @@ package reconciler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,6 +125,7 @@ func (p *pass) enclose(ctx context.Context, t *tally, work func(*InventoryItem) 
 	}
 	for _, o := range held {
 		o.item.Barrier = o.barrier.name
+		p.reach(o.item)
 	}
 	if err := p.save(ctx); err != nil {
 		t.add(outcome{}, err)
@@ -164,6 +166,47 @@ func (p *pass) doWithout(ctx context.Context, item *InventoryItem, b *barrier, e
 	p.memory.of(p.owner.ID, keyOf(item)).barrier = barrierState{name: b.name, missing: reason}
 	p.note(&p.result.Notes, item, shorten("is deleted without a barrier, so that instances created at this very moment go with it: "+reason, 500))
 	return nil
+}
+
+// reach notes that a pass came to an item. What becomes of its barrier, if it has one, is decided there.
+func (p *pass) reach(item *InventoryItem) {
+	if item.Barrier == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reached == nil {
+		p.reached = map[*InventoryItem]bool{}
+	}
+	p.reached[item] = true
+}
+
+// liftUnreached ends a pass with its error: instances of types can be created again whose deletion has begun, and to which the pass did not come, because
+// it waits for something else. The barrier is put up again when a pass comes to the type. A type whose deletion was requested goes anyway,
+// and whoever works instead of us keeps his barriers.
+func (p *pass) liftUnreached(ctx context.Context, reason error) error {
+	var fenced *FencedError
+	if errors.As(reason, &fenced) {
+		return reason
+	}
+	for _, item := range p.items {
+		if item.Barrier == "" || item.Phase == PhaseDeleting || p.reached[item] {
+			continue
+		}
+		if err := p.lift(ctx, item); err != nil {
+			return errors.Join(reason, err)
+		}
+	}
+	return reason
+}
+
+// retreat is the result of a pass that did not begin. It leaves no barriers behind.
+func (r *Reconciler) retreat(ctx context.Context, owner Owner, reason error) (Result, error) {
+	inventory, err := r.LiftBarriers(ctx, DeleteRequest{Owner: owner})
+	if err != nil {
+		reason = errors.Join(reason, err)
+	}
+	return Result{Inventory: inventory}, reason
 }
 
 // LiftBarriers allows creating instances again of types whose deletion has begun and does not go on, because the caller does not call

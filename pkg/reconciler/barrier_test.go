@@ -215,6 +215,18 @@ func TestBarrierIsLiftedWhenTheTypeStays(t *testing.T) {
 			}
 			ty.mustDelete()
 		}},
+		{"another dependent is not ready", func(ty *typed) {
+			const unbound = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: unbound}, " +
+				"spec: {storageClassName: none, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}"
+			if result, err := ty.apply(unbound); err != nil || result.Done {
+				ty.Errorf("expected to wait for the claim, got %t and error %v", result.Done, err)
+			}
+		}},
+		{"the next manifests are refused", func(ty *typed) {
+			if _, err := ty.apply(ty.expand("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {PREFIX/update-policy: nonsense}}}")); err == nil {
+				ty.Error("expected a refusal")
+			}
+		}},
 		{"its deletion is given up", func(ty *typed) {
 			inventory, err := ty.engine.LiftBarriers(ty.Context(), reconciler.DeleteRequest{Owner: ty.owner})
 			if err != nil {

@@ -33,9 +33,10 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	p.releases = releases
 	ctx = flow.WithLimiter(ctx, p.flow)
 	if err := p.watch(ctx, nil, stageRegular); err != nil {
-		return Result{Inventory: request.Inventory}, err
+		return r.retreat(ctx, request.Owner, err)
 	}
 	gone, err := p.deleteWaves(ctx, slices.Clone(items))
+	err = p.liftUnreached(ctx, err)
 	p.result.Done = gone && err == nil
 	if p.result.Done {
 		if err := r.options.Observer.Watch(ctx, p.label, nil); err != nil {
@@ -213,6 +214,7 @@ func (s situation) wasReleased(item *InventoryItem) bool {
 // that the object does not exist.
 func (p *pass) deleteOne(ctx context.Context, item *InventoryItem, d deletion) (outcome, error) {
 	var fight contention
+	p.reach(item)
 	s, err := p.lookServed(ctx, item)
 	for attempt := 0; err == nil && attempt < maxAttempts; attempt++ {
 		if item.unwanted() && s.exists {

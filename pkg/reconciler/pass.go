@@ -50,6 +50,7 @@ type pass struct {
 	actions    map[actionGroup][]types.ObjectKey
 	namespaces map[string]error // outcome of creating missing namespaces
 	guarded    []schema.GroupVersionResource
+	reached    map[*InventoryItem]bool // items with a barrier that were looked at
 
 	denial atomic.Pointer[FencedError] // why the owner did not confirm; nil if it did, or was not asked
 	asking sync.Mutex                  // held while the owner is asked; guards what follows

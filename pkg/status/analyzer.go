@@ -117,6 +117,12 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 		if hints.RunToCompletion && result.Status == CurrentStatus && view.text("status", "phase") != "Succeeded" {
 			result.Status, result.Message = InProgressStatus, "has not completed"
 		}
+	case view.is("apps", "StatefulSet") && view.updatesOnDelete():
+		result = requireCount(result, view.statefulSetCount())
+	case view.is("apps", "DaemonSet") && view.updatesOnDelete():
+		result = disregardVersion(computed, result, view.daemonSetCount())
+	case view.is("", "ReplicationController"):
+		result = requireCount(result, view.replicaSetCount())
 	case view.is("batch", "Job"):
 		result = judgeJob(view, result)
 	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):
@@ -166,6 +172,22 @@ func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) 
 // judgeJob narrows kstatus, for which a Job is current as soon as it runs.
 func judgeJob(view view, result Result) Result {
 	if result.Status == CurrentStatus && !view.condition("Complete").isTrue() {
+		result.Status = InProgressStatus
+	}
+	return result
+}
+
+// disregardVersion does not hold a DaemonSet back whose pods are of an older version, as kstatus does: that ends when somebody deletes them.
+func disregardVersion(computed *kstatus.Result, result Result, pods *count) Result {
+	if len(computed.Conditions) > 0 && computed.Conditions[0].Reason == "LessUpdated" && pods.settled {
+		result.Status = CurrentStatus
+	}
+	return result
+}
+
+// requireCount holds a workload back about whose pods kstatus does not care, until there are as many as desired.
+func requireCount(result Result, pods *count) Result {
+	if result.Status == CurrentStatus && !pods.settled {
 		result.Status = InProgressStatus
 	}
 	return result

@@ -109,7 +109,7 @@ func (h Hints) with(other Hints) Hints {
 func impliedHints(object *unstructured.Unstructured) Hints {
 	gvk := object.GroupVersionKind()
 	switch gvk.Group + "/" + gvk.Kind {
-	case "apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "apps/DaemonSet", "policy/PodDisruptionBudget":
+	case "apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "apps/DaemonSet", "/ReplicationController", "policy/PodDisruptionBudget":
 		return Hints{HasObservedGeneration: true}
 	}
 	return Hints{}

@@ -99,8 +99,8 @@ func (v view) kindMessage(status Status) string {
 		return v.deploymentMessage(status)
 	case "StatefulSet.apps":
 		return v.statefulSetMessage(status)
-	case "ReplicaSet.apps":
-		return v.replicaSetMessage()
+	case "ReplicaSet.apps", "ReplicationController":
+		return v.replicaSetCount().String() + v.replicaFailure()
 	case "DaemonSet.apps":
 		return v.daemonSetMessage()
 	case "Job.batch":
@@ -134,6 +134,9 @@ func (v view) deploymentMessage(status Status) string {
 }
 
 func (v view) statefulSetMessage(status Status) string {
+	if v.updatesOnDelete() {
+		return v.statefulSetCount().String()
+	}
 	count := counting(v.number(1, "spec", "replicas"), "replicas")
 	count.state("ready", v.number(0, "status", "readyReplicas"))
 	partition := v.number(0, "spec", "updateStrategy", "rollingUpdate", "partition")
@@ -147,22 +150,43 @@ func (v view) statefulSetMessage(status Status) string {
 	return count.String()
 }
 
-func (v view) replicaSetMessage() string {
+// statefulSetCount counts the pods of a StatefulSet whatever their version is.
+func (v view) statefulSetCount() *count {
+	count := counting(v.number(1, "spec", "replicas"), "replicas")
+	count.state("ready", v.number(0, "status", "readyReplicas"))
+	count.surplus(v.number(0, "status", "replicas"))
+	return count
+}
+
+// replicaSetCount counts the pods of a ReplicaSet or ReplicationController.
+func (v view) replicaSetCount() *count {
 	count := counting(v.number(1, "spec", "replicas"), "replicas")
 	count.state("available", v.number(0, "status", "availableReplicas"))
 	count.surplus(v.number(0, "status", "replicas"))
-	return count.String() + v.replicaFailure()
+	return count
 }
 
 func (v view) daemonSetMessage() string {
-	desired := v.number(-1, "status", "desiredNumberScheduled")
-	if desired < 0 {
+	if v.number(-1, "status", "desiredNumberScheduled") < 0 {
 		return "not scheduled yet"
 	}
-	count := counting(desired, "pods")
-	count.state("available", v.number(0, "status", "numberAvailable"))
-	count.progress("updated", v.number(0, "status", "updatedNumberScheduled"))
+	count := v.daemonSetCount()
+	if !v.updatesOnDelete() {
+		count.progress("updated", v.number(0, "status", "updatedNumberScheduled"))
+	}
 	return count.String()
+}
+
+// daemonSetCount counts the pods of a DaemonSet whatever their version is.
+func (v view) daemonSetCount() *count {
+	count := counting(v.number(0, "status", "desiredNumberScheduled"), "pods")
+	count.state("available", v.number(0, "status", "numberAvailable"))
+	return count
+}
+
+// updatesOnDelete reports whether pods get a new version when somebody deletes them, and not before.
+func (v view) updatesOnDelete() bool {
+	return v.text("spec", "updateStrategy", "type") == "OnDelete"
 }
 
 // replicaFailure tells why pods cannot be created. The condition begins with the random name of the pod that

@@ -79,6 +79,17 @@ func TestStatefulSet(t *testing.T) {
 	head := "apiVersion: apps/v1, kind: StatefulSet"
 	checkVerdicts(t, head, []verdict{
 		{
+			reason: "pods that nobody has to replace have to be there nevertheless",
+			object: `{metadata: {generation: 1}, spec: {replicas: 3, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, replicas: 1}}`,
+			status: status.InProgressStatus, message: "0/3 replicas ready",
+		},
+		{
+			reason: "whoever updates by deleting pods decides when",
+			object: `{metadata: {generation: 2}, spec: {replicas: 1, updateStrategy: {type: OnDelete}},
+				status: {observedGeneration: 2, replicas: 1, readyReplicas: 1, currentRevision: a, updateRevision: b}}`,
+			status: status.CurrentStatus, message: "1/1 replicas ready",
+		},
+		{
 			reason: "no replicas are no excuse for a status that is not there",
 			object: `{metadata: {generation: 1}, spec: {replicas: 0}}`,
 			status: status.InProgressStatus, message: "generation 1 not observed yet",
@@ -139,6 +150,18 @@ func TestDaemonSet(t *testing.T) {
 	head := "apiVersion: apps/v1, kind: DaemonSet"
 	checkVerdicts(t, head, []verdict{
 		{
+			reason: "whoever updates by deleting pods decides when",
+			object: `{metadata: {generation: 2}, spec: {updateStrategy: {type: OnDelete}},
+				status: {observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 0, numberAvailable: 3, numberReady: 3}}`,
+			status: status.CurrentStatus, message: "3/3 pods available",
+		},
+		{
+			reason: "pods have to be available, whatever their version",
+			object: `{metadata: {generation: 2}, spec: {updateStrategy: {type: OnDelete}},
+				status: {observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 0, numberAvailable: 2, numberReady: 3}}`,
+			status: status.InProgressStatus, message: "2/3 pods available",
+		},
+		{
 			reason: "the controller has not seen it",
 			object: `{metadata: {generation: 1}, spec: {}}`,
 			status: status.InProgressStatus, message: "generation 1 not observed yet",
@@ -198,6 +221,24 @@ func TestJob(t *testing.T) {
 			object: `{spec: {},
 				status: {startTime: "2026-01-01T00:00:00Z", succeeded: 1, conditions: [{type: SuccessCriteriaMet, status: "True"}, {type: Complete, status: "True"}]}}`,
 			status: status.CurrentStatus, message: "completed",
+		},
+	})
+}
+
+func TestReplicationController(t *testing.T) {
+	t.Parallel()
+	checkVerdicts(t, "apiVersion: v1, kind: ReplicationController", []verdict{
+		{
+			reason: "the controller has not seen it", object: `{metadata: {generation: 1}, spec: {replicas: 0}}`,
+			status: status.InProgressStatus, message: "generation 1 not observed yet",
+		},
+		{
+			reason: "kstatus does not know the kind", object: `{metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, availableReplicas: 1}}`,
+			status: status.InProgressStatus, message: "1/2 replicas available",
+		},
+		{
+			reason: "all are available", object: `{metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, availableReplicas: 2}}`,
+			status: status.CurrentStatus, message: "2/2 replicas available",
 		},
 	})
 }
