@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		{"an order", types.AnnotationKeySuffixApplyOrder, "-7", ""},
 		{"too great an order", types.AnnotationKeySuffixPurgeOrder, "32768", `invalid value "32768"; allowed are: integers from -32768 to 32767`},
 		{"a duration", types.AnnotationKeySuffixReapplyInterval, "90s", ""},
-		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; allowed are: positive durations such as 90s, 30m or 2h`},
+		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; allowed are: durations of at least 1s, such as 90s, 30m or 2h`},
 		{"a hint", types.AnnotationKeySuffixStatusHint, "conditions=A;B", ""},
 		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},
 		{"a release hook", types.AnnotationKeySuffixReleaseHook, "PreRollback", ""},

@@ -117,11 +117,26 @@ func Order(text string) (int, error) {
 	return int(order), nil
 }
 
-// Interval reads a duration, which is never zero or negative.
+// ShortestInterval is the least time between two looks at an object for which nothing has happened.
+const ShortestInterval = time.Second
+
+// Interval reads a duration, which is never less than ShortestInterval.
 func Interval(text string) (time.Duration, error) {
 	interval, err := time.ParseDuration(text)
-	if err != nil || interval <= 0 {
-		return 0, fmt.Errorf("invalid value %q; allowed are: positive durations such as 90s, 30m or 2h", text)
+	if err != nil || CheckInterval(interval) != nil {
+		return 0, badInterval(text)
 	}
 	return interval, nil
+}
+
+// CheckInterval says what is wrong with a duration that is to be an interval.
+func CheckInterval(interval time.Duration) error {
+	if interval < ShortestInterval {
+		return badInterval(interval.String())
+	}
+	return nil
+}
+
+func badInterval(text string) error {
+	return fmt.Errorf("invalid value %q; allowed are: durations of at least %s, such as 90s, 30m or 2h", text, ShortestInterval)
 }

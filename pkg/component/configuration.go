@@ -112,7 +112,8 @@ type TypeConfiguration interface {
 
 // ReapplyConfiguration overrides the reapply interval.
 type ReapplyConfiguration interface {
-	// GetReapplyInterval returns the default of the reapply-interval annotation; zero means that of the reconciler.
+	// GetReapplyInterval returns the default of the reapply-interval annotation; zero means that of the reconciler. Less than a second
+	// is refused.
 	GetReapplyInterval() time.Duration
 }
 

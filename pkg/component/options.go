@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -55,7 +56,7 @@ type ReconcilerOptions struct {
 	DriftPolicy *reconciler.DriftPolicy
 	// MissingNamespacesPolicy defaults to reconciler.MissingNamespacesPolicyCreate.
 	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
-	// ReapplyInterval defaults to 60 minutes.
+	// ReapplyInterval defaults to 60 minutes, and must not be less than a second.
 	ReapplyInterval *time.Duration
 	// StateNamespace is where the inventories of cluster-scoped components are kept that are too large for the status.
 	// Those of other components are kept in the namespace of the component. Defaults to none: then a cluster-scoped component
@@ -103,7 +104,7 @@ const (
 	defaultInlineLimit             = 256 << 10
 	defaultRequeueInterval         = 10 * time.Minute
 	// shortestInterval keeps the spec of a component from occupying the operator.
-	shortestInterval = time.Second
+	shortestInterval = annotations.ShortestInterval
 )
 
 // complete validates the options and returns them with their defaults; values that are valid for the engine only are
@@ -129,8 +130,10 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	}
 	o.inlineLimit = cmp.Or(o.inlineLimit, defaultInlineLimit)
 	o.listLimit = cmp.Or(o.listLimit, min(defaultListLimit, o.inlineLimit))
-	if o.ReapplyInterval != nil && *o.ReapplyInterval <= 0 {
-		problems = append(problems, fmt.Errorf("option ReapplyInterval %s: must be positive", *o.ReapplyInterval))
+	if o.ReapplyInterval != nil {
+		if err := annotations.CheckInterval(*o.ReapplyInterval); err != nil {
+			problems = append(problems, fmt.Errorf("option ReapplyInterval: %w", err))
+		}
 	}
 	if o.MaxConcurrentReconciles < 0 {
 		problems = append(problems, fmt.Errorf("option MaxConcurrentReconciles %d: must not be negative", o.MaxConcurrentReconciles))

@@ -97,7 +97,7 @@ func TestParseBehavior(t *testing.T) {
 func TestParseBehaviorRefusesBadValues(t *testing.T) {
 	t.Parallel()
 	const orders = "integers from -32768 to 32767"
-	const durations = "positive durations such as 90s, 30m or 2h"
+	const durations = "durations of at least 1s, such as 90s, 30m or 2h"
 	for _, tc := range []struct {
 		suffix  string
 		values  []string
@@ -111,7 +111,7 @@ func TestParseBehaviorRefusesBadValues(t *testing.T) {
 		{types.AnnotationKeySuffixApplyOrder, []string{"", "x", "1.0", "1e3", "0x10", "1_000", " 1", "-32769", "32768", "9223372036854775808"}, orders},
 		{types.AnnotationKeySuffixPurgeOrder, []string{"", "never", "32768"}, orders},
 		{types.AnnotationKeySuffixDeleteOrder, []string{"", "-32769", "--1"}, orders},
-		{types.AnnotationKeySuffixReapplyInterval, []string{"", "0", "0s", "-1m", "60", "1d", "1h ", "10000000000h"}, durations},
+		{types.AnnotationKeySuffixReapplyInterval, []string{"", "0", "0s", "-1m", "999ms", "60", "1d", "1h ", "10000000000h"}, durations},
 		{types.AnnotationKeySuffixStatusHint, []string{"nonsense", ",", "has-observed-generation=true", "conditions", "conditions="}, "has-observed-generation"},
 	} {
 		for _, value := range tc.values {
@@ -225,7 +225,7 @@ func FuzzParseBehavior(f *testing.F) {
 			t.Fatalf("unclear problem %q", problems[0])
 		case got.applyOrder < types.MinOrder || got.applyOrder > types.MaxOrder || got.deleteOrder < types.MinOrder || got.deleteOrder > types.MaxOrder:
 			t.Fatalf("orders out of range: %+v", got)
-		case got.reapplyInterval <= 0:
+		case got.reapplyInterval < time.Second:
 			t.Fatalf("interval out of range: %s", got.reapplyInterval)
 		}
 		valid := Policies{got.adoption, got.reconcile, got.update, got.delete, got.drift, MissingNamespacesPolicyCreate, got.reapplyInterval}

@@ -32,7 +32,8 @@ type Policies struct {
 	// MissingNamespaces defaults to MissingNamespacesPolicyCreate.
 	MissingNamespaces MissingNamespacesPolicy `json:"missingNamespaces,omitempty"`
 	// ReapplyInterval defaults to 60 minutes. After it, an object of which it is not certain that nobody changed
-	// it is applied again; an object of which it is certain costs nothing.
+	// it is applied again; an object of which it is certain costs nothing. It is also the longest pause between two corrections of
+	// an object that others change again and again, unless it is less than 10 minutes. It must not be less than a second.
 	ReapplyInterval time.Duration `json:"reapplyInterval,omitempty"`
 }
 

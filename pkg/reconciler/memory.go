@@ -135,12 +135,19 @@ func (r *repetition) happened(now time.Time) {
 	r.last = now
 }
 
-func correctionPacing(limit time.Duration) pacing {
-	return pacing{free: 3, step: time.Second, limit: limit, calm: time.Minute}
+// What is repeated because others write all the time is put off up to the reapply interval, but for so long at least if that is shorter: manifests
+// and components must not be able to have the operator take part in a hot loop.
+const (
+	leastCorrectionLimit   = 10 * time.Minute
+	leastVerificationLimit = time.Minute
+)
+
+func correctionPacing(reapplyInterval time.Duration) pacing {
+	return pacing{free: 3, step: time.Second, limit: max(reapplyInterval, leastCorrectionLimit), calm: time.Minute}
 }
 
-func verificationPacing(limit time.Duration) pacing {
-	return pacing{free: 3, step: 5 * time.Second, limit: limit, calm: 5 * time.Minute}
+func verificationPacing(reapplyInterval time.Duration) pacing {
+	return pacing{free: 3, step: 5 * time.Second, limit: max(reapplyInterval, leastVerificationLimit), calm: 5 * time.Minute}
 }
 
 func retryPacing() pacing {

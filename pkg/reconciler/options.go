@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/status"
@@ -187,8 +188,10 @@ func (p Policies) validated() (Policies, error) {
 	p.Delete = check(&problems, "delete policy", p.Delete, parseDeletePolicy)
 	p.Drift = check(&problems, "drift policy", p.Drift, parseDriftPolicy)
 	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces, parseMissingNamespacesPolicy)
-	if p.ReapplyInterval < 0 {
-		problems = append(problems, fmt.Sprintf("reapply interval: invalid value %q; allowed are: positive durations", p.ReapplyInterval))
+	if p.ReapplyInterval != 0 {
+		if err := annotations.CheckInterval(p.ReapplyInterval); err != nil {
+			problems = append(problems, "reapply interval: "+err.Error())
+		}
 	}
 	if len(problems) > 0 {
 		return p, refused(problems...)

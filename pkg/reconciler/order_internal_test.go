@@ -294,8 +294,19 @@ func TestPacings(t *testing.T) {
 			t.Errorf("%s: the delay does not reach its limit: %s in total", name, total)
 		}
 	}
-	if got := (&repetition{count: 50}).delay(correctionPacing(time.Second)); got != time.Second {
-		t.Errorf("the reapply interval of the object is the limit, got %s", got)
+	for _, tc := range []struct {
+		reason string
+		pacing pacing
+		want   time.Duration
+	}{
+		{"the reapply interval of the object is the limit of corrections", correctionPacing(2 * time.Hour), 2 * time.Hour},
+		{"a short one does not make a fight a hot loop", correctionPacing(time.Second), 10 * time.Minute},
+		{"the reapply interval is the limit of verifications", verificationPacing(2 * time.Minute), 2 * time.Minute},
+		{"a short one does not have an object verified with each write of others", verificationPacing(time.Second), time.Minute},
+	} {
+		if got := (&repetition{count: 50}).delay(tc.pacing); got != tc.want {
+			t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func TestRefusalsLeaveEverythingAlone(t *testing.T) {
 		"ApplyOrder":        {"orders are bounded integers", configMap(`PREFIX/apply-order: "32768"`), []string{"PREFIX/apply-order", `"32768"`, "integers from -32768 to 32767"}},
 		"DeleteOrder":       {"orders are integers", configMap(`PREFIX/delete-order: last`), []string{"PREFIX/delete-order", `"last"`}},
 		"PurgeOrder":        {"orders are integers", configMap(`PREFIX/purge-order: "1.5"`), []string{"PREFIX/purge-order", `"1.5"`}},
-		"ReapplyInterval":   {"intervals are positive durations", configMap(`PREFIX/reapply-interval: "0"`), []string{"PREFIX/reapply-interval", `"0"`, "positive durations"}},
+		"ReapplyInterval":   {"an interval must not occupy the operator", configMap(`PREFIX/reapply-interval: 1ms`), []string{"PREFIX/reapply-interval", `"1ms"`, "durations of at least 1s"}},
 		"StatusHint":        {"hints are checked up front", configMap(`PREFIX/status-hint: has-luck`), []string{"PREFIX/status-hint", `"has-luck"`, "has-observed-generation"}},
 		"GenerateName":      {"names must be known", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: bad-}\n", []string{"metadata.generateName"}},
 		"UnknownType":       {"nothing defines the type", "apiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: bad}\n", []string{"Nothing.example.com bad", "unknown to the cluster"}},
