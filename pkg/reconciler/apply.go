@@ -86,6 +86,7 @@ func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
 	if err := validatePlan(targets, plan.items, prepared.additional); err != nil {
 		return nil, err
 	}
+	plan.spare()
 	p := r.newPass(request.Owner, plan.items)
 	p.releases = plan.releases
 	if p.aliases, err = newAliases(plan.wanted, plan.items); err != nil {

@@ -466,12 +466,18 @@ func definition(i *InventoryItem) {
 // TestOrphanPolicies says which policies release an object, and when.
 func TestOrphanPolicies(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[DeletePolicy][2]bool{ // on apply, on delete
+	policies := map[DeletePolicy][2]bool{ // on apply, on delete
 		DeletePolicyDelete:         {false, false},
 		DeletePolicyOrphan:         {true, true},
 		DeletePolicyOrphanOnApply:  {true, false},
 		DeletePolicyOrphanOnDelete: {false, true},
-	} {
+	}
+	for policy, want := range policies {
+		for other, its := range policies {
+			if got := policies[policy.or(other)]; got != [2]bool{want[0] || its[0], want[1] || its[1]} {
+				t.Errorf("%s or %s: got %v", policy, other, got)
+			}
+		}
 		if got := [2]bool{policy.orphanedOnApply(), policy.orphanedOnDelete()}; got != want {
 			t.Errorf("%s: got %v, want %v", policy, got, want)
 		}

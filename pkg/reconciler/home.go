@@ -35,10 +35,16 @@ func (o Owner) staying(item *InventoryItem) string {
 // items are changed.
 func (o Owner) settle(items []*InventoryItem) {
 	for _, item := range items {
-		if o.isHome(item) {
-			item.DeletePolicy = DeletePolicyOrphan
-		}
+		item.DeletePolicy = o.deletePolicy(item, item.DeletePolicy)
 	}
+}
+
+// deletePolicy returns the policy that counts for an item if this one is declared.
+func (o Owner) deletePolicy(item *InventoryItem, declared DeletePolicy) DeletePolicy {
+	if o.isHome(item) {
+		return DeletePolicyOrphan
+	}
+	return declared
 }
 
 // ending decides what to do about an unwanted object. Nobody waits for the end of what ends after the owner.

@@ -16,6 +16,8 @@ type inventoryPlan struct {
 	items []*InventoryItem
 	// wanted are the items of the targets, in the order of these.
 	wanted []*InventoryItem
+	// applied are the delete policies by which the objects of the targets may have been written before, or as good as that; empty if there are none.
+	applied []DeletePolicy
 	// grown means that there are items which the recorded inventory lacks, or has as good as gone; they must be recorded
 	// before the first write.
 	grown bool
@@ -30,7 +32,7 @@ func planInventory(targets []*target, inventory []*InventoryItem) inventoryPlan 
 	for i, item := range inventory {
 		old[keyOf(item)] = i
 	}
-	p := inventoryPlan{wanted: make([]*InventoryItem, len(targets))}
+	p := inventoryPlan{wanted: make([]*InventoryItem, len(targets)), applied: make([]DeletePolicy, len(targets))}
 	// What was recorded keeps its place, so that there is little to sort.
 	next := make([]*InventoryItem, len(inventory), len(inventory)+len(targets))
 	// One piece of memory for all: a pass begins with a copy of everything that is recorded.
@@ -49,6 +51,9 @@ func planInventory(targets []*target, inventory []*InventoryItem) inventoryPlan 
 		recorded := *item
 		item.Namespace = t.key.namespace
 		planWanted(t, item)
+		if !recorded.unwanted() && !recorded.completing() {
+			p.applied[i] = recorded.DeletePolicy
+		}
 		again := item.Phase == PhaseScheduledForApplication && (recorded.unwanted() || recorded.completing() || recorded.Phase == PhaseFailed)
 		// Whoever finds only the old record would not delete what is created now.
 		p.grown = p.grown || again || !known || recorded.Namespace != item.Namespace
@@ -66,6 +71,21 @@ func planInventory(targets []*target, inventory []*InventoryItem) inventoryPlan 
 	p.items = slices.DeleteFunc(next, func(item *InventoryItem) bool { return item == nil })
 	sortInventory(p.items)
 	return p
+}
+
+// spare has those objects that are yet to be written released wherever the policy that was applied before says so, or the new one does: whoever
+// deletes the owner, or takes the object out of the manifests, does not know how far the writes came. It must be called before the plan
+// is recorded.
+func (p *inventoryPlan) spare() {
+	for i, item := range p.wanted {
+		applied := p.applied[i]
+		if item.Phase != PhaseScheduledForApplication || applied == "" {
+			continue
+		}
+		item.DeletePolicy = item.DeletePolicy.or(applied)
+		// The object must not carry a policy that protects it, and its record one that does not.
+		p.grown = p.grown || item.DeletePolicy != applied.or(applied)
+	}
 }
 
 // recordedAt returns where an object is recorded, be it without the namespace that was not known before its type was served.

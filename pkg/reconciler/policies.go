@@ -129,6 +129,21 @@ func (p DeletePolicy) final(orphaned func(DeletePolicy) bool) DeletePolicy {
 	return DeletePolicyDelete
 }
 
+// or returns the policy that releases an object where one of the two does.
+func (p DeletePolicy) or(other DeletePolicy) DeletePolicy {
+	onApply, onDelete := p.orphanedOnApply() || other.orphanedOnApply(), p.orphanedOnDelete() || other.orphanedOnDelete()
+	switch {
+	case onApply && onDelete:
+		return DeletePolicyOrphan
+	case onApply:
+		return DeletePolicyOrphanOnApply
+	case onDelete:
+		return DeletePolicyOrphanOnDelete
+	default:
+		return DeletePolicyDelete
+	}
+}
+
 // orphanedOnApply tells whether an object that vanished from the manifests is released instead of deleted.
 func (p DeletePolicy) orphanedOnApply() bool {
 	return slices.Contains([]DeletePolicy{DeletePolicyOrphan, DeletePolicyOrphanOnApply}, p)

@@ -100,6 +100,7 @@ func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, c
 	}
 	item.LastAppliedAt = &metav1.Time{Time: now}
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
+	item.DeletePolicy = p.owner.deletePolicy(item, t.delete)
 	s := situation{owner: p.label, exists: true, seen: seen}
 	o := p.settled(item, s)
 	return o, nil
