@@ -6,7 +6,9 @@ package reconciler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +16,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -67,11 +72,11 @@ func (p *pass) servedNow(ctx context.Context, kind schema.GroupKind) (*meta.REST
 	return mappings[0], nil
 }
 
-// resolve finds the types that fit the patterns and are served.
-func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta.RESTMapping, error) {
+// resolve finds the types that are demanded and served. If it is not known which ones are, the error is an *unknownTypeError.
+func (p *pass) resolve(ctx context.Context, demands []demand) ([]*meta.RESTMapping, error) {
 	found := map[schema.GroupKind]*meta.RESTMapping{}
-	var open []TypeVersionInfo
-	for _, pattern := range patterns {
+	var open []demand
+	for _, pattern := range demands {
 		if strings.Contains(pattern.Group, wildcard) || pattern.Kind == wildcard {
 			open = append(open, pattern)
 			continue
@@ -97,7 +102,7 @@ func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta
 		}
 	}
 	if len(open) > 0 {
-		if err := p.discover(open, found); err != nil {
+		if err := p.discover(ctx, open, found); err != nil {
 			return nil, err
 		}
 	}
@@ -111,20 +116,84 @@ func (p *pass) resolve(ctx context.Context, patterns []TypeVersionInfo) ([]*meta
 	return mappings, nil
 }
 
-// discover adds all listable types that fit one of the patterns. Groups that cannot be discovered, because an aggregated API
-// does not answer, are passed over: such an API shows no instances, and keeps them where it keeps them.
-func (p *pass) discover(patterns []TypeVersionInfo, found map[schema.GroupKind]*meta.RESTMapping) error {
+// discover adds all listable types that fit one of the patterns. A group that cannot be discovered, because an aggregated API does not answer, keeps
+// its objects where nobody sees them: it is an *unknownTypeError if one of the patterns may mean it.
+func (p *pass) discover(ctx context.Context, demands []demand, found map[schema.GroupKind]*meta.RESTMapping) error {
 	lists, err := p.client.DiscoveryClient().ServerPreferredResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+	var failed *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &failed) {
 		return fmt.Errorf("discovering types: %w", err)
 	}
+	if failed != nil {
+		hasAnswered := func(definition *InventoryItem) (bool, error) { return p.hasAnswered(ctx, definition) }
+		if err := decideSilence(demands, failed.Groups, hasAnswered); err != nil {
+			return err
+		}
+	}
 	fits := func(gvk schema.GroupVersionKind) bool {
-		return slices.ContainsFunc(patterns, func(pattern TypeVersionInfo) bool { return pattern.matches(gvk) })
+		return slices.ContainsFunc(demands, func(d demand) bool { return d.matches(gvk) })
 	}
 	for _, mapping := range listable(lists, fits) {
 		found[mapping.GroupVersionKind.GroupKind()] = mapping
 	}
 	return nil
+}
+
+// decideSilence returns an *unknownTypeError if one of the APIs that do not answer may have objects of types that are demanded. One that has never answered
+// since a dependent brought it has none.
+func decideSilence(demands []demand, silent map[schema.GroupVersion]error, hasAnswered func(*InventoryItem) (bool, error)) error {
+	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
+	for _, version := range versions {
+		for _, d := range demands {
+			if !d.matches(version.WithKind(d.Kind)) {
+				continue
+			}
+			if d.definition != nil {
+				if answered, err := hasAnswered(d.definition); err != nil {
+					return err
+				} else if !answered {
+					continue
+				}
+			}
+			return &unknownTypeError{
+				kind: schema.GroupKind{Group: version.Group, Kind: d.Kind},
+				err:  fmt.Errorf("%w; if this API is not going to answer any more, delete APIService %s.%s", silent[version], version.Version, version.Group),
+			}
+		}
+	}
+	return nil
+}
+
+// firstJudgement is the time within which an APIService is judged to be available or not for the first time.
+const firstJudgement = 10 * time.Second
+
+// hasAnswered reports whether the API of an APIService has answered since that was created: the dependent was ready, or it answers, or was not judged to
+// be unavailable at once.
+func (p *pass) hasAnswered(ctx context.Context, item *InventoryItem) (bool, error) {
+	if item.Phase == PhaseReady {
+		return true, nil
+	}
+	var live *unstructured.Unstructured
+	err := p.readAnyway(func(clnt cluster.Client) (err error) {
+		live, err = lookUp(ctx, clnt, item)
+		return err
+	})
+	if isGone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", keyOf(item), err)
+	}
+	service := &apiregistrationv1.APIService{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, service); err != nil {
+		return false, fmt.Errorf("reading %s: %w", keyOf(item), err)
+	}
+	for _, condition := range service.Status.Conditions {
+		if condition.Type == apiregistrationv1.Available {
+			return condition.Status == apiregistrationv1.ConditionTrue || condition.LastTransitionTime.Sub(service.CreationTimestamp.Time) > firstJudgement, nil
+		}
+	}
+	return false, nil
 }
 
 // listable returns the types among what was discovered that fit and can be listed.

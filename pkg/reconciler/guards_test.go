@@ -6,10 +6,12 @@ package reconciler_test
 import (
 	stdcontext "context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -262,4 +264,67 @@ spec: {group: GROUP, version: v1, groupPriorityMinimum: 100, versionPriority: 10
 	if service := apiService(); service != nil && service.GetUID() == uid {
 		t.Error("expected the APIService to go when there are no instances any more")
 	}
+}
+
+// TestAPIServiceThatDoesNotAnswerAnyMoreIsKept has an API go silent that has answered before: there may be objects of others behind it.
+func TestAPIServiceThatDoesNotAnswerAnyMoreIsKept(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	manifest := ty.expand(`
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.GROUP}
+spec: {group: GROUP, version: v1, groupPriorityMinimum: 100, versionPriority: 100}
+`)
+	apiService := func() *unstructured.Unstructured {
+		return ty.get("apiregistration.k8s.io/v1", "APIService", "v1."+ty.group)
+	}
+	t.Cleanup(func() {
+		if service := apiService(); service != nil {
+			service.SetFinalizers(nil)
+			_ = client.IgnoreNotFound(ty.client.Update(context(t), service))
+			_ = client.IgnoreNotFound(ty.client.Delete(context(t), service))
+		}
+	})
+	ty.settle(manifest, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	testenv.Eventually(t, func() (bool, string) {
+		return time.Since(apiService().GetCreationTimestamp().Time) > 12*time.Second, "the API may never have answered, as far as can be seen"
+	})
+	service := apiService()
+	service.Object["spec"].(map[string]any)["service"] = map[string]any{"namespace": ty.namespace, "name": "nowhere"}
+	service.Object["spec"].(map[string]any)["insecureSkipTLSVerify"] = true
+	if err := ty.client.Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	unknown := "it is not known whether there are objects of type *." + ty.group
+	testenv.Eventually(t, func() (bool, string) {
+		_, err := ty.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: ty.owner})
+		return err != nil && strings.Contains(err.Error(), unknown) && strings.Contains(err.Error(), "delete APIService v1."+ty.group), fmt.Sprint(err)
+	})
+	for reason, act := range map[string]func() (reconciler.Result, error){
+		"redundant": func() (reconciler.Result, error) { return ty.apply("") },
+		"deleted":   ty.delete,
+	} {
+		testenv.Eventually(t, func() (bool, string) {
+			result, err := act()
+			if result.Done {
+				t.Fatalf("%s: the APIService went although nobody knows whether there are instances", reason)
+			}
+			return err == nil && strings.Contains(notices(result.Waits), unknown), fmt.Sprint(notices(result.Waits), err)
+		})
+	}
+	service = apiService()
+	if service == nil || service.GetDeletionTimestamp() != nil {
+		t.Fatal("expected the APIService to stay")
+	}
+	// This is the way out that the message names.
+	service.SetFinalizers(nil)
+	if err := ty.client.Update(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	ty.remove(apiService())
+	testenv.Eventually(t, func() (bool, string) {
+		result, err := ty.delete()
+		return result.Done, fmt.Sprint(notices(result.Waits), err)
+	})
 }

@@ -28,11 +28,7 @@ type inquiry struct {
 // instances returns, for each type that is demanded and has instances that do not carry the given owner label (if empty: any
 // instances), one of them, and the resources of these types; of maxBlockers types at most.
 func (p *pass) instances(ctx context.Context, demands []demand, except string) ([]Blocker, []schema.GroupVersionResource, error) {
-	patterns := make([]TypeVersionInfo, len(demands))
-	for i, d := range demands {
-		patterns[i] = d.TypeVersionInfo
-	}
-	mappings, err := p.resolve(ctx, patterns)
+	mappings, err := p.resolve(ctx, demands)
 	if err != nil {
 		return nil, nil, err
 	}
