@@ -98,7 +98,7 @@ func (o *doctorOptions) print(e *environment, diagnosis *session.Diagnosis) erro
 			objects[i] = resource("Finding", namespace, fmt.Sprintf("%s.%d", name, i+1), findingContent(finding))
 		}
 		for _, note := range diagnosis.Notes {
-			fmt.Fprintln(e.err, "note:", note)
+			fmt.Fprintln(e.err, "note:", terminal.Clean(note))
 		}
 		return o.output.printList(e.out, objects)
 	}
@@ -111,14 +111,14 @@ func writeDiagnosis(e *environment, out io.Writer, diagnosis *session.Diagnosis)
 	for _, finding := range diagnosis.Findings {
 		if finding.Release != release {
 			release = finding.Release
-			fmt.Fprintln(out, style.Bold("release "+release))
+			fmt.Fprintln(out, style.Bold("release "+terminal.Clean(release)))
 		}
 		fmt.Fprintf(out, "  %s  %s\n", style.Yellow(string(finding.Kind)), terminal.Clean(findingText(finding)))
 		if finding.Repair != "" {
-			fmt.Fprintf(out, "      with --fix: %s\n", finding.Repair)
+			fmt.Fprintf(out, "      with --fix: %s\n", terminal.Clean(finding.Repair))
 		}
 		if finding.Advice != "" {
-			fmt.Fprintf(out, "      %s\n", finding.Advice)
+			fmt.Fprintf(out, "      %s\n", terminal.Clean(finding.Advice))
 		}
 	}
 	for _, note := range diagnosis.Notes {
@@ -194,7 +194,7 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.S
 			continue
 		}
 		repaired++
-		fmt.Fprintf(e.err, "repaired: release %s, %s: %s\n", finding.Release, finding.Kind, findingText(finding))
+		fmt.Fprintf(e.err, "repaired: release %s, %s: %s\n", finding.Release, finding.Kind, terminal.Clean(findingText(finding)))
 	}
 	return repaired, errors.Join(failures...)
 }

@@ -72,7 +72,7 @@ func runEvents(ctx context.Context, e *environment, o eventOptions) error {
 		return err
 	}
 	for _, note := range report.Notes {
-		fmt.Fprintln(e.err, note)
+		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
 	}
 	found := slices.DeleteFunc(report.Events, func(event inspect.Event) bool { return !o.wants(event) })
 	if !o.output.forPeople() {
@@ -115,7 +115,7 @@ func (o eventOptions) follow(ctx context.Context, e *environment, options inspec
 				stop(err)
 			}
 		},
-		Note: func(note inspect.Note) { fmt.Fprintln(e.err, note) },
+		Note: func(note inspect.Note) { fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note))) },
 	})
 	return interrupted(ctx, err)
 }

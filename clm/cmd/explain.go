@@ -17,7 +17,7 @@ import (
 func (e *environment) explain(ctx context.Context, s *session.Session, release *releases.Release, failure error) {
 	report, err := s.Unready(ctx, release, failure)
 	if err != nil {
-		fmt.Fprintln(e.err, "the reasons cannot be found out:", err)
+		fmt.Fprintln(e.err, "the reasons cannot be found out:", terminal.CleanLines(err.Error()))
 		return
 	}
 	if report == nil {
@@ -29,6 +29,6 @@ func (e *environment) explain(ctx context.Context, s *session.Session, release *
 	}
 	_ = inspect.Write(e.err, report.Nodes, inspect.WriteOptions{Color: bool(e.color.Style(e.err)), Width: columns, Why: true, Flat: true})
 	for _, note := range report.Notes {
-		fmt.Fprintln(e.err, note)
+		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
 	}
 }

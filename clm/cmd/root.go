@@ -18,6 +18,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
 // streams are where a command reads from and writes to.
@@ -69,7 +71,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 		fmt.Fprintln(root.ErrOrStderr(), "interrupted")
 		return exitInterrupted
 	default:
-		fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
+		fmt.Fprintln(root.ErrOrStderr(), "Error:", terminal.CleanLines(err.Error()))
 	}
 	return exitCode(err)
 }

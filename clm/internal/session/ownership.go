@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -68,10 +69,12 @@ func ownershipOf(object metav1.Object) ownership {
 	return ownership{label: object.GetLabels()[ownerLabel], id: object.GetAnnotations()[ownerAnnotation]}
 }
 
-// releaseOf returns namespace and name of the release that has an owner id; empty if it is not that of a release.
+// releaseOf returns namespace and name of the release that has an owner id; empty if there cannot be such a release. Anybody can write anything into the
+// annotation that has the id.
 func releaseOf(ownerID string) string {
 	release, ok := strings.CutPrefix(ownerID, releases.ReconcilerName+"/")
-	if !ok || strings.Count(release, "/") != 1 {
+	namespace, name, complete := strings.Cut(release, "/")
+	if !ok || !complete || len(validation.IsDNS1123Label(namespace)) > 0 || releases.ValidateName(name) != nil {
 		return ""
 	}
 	return release

@@ -104,3 +104,10 @@ func TestClean(t *testing.T) {
 		}
 	}
 }
+
+func TestCleanLines(t *testing.T) {
+	t.Parallel()
+	if got, want := terminal.CleanLines("first\x1b[2J\r\nsecond\a\tthird"), "first\\x1b[2J\nsecond\\a\tthird"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -55,6 +55,15 @@ func Clean(text string) string {
 	return Escape(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " "))
 }
 
+// CleanLines makes a harmless text of one that comes from elsewhere, whose lines stay.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Escape(strings.TrimRight(line, "\r"))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Escape writes what is not printable, or no text at all, as an escape sequence of Go, except tabs.
 func Escape(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
