@@ -37,7 +37,7 @@ type changeOptions struct {
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
-	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until everything is ready; what is no longer wanted then stays until the next apply")
+	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until everything is ready, which clm wait can do later; what is no longer wanted then stays until the next apply")
 	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 }
 

@@ -143,7 +143,7 @@ func TestStatusOfAnUnfinishedRelease(t *testing.T) {
 		t.Fatalf("got exit code %d, %s", got.code, got.stderr)
 	}
 	got := p.clm("status", "web")
-	if got.code != exitNotReady || !strings.Contains(got.stdout, "nobody is working on it; to go on: clm apply") {
+	if got.code != exitNotReady || !strings.Contains(got.stdout, "nobody is working on it, and all of it is applied; to wait until it is ready: clm wait") {
 		t.Errorf("got exit code %d, %s", got.code, got.stdout)
 	}
 }

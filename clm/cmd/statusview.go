@@ -138,6 +138,9 @@ func (v statusView) paintState(style terminal.Style) string {
 	case releases.StateFailed:
 		return style.Red(state)
 	case releases.StateApplying, releases.StateDeleting:
+		if v.Ready() {
+			return style.Green(state + ", and all dependents are ready")
+		}
 	}
 	return style.Yellow(state)
 }
@@ -146,8 +149,10 @@ func (v statusView) paintState(style terminal.Style) string {
 func (v statusView) work(now time.Time) string {
 	verb, isUnfinished := map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[v.Release.State]
 	switch {
-	case !isUnfinished:
+	case !isUnfinished, v.Ready():
 		return ""
+	case v.Complete():
+		return "nobody is working on it, and all of it is applied; to wait until it is ready: clm wait"
 	case v.Holder == nil:
 		return "nobody is working on it; to go on: clm " + verb
 	case v.Silent:

@@ -27,8 +27,9 @@ func newWaitCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "wait NAME",
 		Short: "Wait until a release is ready, or deleted",
-		Long: `Wait until the release NAME exists, was applied with success, and all its dependents are ready; or until it does not exist (any more).
-Nothing is changed: what is waited for is what others do. The exit code is 3 if the time is over before.`,
+		Long: `Wait until the release NAME exists, was applied with success, be it with --no-wait, and all its dependents are ready; or until it does not exist (any
+more). Nothing is changed: what is waited for is what others do. If something is left to be applied or deleted, and nobody is working on the release, that is
+said, and waited for as well: somebody may begin. The exit code is 3 if the time is over before.`,
 		Annotations: exits(exitNotReady, exitInterrupted),
 		Example:     "  clm wait web --timeout 10m\n  clm wait web --for=deleted",
 		Args:        cobra.ExactArgs(1),

@@ -188,13 +188,39 @@ func leaving(node *inspect.Node) Place {
 	}
 }
 
-// Ready tells whether the release was applied with success, and all of it is ready now.
+// Ready reports whether the release was applied with success, and all of it is ready now. Whoever has applied it need not have waited for that, as
+// long as he has left nothing to be done.
 func (s *Standing) Ready() bool {
-	if s.Release == nil || s.Release.State != releases.StateReady {
+	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
 	}
 	return !slices.ContainsFunc(s.Dependents, func(d Dependent) bool {
 		return d.Place == PlacePending || d.Place == PlaceUnready || d.Place == PlaceFailed
+	})
+}
+
+// Abandoned reports whether the release is being applied or deleted, as is recorded, and nobody seems to be working on it.
+func (s *Standing) Abandoned() bool {
+	if s.Release == nil || s.Holder != nil && !s.Silent {
+		return false
+	}
+	return s.Release.State == releases.StateApplying || s.Release.State == releases.StateDeleting
+}
+
+// Complete reports whether nothing is left to be done about a release of which it is recorded that it is being applied, and on which nobody is
+// working: all is written, and nothing is to be deleted.
+func (s *Standing) Complete() bool {
+	if !s.Abandoned() || s.Release.State != releases.StateApplying || s.Release.Current() == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.Dependents, func(d Dependent) bool {
+		switch d.Item.Phase {
+		case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseCompleting:
+			return d.Place != PlaceGone
+		case reconciler.PhaseScheduledForApplication, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
+			reconciler.PhaseFailed, reconciler.PhaseCompleted:
+		}
+		return d.Place == PlacePending || d.Exists() && d.Annotation(purgeOrderKey) != ""
 	})
 }
 

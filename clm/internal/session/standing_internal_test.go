@@ -92,6 +92,43 @@ func TestReadyAndProblems(t *testing.T) {
 	}
 }
 
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	revision := []releases.Revision{{Number: 1}}
+	of := func(phase reconciler.Phase, place Place) Dependent {
+		return Dependent{Node: &inspect.Node{}, Item: &reconciler.InventoryItem{Phase: phase}, Place: place}
+	}
+	for _, test := range []struct {
+		reason     string
+		state      releases.State
+		revisions  []releases.Revision
+		holder     *releases.Holder
+		silent     bool
+		dependents []Dependent
+		want       bool
+		ready      bool
+	}{
+		{"all is ready", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseReady, PlaceReady), of(reconciler.PhaseCompleted, PlaceCompleted)}, true, true},
+		{"written, and judged by nobody", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseScheduledForApplication, PlaceReady)}, true, true},
+		{"not ready yet", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseCreating, PlaceUnready)}, true, false},
+		{"nothing at all", releases.StateApplying, revision, nil, false, nil, true, true},
+		{"whoever worked on it is dead", releases.StateApplying, revision, &releases.Holder{}, true, nil, true, true},
+		{"somebody works on it", releases.StateApplying, revision, &releases.Holder{}, false, nil, false, false},
+		{"a record that was restored has no revision", releases.StateApplying, nil, nil, false, nil, false, false},
+		{"not written yet", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseScheduledForApplication, PlacePending)}, false, false},
+		{"to be deleted", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseScheduledForDeletion, PlacePending)}, false, false},
+		{"being deleted", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseDeleting, PlaceUnready)}, false, false},
+		{"deleted, which is not recorded yet", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseDeleting, PlaceGone)}, true, true},
+		{"it has failed", releases.StateFailed, revision, nil, false, nil, false, false},
+		{"it is being deleted", releases.StateDeleting, revision, nil, false, nil, false, false},
+	} {
+		s := &Standing{Release: &releases.Release{State: test.state, Revisions: test.revisions}, Holder: test.holder, Silent: test.silent, Dependents: test.dependents}
+		if s.Complete() != test.want || s.Ready() != test.ready {
+			t.Errorf("%s: got %t, %t", test.reason, s.Complete(), s.Ready())
+		}
+	}
+}
+
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

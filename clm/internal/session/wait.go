@@ -50,6 +50,8 @@ type waiting struct {
 	waits   []reconciler.Notice
 	// since is when a dependent has come where it is.
 	since map[progress.Key]time.Time
+	// abandoned means that nobody does what is left to be done.
+	abandoned bool
 }
 
 func (w *waiting) trouble(err error) {
@@ -75,7 +77,7 @@ func (w *waiting) take(standing *Standing) {
 	for _, object := range w.state.Objects {
 		before[object.Key] = object
 	}
-	w.waits = nil
+	w.waits, w.abandoned = nil, standing.Abandoned() && !standing.Complete()
 	w.state.Phase, w.state.Revision, w.state.Objects = w.situation(standing), 0, nil
 	if standing.Release != nil && standing.Release.Current() != nil && w.goal == GoalReady {
 		w.state.Revision = standing.Release.Current().Number
@@ -109,6 +111,9 @@ func (w *waiting) object(d Dependent) progress.Object {
 		object.Phase = reconciler.PhaseCompleted
 	case PlacePending:
 		object.Phase = reconciler.PhaseScheduledForApplication
+		if w.abandoned {
+			object.Wait = toDo(d)
+		}
 	case PlaceUnready, PlaceFailed:
 		object.Wait, object.Failed = d.Message, d.Place == PlaceFailed
 		if object.Wait == "" {
@@ -116,6 +121,14 @@ func (w *waiting) object(d Dependent) progress.Object {
 		}
 	}
 	return object
+}
+
+// toDo says what nobody does about a dependent.
+func toDo(d Dependent) string {
+	if d.Item.Phase == reconciler.PhaseScheduledForApplication {
+		return "it is still to be applied"
+	}
+	return "it is still to be deleted"
 }
 
 func (w *waiting) leaving(d Dependent, object *progress.Object) {
@@ -146,8 +159,17 @@ func (w *waiting) situation(standing *Standing) string {
 		}
 		return "waiting until all dependents are ready again"
 	}
+	if standing.Complete() && w.goal == GoalReady {
+		if standing.Ready() {
+			return ""
+		}
+		return "waiting until all dependents are ready"
+	}
 	text := fmt.Sprintf("waiting until the release is %s; it is %s", w.goal, release.State)
-	if standing.Holder != nil {
+	switch {
+	case w.abandoned:
+		text += ", and nobody is working on it; to go on: clm " + map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[release.State]
+	case standing.Holder != nil:
 		text += ", and " + standing.Holder.Name + " is working on it"
 	}
 	return text
@@ -161,7 +183,10 @@ func (w *waiting) finish(err error) {
 	outcome := progress.Outcome{Done: err == nil, Summary: release + done}
 	if err != nil {
 		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, summaryOf(err))
-		if len(w.waits) > 0 && w.goal == GoalReady {
+		switch {
+		case w.abandoned:
+			outcome.Next = "Nobody is working on the release: waiting alone does not help."
+		case len(w.waits) > 0 && w.goal == GoalReady:
 			outcome.Next = "clm status shows more."
 		}
 	}

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// TestWaitAfterNoWait has one command apply, and another one wait.
+func TestWaitAfterNoWait(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")+deployment("web", "", "")), "--no-wait")
+	got := p.must("wait", "web", "--timeout", "1m")
+	p.expect(got, 0, "release PLACE/web, revision 1, is ready")
+	p.expect(p.clm("status", "web"), 0)
+	if status := p.clm("status", "web"); strings.Contains(status.stdout, "nobody is working on it") || !strings.Contains(status.stdout, "Applying, and all dependents are ready") {
+		t.Errorf("there is nothing to go on with, got %s", status.stdout)
+	}
+	if ready := p.must("status", "web", "-o", "jsonpath={.status.ready}").stdout; ready != "true" {
+		t.Errorf("want it to be ready, got %q", ready)
+	}
+
+	// What is not wanted any more stays until the next apply, which whoever waits is told.
+	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")+deployment("slow", "", neverScheduled)), "--no-wait")
+	p.expect(p.clm("status", "web"), exitNotReady, "nobody is working on it; to go on: clm apply")
+	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady,
+		"it is Applying, and nobody is working on it; to go on: clm apply", "ConfigMap PLACE/a: ", "it is still to be deleted", "waiting alone does not help")
+	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
+	p.must("wait", "web", "--timeout", "1m")
+	p.must("delete", "web")
+}
+
+const neverScheduled = "no: such"
+
+// TestWaitAfterAnInterrupt is about what nobody goes on with: it is told what is left.
+func TestWaitAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := deployment("first", "", neverScheduled)
+	second := strings.Replace(configMap("second", "1"), "name: second", `name: second, annotations: {clm.cs.sap.com/apply-order: "1"}`, 1)
+	r := p.begin("apply", "web", p.file("app.yaml", first+second))
+	testenv.Eventually(t, func() (bool, string) {
+		return len(p.names("apps/v1", "Deployment")) > 0, "the first wave is not applied yet"
+	})
+	r.interrupt()
+	if got := <-r.ended; got.code != exitInterrupted {
+		t.Fatalf("exit code %d: %s", got.code, got.stderr)
+	}
+	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady, "nobody is working on it; to go on: clm apply", "ConfigMap PLACE/second: ", "it is still to be applied")
+	p.must("delete", "web")
+}
