@@ -111,14 +111,14 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, waveSi
 		if err != nil {
 			return false, fmt.Errorf("deleting wave %d: %w", tier[0].DeleteOrder, err)
 		}
-		secured := true
+		needed := false
 		for _, o := range remaining {
 			gone = false
-			secured = secured && !o.securing
+			needed = needed || o.securing || o.needed
 			p.note(&p.result.Waits, o.item, o.message)
 		}
-		if !secured {
-			// What serves the types goes after them; if there turn out to be instances, it is still needed.
+		if needed {
+			// What serves the types goes after them: as long as there are, or may turn out to be, instances, it is still needed.
 			break
 		}
 	}
@@ -255,7 +255,7 @@ func (p *pass) end(ctx context.Context, item *InventoryItem, s situation, d dele
 	switch action {
 	case endingGone:
 		p.reportGone(item, d, message)
-		return p.ended(ctx, item)
+		return p.leave(ctx, item, s)
 	case endingForget:
 		return p.ended(ctx, item)
 	case endingOrphan:
@@ -310,6 +310,17 @@ func (p *pass) ended(ctx context.Context, item *InventoryItem) (outcome, error) 
 	// What must not be removed goes by garbage collection.
 	item.Barrier = ""
 	return outcome{item: item, ready: true}, nil
+}
+
+// leave forgets an object that does not exist, or is not ours any more. One that defines types must not wait for us when those whose it is
+// by now delete it.
+func (p *pass) leave(ctx context.Context, item *InventoryItem, s situation) (outcome, error) {
+	if s.exists && definesTypes(item.GroupVersionKind().GroupKind()) {
+		if err := p.releaseFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
+			return outcome{}, err
+		}
+	}
+	return p.ended(ctx, item)
 }
 
 // reportGone says that an object is gone, or why it stays although its record goes.

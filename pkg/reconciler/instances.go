@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -23,6 +24,8 @@ type inquiry struct {
 	*pass
 	demands []demand
 	except  string // value of the owner label whose objects do not count, as little as the owner itself; empty: all objects count
+	// recorded are the dependents of the owner; nil if nobody has asked for them yet.
+	recorded map[objectKey]*InventoryItem
 }
 
 // instances returns, for each type that is demanded and has instances that do not carry the given owner label (if empty: any
@@ -73,10 +76,11 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*B
 }
 
 // search lists a type with the identity of the client. If that may not, only whether there are instances is found out for it, and only
-// of types that are not named by the owner alone.
+// of types that are not named by the owner alone. Instances of a type whose definition is not ours any more do not matter.
 func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Blocker, error) {
 	found, err := q.list(ctx, q.client, mapping)
-	if !apierrors.IsForbidden(err) {
+	forbidden := apierrors.IsForbidden(err)
+	if !forbidden && (found == nil || q.except == "") {
 		return found, err
 	}
 	sight, lookErr := decideSight(q.demands, mapping.GroupVersionKind, func(definition *InventoryItem) (bool, error) { return q.isOurs(ctx, definition) })
@@ -85,6 +89,8 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Block
 		return nil, lookErr
 	case sight == sightNobody:
 		return nil, nil
+	case !forbidden:
+		return found, nil
 	case sight == sightClient:
 		return nil, fmt.Errorf("%s is one of the additional managed types: %w", mapping.GroupVersionKind.GroupKind(), err)
 	case q.options.DeletionReader == nil:
@@ -99,9 +105,7 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Block
 
 // list returns one instance of a type, if there are any.
 func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*Blocker, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(mapping.GroupVersionKind)
-	options := []client.ListOption{client.Limit(2)} // one of them may be the owner itself
+	var options []client.ListOption
 	if q.except != "" {
 		selector, err := foreignSelector(q.keys.ownerLabel, q.except)
 		if err != nil {
@@ -109,14 +113,35 @@ func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.R
 		}
 		options = append(options, client.MatchingLabelsSelector{Selector: selector})
 	}
-	if err := q.read(func() error { return clnt.List(ctx, list, options...) }); err != nil {
-		return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
-	}
-	for i := range list.Items {
-		list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
-		if q.except == "" || q.owner.Self == nil || keyOf(&list.Items[i]) != keyOf(q.owner.Self) {
-			return &Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, nil
+	limit, next := client.Limit(2), "" // one of them may be the owner itself
+	for {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(mapping.GroupVersionKind)
+		page := append(slices.Clone(options), limit, client.Continue(next))
+		if err := q.read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
+			return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+		}
+		for i := range list.Items {
+			list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
+			if q.except == "" || !q.isOwn(&list.Items[i]) {
+				return &Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, nil
+			}
+		}
+		if limit, next = listPage, list.Continue; next == "" {
+			return nil, nil
 		}
 	}
-	return nil, nil
+}
+
+// isOwn reports whether an instance without our label belongs to the owner nevertheless: it is the owner itself, or a dependent of which somebody
+// has taken the label off. That it is recorded does not suffice; we must have written it.
+func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
+	if q.owner.Self != nil && keyOf(instance) == keyOf(q.owner.Self) {
+		return true
+	}
+	if q.recorded == nil {
+		q.recorded = index(q.items)
+	}
+	item := q.recorded[keyOf(instance)]
+	return item != nil && item.UID != "" && item.UID == instance.UID && instance.Labels[q.keys.ownerLabel] == "" && !fieldset.IsCopy(instance, q.options.FieldOwner)
 }

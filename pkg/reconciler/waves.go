@@ -151,7 +151,9 @@ type outcome struct {
 	doomed  bool   // it cannot become ready, because its namespace is being deleted
 	// securing means that the deletion of an object is under way that defines types, so that its barrier has to stay.
 	securing bool
-	barrier  *barrier // that is needed before the object can be deleted; nil if there is one
+	// needed means that an object that defines types stays because of their instances, and so must what serves them.
+	needed  bool
+	barrier *barrier // that is needed before the object can be deleted; nil if there is one
 	// adopting is what was seen of an object that is to be adopted after that is recorded; nil if nothing is to be recorded.
 	adopting *situation
 }
