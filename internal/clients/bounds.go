@@ -76,9 +76,7 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	}
 	e.answered()
 	if response.StatusCode == http.StatusSwitchingProtocols {
-		// What follows is no answer, and its body can be written to.
-		e.release()
-		return response, nil
+		return t.switched(e, request, response)
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, exchange: e}
 	if e.unattended {
@@ -90,6 +88,18 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 		return nil, err
 	}
 	return response, nil
+}
+
+// switched handles an answer after which the connection serves another purpose: nothing bounds it any more. A server may not do that unasked.
+func (t boundedTransport) switched(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
+	if request.Header.Get("Upgrade") != "" {
+		// What follows is no answer, and its body can be written to.
+		e.release()
+		return response, nil
+	}
+	_ = response.Body.Close()
+	e.end()
+	return nil, &ForeignAnswerError{Server: e.server, Code: response.StatusCode}
 }
 
 // retire closes connections to the server as soon as no request needs them.

@@ -303,3 +303,31 @@ func TestNobodyHasAClientWaitForLong(t *testing.T) {
 		})
 	}
 }
+
+// TestServersMustNotSwitchProtocols has a server claim that the connection serves another purpose, which nothing bounds.
+func TestServersMustNotSwitchProtocols(t *testing.T) {
+	t.Parallel()
+	connection := remote(t, handled(t, func(writer http.ResponseWriter, request *http.Request) {
+		socket, _, err := http.NewResponseController(writer).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = socket.Close() }()
+		_, _ = io.WriteString(socket, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+		// It lasts until the client goes.
+		_, _ = io.Copy(io.Discard, socket)
+	}), impatient)
+	for name, request := range map[string]func() error{
+		"a read": func() error {
+			_, err := resource(t, connection).Get(t.Context(), "name", metav1.GetOptions{})
+			return err
+		},
+		"discovery": func() error { return discover(t.Context(), connection) },
+	} {
+		var foreign *clients.ForeignAnswerError
+		if err := request(); !errors.As(err, &foreign) || foreign.Code != http.StatusSwitchingProtocols {
+			t.Errorf("%s: expected the answer to be refused, got %v", name, err)
+		}
+	}
+}

@@ -153,6 +153,8 @@ func (s *step) applyPossible(ctx context.Context, hooks []client.Object) error {
 	policies := s.Policies
 	// Others may be allowed to delete dependents; a hook that is deleted before it is ready has to run again.
 	policies.Drift = reconciler.DriftPolicyCorrect
+	// What is there already would be gone after the deletion. Whoever wants that says so with an annotation.
+	policies.Adoption = reconciler.AdoptionPolicyNever
 	// A namespace that was a dependent must not come back for a hook, and stay.
 	policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
 	for {

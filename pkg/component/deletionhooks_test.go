@@ -176,6 +176,31 @@ func TestDeletionHookThatFails(t *testing.T) {
 	diff(t, "secrets that are left", 0, len(r.hookSecrets()))
 }
 
+// TestDeletionHooksTakeNothing has an object of somebody else have the name of a hook, which would be gone with the hook.
+func TestDeletionHooksTakeNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	hook := "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: aid, annotations: {" + r.name + "/deletion-hook: pre-delete}}, data: {of: ours}}\n"
+	widget := r.widget(oneConfigMap + hook)
+	r.create(widget)
+	awaitReady(r, widget)
+	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "aid"}, Data: map[string]string{"of": "others"}}
+	r.create(foreign)
+	r.delete(widget)
+	await(r, widget, "the object that is in the way", func() bool {
+		_, _, message := widget.Status.GetState()
+		return strings.Contains(message, "ConfigMap "+r.namespace+"/aid: exists already")
+	})
+	if found := r.configMap("aid"); found == nil || found["of"] != "others" || r.configMap("settings") == nil {
+		t.Errorf("want nothing to be changed or deleted, got %v", found)
+	}
+	if err := r.client.Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitGone(widget)
+}
+
 // TestDeletionHooksInADyingNamespace must not keep the namespace from going: nothing can be created there.
 func TestDeletionHooksInADyingNamespace(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,10 @@ type recalled struct {
 // written the status. If the record is lost or damaged, the inventory is rebuilt before anything depends on it.
 func (w *worker) recall(ctx context.Context, s *scope) outcome {
 	reference := s.status.InventoryRecord
+	s.status.Inventory = nameable(s.status.Inventory)
+	if hooks := s.status.DeletionHooks; hooks != nil {
+		hooks.Inventory = nameable(hooks.Inventory)
+	}
 	switch {
 	case s.record.lost && s.deleting && s.memory.recalled != nil && s.memory.recalled.checksum == "":
 		s.status.Inventory, s.record.known = s.memory.recalled.items, true
@@ -91,9 +95,10 @@ func (w *worker) readRecord(ctx context.Context, s *scope, reference *InventoryR
 	s.record.chunks = found.Intact
 	if len(found.Damage) > 0 {
 		s.record.gap = "its record was damaged (" + joinBounded(found.Damage, "; ") + ")"
-		s.status.Inventory = union(reference.items(), items)
+		s.status.Inventory = union(nameable(reference.items()), nameable(items))
 		return nil
 	}
+	items = nameable(items)
 	s.record.known, s.record.items = true, items
 	// A process that does not know chunks, an older version, may have written a list of its own.
 	s.record.outdated = len(s.status.Inventory) > 0
@@ -102,6 +107,13 @@ func (w *worker) readRecord(ctx context.Context, s *scope, reference *InventoryR
 		s.memory.recalled = &recalled{checksum: reference.Checksum, items: s.status.Inventory, chunks: found.Intact}
 	}
 	return nil
+}
+
+// nameable returns the items that name an object. We record no others, and nothing could be done about them.
+func nameable(items []*reconciler.InventoryItem) []*reconciler.InventoryItem {
+	return slices.DeleteFunc(items, func(item *reconciler.InventoryItem) bool {
+		return item == nil || item.Kind == "" || item.Version == "" || item.Name == ""
+	})
 }
 
 // union returns the items of both lists, in the state that they have in the second one if they are in both.

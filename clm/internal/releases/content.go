@@ -4,10 +4,11 @@
 package releases
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -127,7 +128,7 @@ func decodeDocument(documents map[string][]byte, key string, target any) error {
 // joinPieces returns all documents.
 func joinPieces(contents [][]byte) (map[string][]byte, error) {
 	documents := map[string][]byte{}
-	parts := map[string][][]byte{}
+	parts := map[string][]piece{}
 	for _, content := range contents {
 		var pieces []piece
 		if err := json.Unmarshal(content, &pieces); err != nil {
@@ -138,17 +139,19 @@ func joinPieces(contents [][]byte) (map[string][]byte, error) {
 				documents[piece.Key] = piece.Value
 				continue
 			}
-			if parts[piece.Key] == nil {
-				parts[piece.Key] = make([][]byte, piece.Parts)
-			}
-			if piece.Part >= len(parts[piece.Key]) {
-				return nil, errors.New("the parts of " + piece.Key + " do not belong together")
-			}
-			parts[piece.Key][piece.Part] = piece.Bytes
+			parts[piece.Key] = append(parts[piece.Key], piece)
 		}
 	}
-	for key, list := range parts {
-		documents[key] = bytes.Join(list, nil)
+	for key, found := range parts {
+		slices.SortFunc(found, func(a, b piece) int { return cmp.Compare(a.Part, b.Part) })
+		var whole []byte
+		for i, part := range found {
+			if part.Part != i || part.Parts != len(found) {
+				return nil, errors.New("the parts of " + key + " do not belong together")
+			}
+			whole = append(whole, part.Bytes...)
+		}
+		documents[key] = whole
 	}
 	return documents, nil
 }

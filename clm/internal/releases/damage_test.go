@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -271,4 +272,31 @@ func TestInventoryIsWrittenWhileItIsRead(t *testing.T) {
 	got, err := smallStore(newClient(t, config)).Get(t.Context(), w.namespace, "demo")
 	w.must(err)
 	w.equal("the release as it was written last", release, got)
+}
+
+// TestRecordsThatCannotBeOurs are those that somebody has forged who may write Secrets.
+func TestRecordsThatCannotBeOurs(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`[null]`: "item 0 names no object",
+		`[{}]`:   "item 0 names no object",
+		`[{"version":"v1","kind":"ConfigMap","namespace":"a","name":"a"},{"version":"v1","kind":"ConfigMap"}]`: "item 1 names no object",
+	} {
+		packed, err := chunks.Pack([]byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := 1 + strings.Count(content, "},{")
+		if _, _, damage, err := readInventory(t.Context(), nil, &itemList{Items: count, Packed: packed}); err != nil || damage != want {
+			t.Errorf("%s: got %q and error %v, want %q", content, damage, err, want)
+		}
+	}
+	for _, content := range []string{
+		`[{"key":"x","parts":-1}]`, `[{"key":"x","parts":2,"part":-1},{"key":"x","parts":2,"part":1}]`, `[{"key":"x","parts":1000000000000}]`,
+		`[{"key":"x","parts":2,"part":0}]`, `[{"key":"x","parts":2,"part":0},{"key":"x","parts":2,"part":0}]`, `[{"key":"x","parts":1,"part":1}]`,
+	} {
+		if documents, err := joinPieces([][]byte{[]byte(content)}); err == nil {
+			t.Errorf("%s: want an error, got %v", content, documents)
+		}
+	}
 }

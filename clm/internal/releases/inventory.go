@@ -99,6 +99,11 @@ func readInventory(ctx context.Context, store *chunks.Store, list *itemList) (it
 		}
 		items = append(items, part...)
 	}
+	for i, item := range items {
+		if item == nil || item.Kind == "" || item.Version == "" || item.Name == "" {
+			return nil, intact, fmt.Sprintf("item %d names no object", i), nil
+		}
+	}
 	if len(items) != list.Items {
 		return nil, intact, fmt.Sprintf("it has %d items; recorded is that it has %d", len(items), list.Items), nil
 	}

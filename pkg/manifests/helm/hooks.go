@@ -158,6 +158,10 @@ func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 		mapped[types.AnnotationKeySuffixDeletionHook] = deletion.value
 		mapped[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(hook.weight)
 		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
+		if _, given := given[types.AnnotationKeySuffixAdoptionPolicy]; !given && slices.Contains(hook.deletePolicies, hookBeforeCreation) {
+			// What an earlier run has left goes before.
+			mapped[types.AnnotationKeySuffixAdoptionPolicy] = types.AdoptionPolicyIfUnowned
+		}
 		all = append(all, mapped)
 	}
 	if m.releaseHooks {

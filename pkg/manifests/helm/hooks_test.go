@@ -249,7 +249,7 @@ func TestHookOnList(t *testing.T) {
 func TestDeletionHooks(t *testing.T) {
 	t.Parallel()
 	deletion := func(hook, applyOrder string) map[string]string {
-		return map[string]string{"deletion-hook": hook, "apply-order": applyOrder, "update-policy": recreate}
+		return map[string]string{"deletion-hook": hook, "apply-order": applyOrder, "update-policy": recreate, "adoption-policy": "if-unowned"}
 	}
 	for _, test := range []struct {
 		reason, hook string
@@ -258,13 +258,15 @@ func TestDeletionHooks(t *testing.T) {
 	}{
 		{"before the deletion", "pre-delete", nil, []map[string]string{deletion("pre-delete", "0")}},
 		{"weights are the waves", "post-delete", []string{"helm.sh/hook-weight", "-7"}, []map[string]string{deletion("post-delete", "-7")}},
-		{"delete policies do not matter, for they go in any case", "pre-delete", []string{"helm.sh/hook-delete-policy", "hook-succeeded,hook-failed"}, []map[string]string{deletion("pre-delete", "0")}},
+		{"what is there already goes only if the chart says so", "pre-delete", []string{"helm.sh/hook-delete-policy", "hook-succeeded,hook-failed"}, []map[string]string{
+			{"deletion-hook": "pre-delete", "apply-order": "0", "update-policy": recreate},
+		}},
 		{"one object, three times", "post-install, pre-delete, post-delete", nil, []map[string]string{
 			{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate}, deletion("pre-delete", "0"), deletion("post-delete", "0"),
 		}},
 		{"what upgrades need is not installed, but deleted", "pre-upgrade, pre-delete", nil, []map[string]string{deletion("pre-delete", "0")}},
 		{"one to be kept", "post-delete", []string{"helm.sh/resource-policy", "keep"}, []map[string]string{
-			{"deletion-hook": "post-delete", "apply-order": "0", "update-policy": recreate, "delete-policy": "orphan"},
+			{"deletion-hook": "post-delete", "apply-order": "0", "update-policy": recreate, "delete-policy": "orphan", "adoption-policy": "if-unowned"},
 		}},
 	} {
 		objects, err := generate(t, chartWith(map[string]string{"templates/a.yaml": objectWith(append([]string{"helm.sh/hook", test.hook}, test.more...)...)}), state{1, false})
@@ -312,7 +314,7 @@ func TestReleaseHooks(t *testing.T) {
 		}},
 		{"one object, for everything", "post-install, pre-delete, pre-rollback, test", nil, []map[string]string{
 			{"apply-order": "101", "reconcile-policy": once, "update-policy": recreate},
-			{"deletion-hook": "pre-delete", "apply-order": "0", "update-policy": recreate},
+			{"deletion-hook": "pre-delete", "apply-order": "0", "update-policy": recreate, "adoption-policy": "if-unowned"},
 			hook("pre-rollback", "-101"), hook("test", "101"),
 		}},
 		{"definitions for Helm 2 are left out", "crd-install, test", nil, nil},
