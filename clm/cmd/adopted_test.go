@@ -76,6 +76,24 @@ func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	p.must("delete", "web")
 }
 
+// TestRevertKeepsWhatWasHandedOver is about an object that a release has taken over from another one, and not become ready since.
+func TestRevertKeepsWhatWasHandedOver(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "shop", p.file("shop.yaml", manifestOf("moved", "stays")))
+	p.must("apply", "web", p.file("web.yaml", manifestOf("own")))
+	p.expect(p.clm("apply", "web", p.file("web.yaml", manifestOf("own")+"\n"+slowPod("slow")), "--timeout", "1s"), exitNotReady)
+	p.expect(p.clm("move", "cm/moved", "--from", "shop", "--to", "web", "--timeout", "1s"), exitNotReady)
+	if owner := p.owner("moved"); owner != "web" {
+		t.Fatalf("unexpected owner %q", owner)
+	}
+	source := p.file("web.yaml", manifestOf("own", "moved")+"\n"+slowPod("slow"))
+	p.expect(p.clm("apply", "web", source, "--timeout", "1s", "--revert-on-failure"), exitNotReady, "ConfigMap PLACE/moved")
+	p.expectNobodys("it was handed over after the revision that was ready", "moved")
+	p.must("delete", "web")
+	p.must("delete", "shop")
+}
+
 // TestDeathBeforeARevert kills the first attempt to apply a revision at each of its requests: whatever it came to adopt is not
 // deleted when a later attempt is reverted, and what it came to create is.
 func TestDeathBeforeARevert(t *testing.T) {

@@ -56,7 +56,7 @@ If it is interrupted or killed, nothing is lost: applying the same again goes on
 	addChangeFlags(flags, &o.changeOptions)
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
-		"if it fails, return to the last revision that was ready, or delete the release if there is none; what the release has adopted, now or in an earlier attempt, stays")
+		"if it fails, return to the last revision that was ready, or delete the release if it has just got its first one; what the release has adopted stays")
 	flags.Var(filePath{&o.plan}, "plan", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
 	for _, name := range planned {
 		// What these say is a part of the plan.

@@ -25,22 +25,27 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 			"release %s is not deleted: it was installed before, by a revision that is not recorded any more; apply what is good, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
+	if ready == nil && p.Revision.Number > 1 {
+		return errors.Join(failure, fmt.Errorf(
+			"release %s is not deleted: it has earlier revisions, and what they have applied may be in use; apply what is good, or: clm delete %s -n %s",
+			p.Release, p.Release.Name, p.Release.Namespace))
+	}
 	s, err := e.open(ctx, o.events())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if ready == nil {
-		d, err := s.PlanDeletion(ctx, session.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Reverts: true})
+		d, err := s.PlanDeletion(ctx, session.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
 		if err != nil {
-			return errors.Join(failure, fmt.Errorf("deleting what has failed: %w", err))
+			return errors.Join(failure, notReverted(err))
 		}
 		defer d.Close()
 		return errors.Join(shown(failure), unrepeated(s.Delete(ctx, d, o.Limits)))
 	}
-	back, err := s.PlanRollback(ctx, session.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number}, false)
+	back, err := s.PlanRollback(ctx, session.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
-		return errors.Join(failure, fmt.Errorf("returning to the last revision that was ready: %w", err))
+		return errors.Join(failure, notReverted(err))
 	}
 	defer back.Close()
 	options := o.ApplyOptions
@@ -48,10 +53,15 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 	return errors.Join(shown(failure), unrepeated(s.Apply(ctx, back, options)))
 }
 
+// notReverted says why nothing is reverted. What has failed decides about the exit code.
+func notReverted(err error) error {
+	return fmt.Errorf("reverting what has failed: %s", err) //nolint:errorlint // what it is must not be seen any more
+}
+
 // unrepeated returns an error that does not have the whole command begin anew, which would apply once more what has failed.
 func unrepeated(err error) error {
 	if session.IsChanged(err) {
-		return fmt.Errorf("reverting what has failed: %s", err) //nolint:errorlint // what it is must not be seen any more
+		return notReverted(err)
 	}
 	return err
 }

@@ -22,8 +22,9 @@ type DeletionRequest struct {
 	Namespace, Name string
 	// SkipHooks leaves out the deletion hooks, as far as they are not over.
 	SkipHooks bool
-	// Reverts means that the deletion undoes what has failed: what the release has adopted stays.
-	Reverts bool
+	// Failed is the plan, if any, that has failed and is undone: what the release has adopted stays. If somebody has changed the release since, that is
+	// refused.
+	Failed *Plan
 }
 
 // Deletion is what is going to happen when a release is deleted.
@@ -54,6 +55,9 @@ func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*D
 	if err != nil {
 		return nil, err
 	}
+	if err := request.Failed.confirmLast(release); err != nil {
+		return nil, err
+	}
 	if stageOf(release).Reached(deletionhooks.StagePostDelete) {
 		// What is still recorded is gone, and a hook may have its name.
 		release.Inventory = nil
@@ -71,7 +75,7 @@ func (s *Session) PlanDeletion(ctx context.Context, request DeletionRequest) (*D
 
 func (s *Session) planDeletion(ctx context.Context, d *Deletion, request DeletionRequest) (err error) {
 	release := d.Release
-	if request.Reverts {
+	if request.Failed != nil {
 		older, err := s.spareOlder(ctx, release)
 		if err != nil {
 			return err

@@ -162,6 +162,9 @@ func (s *Session) render(ctx context.Context, request Request, plan *Plan) error
 		if again.Inputs == current.Inputs {
 			return nil
 		}
+		if err := s.acknowledge(ctx, plan.Release); err != nil {
+			return err
+		}
 	}
 	// A record that was lost, and restored, has dependents and no revisions.
 	next := releases.Revision{Number: 1, Description: "applied", Installed: len(plan.Release.Inventory) > 0}

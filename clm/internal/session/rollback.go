@@ -24,6 +24,8 @@ type RollbackRequest struct {
 	Namespace, Name string
 	// Number of the revision. Defaults to the newest one before the current one that was ready.
 	Number int64
+	// Failed is the plan, if any, that has failed and is undone. If somebody has changed the release since, that is refused.
+	Failed *Plan
 }
 
 // PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
@@ -36,6 +38,9 @@ func (s *Session) PlanRollback(ctx context.Context, request RollbackRequest, com
 	}
 	if release.State == releases.StateDeleting {
 		return nil, beingDeleted(release)
+	}
+	if err := request.Failed.confirmLast(release); err != nil {
+		return nil, err
 	}
 	to, err := rollbackTarget(release, request.Number)
 	if err != nil {

@@ -58,6 +58,14 @@ func (s *Session) spareOlder(ctx context.Context, release *releases.Release) ([]
 	return spared, nil
 }
 
+// confirmLast refuses to undo what a plan has done if somebody else has worked on the release since: what he has done would be undone with it.
+func (p *Plan) confirmLast(release *releases.Release) error {
+	if p == nil || p.Release.SameRecord(release) {
+		return nil
+	}
+	return refused("somebody else has changed release %s since revision %d has failed; nothing is reverted", release, p.Revision.Number)
+}
+
 // isOlder tells whether a dependent was created before that time.
 func (s *Session) isOlder(ctx context.Context, item *reconciler.InventoryItem, than metav1.Time) (bool, error) {
 	object := &metav1.PartialObjectMetadata{}

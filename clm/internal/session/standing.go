@@ -194,10 +194,11 @@ func (s *Standing) Ready() bool {
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d Dependent) bool {
-		return d.Place == PlacePending || d.Place == PlaceUnready || d.Place == PlaceFailed
-	})
+	return !slices.ContainsFunc(s.Dependents, func(d Dependent) bool { return d.Place == PlacePending || d.isProblem() })
 }
+
+// isProblem reports whether a dependent is not ready although its turn has come.
+func (d Dependent) isProblem() bool { return d.Place == PlaceUnready || d.Place == PlaceFailed }
 
 // Abandoned reports whether the release is being applied or deleted, as is recorded, and nobody seems to be working on it.
 func (s *Standing) Abandoned() bool {
@@ -210,7 +211,20 @@ func (s *Standing) Abandoned() bool {
 // Complete reports whether nothing is left to be done about a release of which it is recorded that it is being applied, and on which nobody is
 // working: all is written, and nothing is to be deleted.
 func (s *Standing) Complete() bool {
-	if !s.Abandoned() || s.Release.State != releases.StateApplying || s.Release.Current() == nil {
+	return s.Abandoned() && s.Release.State == releases.StateApplying && s.nothingLeft()
+}
+
+// becameReady reports whether all of the current revision is ready now, although nobody has waited for that, or not long enough.
+func (s *Standing) becameReady() bool {
+	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
+		return false
+	}
+	return !slices.ContainsFunc(s.Dependents, Dependent.isProblem)
+}
+
+// nothingLeft reports whether all of the current revision is written, and nothing is to be deleted.
+func (s *Standing) nothingLeft() bool {
+	if s.Release.Current() == nil {
 		return false
 	}
 	return !slices.ContainsFunc(s.Dependents, func(d Dependent) bool {
@@ -229,7 +243,7 @@ func (s *Standing) Complete() bool {
 func (s *Standing) Problems() []Dependent {
 	var found []Dependent
 	for _, d := range s.Dependents {
-		if d.Place == PlaceUnready || d.Place == PlaceFailed {
+		if d.isProblem() {
 			found = append(found, d)
 		}
 	}
