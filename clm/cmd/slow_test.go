@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -100,7 +101,7 @@ func TestRevertSparesWhatOthersHaveDone(t *testing.T) {
 			x := newProxy(t, func(x *proxy) {
 				x.end = func(request testenv.Request) {
 					// The lock is given back before what has failed is undone.
-					if request.Resource == "leases" && request.Method == "DELETE" {
+					if request.Resource == "leases" && request.Method == http.MethodDelete {
 						released.Do(func() { p.must("apply", "web", others) })
 					}
 				}
