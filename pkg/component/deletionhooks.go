@@ -29,13 +29,16 @@ type rememberedHooks struct {
 // touched: when the component is deleted, what they were made of may be gone.
 func (w *worker) recordHooks(ctx context.Context, s *scope, hooks []deletionhooks.Hook, version string) error {
 	if len(hooks) == 0 && s.status.DeletionHooks == nil {
-		return nil
+		return w.dropProof(ctx, s)
 	}
 	recorded := ""
 	if s.status.DeletionHooks != nil {
 		recorded = s.status.DeletionHooks.Checksum
 	}
 	if known := s.memory.hooks; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded {
+		if err := w.proveHooks(ctx, s, recorded); err != nil {
+			return err
+		}
 		return w.checkHooksKept(s, len(hooks))
 	}
 	contents, err := encodeHooks(hooks, s.digestKey.secret)
@@ -47,6 +50,8 @@ func (w *worker) recordHooks(ctx context.Context, s *scope, hooks []deletionhook
 		if err := w.replaceHooks(ctx, s, contents, len(hooks)); err != nil {
 			return err
 		}
+	} else if err := w.proveHooks(ctx, s, checksum); err != nil {
+		return err
 	}
 	s.memory.hooks = &rememberedHooks{version: version, checksum: checksum, hooks: hooks}
 	return w.checkHooksKept(s, len(hooks))
@@ -92,7 +97,7 @@ func encodeHooks(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	return chunks.Spread(items, 0, hookChunkSize), nil
 }
 
-// replaceHooks writes new Secrets, then the status, and removes then those to which the status does not refer any more. As long
+// replaceHooks writes new Secrets, then what proves them, then the status, and removes then those to which the status does not refer any more. As long
 // as there may be any, the status has the field by which others know of them: it comes before the first one and goes after the last.
 func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, count int) error {
 	namespace, err := w.hookNamespace(s)
@@ -123,10 +128,20 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 	if err != nil {
 		return fmt.Errorf("recording deletion hooks: %w", err)
 	}
+	if count > 0 {
+		if err := w.proveHooks(ctx, s, chunks.Checksum(contents)); err != nil {
+			return err
+		}
+	}
 	names := append([]string{}, written.Names...)
 	next := DeletionHooks{Namespace: namespace, PreviousNamespace: previous, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}
 	if err := w.referToHooks(ctx, s, next); err != nil {
 		return err
+	}
+	if count == 0 {
+		if err := w.dropProof(ctx, s); err != nil {
+			return err
+		}
 	}
 	stale.drop(namespace, names)
 	complete, err := w.removePlaced(ctx, s, chunks.Secret, stale)
@@ -169,6 +184,9 @@ func (w *worker) storedHooks(ctx context.Context, s *scope) (hooks []deletionhoo
 	reference := s.status.DeletionHooks
 	if known := s.memory.hooks; known != nil && known.checksum == reference.Checksum {
 		return known.hooks, "", nil
+	}
+	if damage := w.lacksProof(s); damage != "" {
+		return nil, damage, nil
 	}
 	found, err := w.recordStore(s, chunks.Secret, reference.Namespace).Read(ctx, reference.Secrets)
 	if err != nil {

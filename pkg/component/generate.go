@@ -108,7 +108,7 @@ func (w *worker) generationKey(s *scope) string {
 	key, err := digest.Of(generationKey{
 		Digest:      s.digest, // covers the fingerprint
 		Labels:      s.component.GetLabels(),
-		Annotations: s.component.GetAnnotations(),
+		Annotations: w.withoutProof(s.component.GetAnnotations()),
 		Namespace:   s.settings.namespace,
 		Name:        s.settings.name,
 		Revision:    s.status.Revision,

@@ -46,8 +46,8 @@ func (w *worker) noteOrphaning(ctx context.Context, s *scope) outcome {
 	return proceed
 }
 
-// annotate sets an annotation of the component.
-func (w *worker) annotate(ctx context.Context, s *scope, key, value string) error {
+// annotate sets an annotation of the component; nil removes it.
+func (w *worker) annotate(ctx context.Context, s *scope, key string, value any) error {
 	for range maxConflicts {
 		patched := w.newComponent()
 		err := w.patch(ctx, s, patched, map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}}, "")

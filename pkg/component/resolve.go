@@ -202,6 +202,7 @@ type declaration struct {
 // withoutRevision are annotations that say nothing about dependents that are wanted.
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
+	types.AnnotationKeySuffixDeletionHooksChecksum,
 }
 
 // ownAnnotations returns the annotations that address this reconciler, except those that do not concern dependents.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/component-operator/runtime/internal/annotations"
 )
 
 const deletePolicied = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {PREFIX/delete-policy: POLICY, PREFIX/apply-order: \"1\"}}\n"
@@ -104,6 +106,9 @@ func TestDeletePolicyThatIsApplied(t *testing.T) {
 			}
 			if got := w.saves - saves; got != tc.saves {
 				t.Errorf("expected %d saves besides the one of the caller, got %d", tc.saves, got)
+			}
+			if got := annotations.Kebab(string(w.owner.Inventory[0].DeletePolicy)); got != tc.to {
+				t.Errorf("expected the record to have the policy at once, got %s", got)
 			}
 			saves = w.saves
 			w.mustApply(changed)

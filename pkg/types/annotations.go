@@ -72,6 +72,9 @@ const (
 	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, has its dependents released and not deleted when it is
 	// deleted. The reconciler sets it when a component is deleted with the propagation policy Orphan.
 	AnnotationKeySuffixOrphanDependents = "orphan-dependents"
+	// AnnotationKeySuffixDeletionHooksChecksum on a component has the checksum of the deletion hooks that the operator has stored for it. It is
+	// set by the operator: what a status refers to is applied only if this confirms it.
+	AnnotationKeySuffixDeletionHooksChecksum = "deletion-hooks-checksum"
 )
 
 const (
