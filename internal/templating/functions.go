@@ -55,6 +55,9 @@ func newCommonFunctions() template.FuncMap {
 	for name, function := range limitedFunctions(functions) {
 		functions[name] = function
 	}
+	for name, function := range acyclic(functions) {
+		functions[name] = function
+	}
 	return functions
 }
 

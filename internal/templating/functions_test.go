@@ -21,6 +21,11 @@ func TestFunctions(t *testing.T) {
 		"false": false, "zero": 0, "function": func() {}, "huge": math.MaxInt, "text": "a\nb",
 	}
 	tests := []struct{ reason, text, want string }{
+		{"a map is no part of itself", `{{ $d := dict }}{{ $_ := set $d "self" $d }}{{ $d }}`, `error: setting "self": a map cannot be a part of itself`},
+		{"nor of what is in it", `{{ $d := dict }}{{ $_ := set $d "a" (list (dict "b" $d)) }}{{ $d }}`, `error: setting "a": a map cannot be a part of itself`},
+		{"nor by merging", `{{ $d := dict }}{{ $_ := merge $d (dict "self" $d) }}{{ $d }}`, "error: a map cannot be a part of itself"},
+		{"nor is a part a part of itself", `{{ $d := dict "x" dict }}{{ $_ := mustMergeOverwrite $d (dict "x" (dict "y" $d.x)) }}{{ $d }}`, "error: a map cannot be a part of itself"},
+		{"a map may be in another one twice", `{{ $a := dict "k" "v" }}{{ $d := dict "x" $a }}{{ $_ := set $d "y" $a }}{{ $_ = merge $d (dict "z" $a) }}{{ toJson $d }}`, `{"x":{"k":"v"},"y":{"k":"v"},"z":{"k":"v"}}`},
 		{"keys are sorted, the last line end is missing", `{{ toYaml .map }}`, "a: <x>\nb: 1234567890"},
 		{"the same with must", `{{ mustToYaml .list }}`, "- x\n- 1"},
 		{"what is no data", `{{ toYaml .function }}`, "error: a.yaml:1:3: executing \"a.yaml\" at <toYaml .function>: error calling toYaml"},

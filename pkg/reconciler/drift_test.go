@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -210,5 +211,36 @@ spec:
 	annotations, _, _ := unstructured.NestedStringMap(after.Object, "spec", "template", "metadata", "annotations")
 	if annotations["kubectl.kubernetes.io/restartedAt"] == "" {
 		t.Error("a restart that a user asked for must not be undone")
+	}
+}
+
+// TestFieldsThatAreHandedOverKeepTheirValues does what the documentation advises if an autoscaler is to decide about replicas.
+func TestFieldsThatAreHandedOverKeepTheirValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const manifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  REPLICAS
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: web}]}
+`
+	if _, err := w.apply(strings.Replace(manifest, "REPLICAS", "replicas: 5", 1)); err != nil {
+		t.Fatal(err)
+	}
+	deployment := w.get("apps/v1", "Deployment", "web")
+	scale := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":6}}`))
+	if err := w.client.SubResource("scale").Patch(t.Context(), deployment, scale, client.FieldOwner("autoscaler")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.apply(strings.Replace(manifest, "REPLICAS", "", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if now, _, _ := unstructured.NestedInt64(w.get("apps/v1", "Deployment", "web").Object, "spec", "replicas"); now != 6 {
+		t.Errorf("expected 6 replicas, got %d", now)
 	}
 }

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package templating
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Whoever prints or copies such a map would follow it
+// until the stack of the process is full, which ends the process.
+func acyclic(sprig map[string]any) map[string]any {
+	safe := map[string]any{}
+	if set, ok := sprig["set"].(func(map[string]any, string, any) map[string]any); ok {
+		safe["set"] = func(target map[string]any, key string, value any) (map[string]any, error) {
+			if contains(value, target) {
+				return nil, fmt.Errorf("setting %q: a map cannot be a part of itself", key)
+			}
+			return set(target, key, value), nil
+		}
+	}
+	for _, name := range []string{"merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"} {
+		merge := reflect.ValueOf(sprig[name])
+		safe[name] = func(target map[string]any, sources ...map[string]any) (any, error) {
+			arguments := []reflect.Value{reflect.ValueOf(target)}
+			for _, source := range sources {
+				arguments = append(arguments, reflect.ValueOf(source))
+			}
+			results := merge.Call(arguments)
+			if len(results) > 1 && !results[1].IsNil() {
+				return nil, results[1].Interface().(error) //nolint:forcetypeassert // functions of templates return nothing else
+			}
+			if isCyclic(target, map[uintptr]bool{}) {
+				// What has become of it is never seen, because the rendering ends here.
+				return nil, errors.New("merging maps: a map cannot be a part of itself")
+			}
+			return results[0].Interface(), nil
+		}
+	}
+	return safe
+}
+
+// isCyclic reports whether a value has something in it that is a part of itself, or is one of the maps in which the value is.
+func isCyclic(value any, outer map[uintptr]bool) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		pointer := reflect.ValueOf(value).Pointer()
+		if outer[pointer] {
+			return true
+		}
+		outer[pointer] = true
+		defer delete(outer, pointer)
+		for _, member := range value {
+			if isCyclic(member, outer) {
+				return true
+			}
+		}
+	case []any:
+		for _, member := range value {
+			if isCyclic(member, outer) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// contains reports whether a value is the map, or has it somewhere in it.
+func contains(value any, wanted map[string]any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		if reflect.ValueOf(value).Pointer() == reflect.ValueOf(wanted).Pointer() {
+			return true
+		}
+		for _, member := range value {
+			if contains(member, wanted) {
+				return true
+			}
+		}
+	case []any:
+		for _, member := range value {
+			if contains(member, wanted) {
+				return true
+			}
+		}
+	}
+	return false
+}
