@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,8 +48,11 @@ func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name stri
 		list, err := contextual.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: name, Version: version}.String())
 		switch {
 		case apierrors.IsNotFound(err):
-			// It has gone since the group was read.
-			continue
+			if served, answerErr := isAggregated(ctx, contextual, name, version); answerErr == nil && !served {
+				continue // it has gone since the group was read
+			}
+			// The server behind an aggregated API says so, or what answers in its place; that does not make objects go.
+			group.Failed[version] = err
 		case err != nil:
 			group.Failed[version] = err
 		default:
@@ -57,6 +61,27 @@ func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name stri
 		group.Versions = append(group.Versions, version)
 	}
 	return group, nil
+}
+
+// isAggregated reports whether a version of a group is served by another server than the API server itself. The group says that the version is
+// served, which follows the end of a CustomResourceDefinition with a delay.
+func isAggregated(ctx context.Context, clnt discovery.DiscoveryInterfaceWithContext, group, version string) (bool, error) {
+	raw, err := clnt.RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices", version+"."+group).Do(ctx).Raw()
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the APIService of %s: %w", schema.GroupVersion{Group: group, Version: version}, err)
+	}
+	var service struct {
+		Spec struct {
+			Service *struct{} `json:"service"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(raw, &service); err != nil {
+		return false, fmt.Errorf("decoding the APIService of %s: %w", schema.GroupVersion{Group: group, Version: version}, err)
+	}
+	return service.Spec.Service != nil, nil
 }
 
 func versionsOf(ctx context.Context, clnt discovery.DiscoveryInterfaceWithContext, name string) ([]string, error) {

@@ -12,8 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -178,6 +181,30 @@ func TestAPIThatDoesNotAnswerIsNotGone(t *testing.T) {
 				return err == nil && result.Done, notices(result.Waits)
 			})
 		})
+	}
+}
+
+// TestAggregatedAPIThatAnswersNotFoundIsNotGone has what answers for an aggregated API say that it knows nothing, as a server that has just started
+// or a load balancer does. The API server knows the group.
+func TestAggregatedAPIThatAnswersNotFoundIsNotGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withoutObserver, answering(".example.com/v1", http.StatusNotFound, metav1.StatusReasonNotFound))
+	group := w.namespace + ".example.com"
+	service := testenv.Object(t, w.expand(strings.ReplaceAll(nowhere, "GROUP", group)))
+	if err := w.client.Create(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.client.Delete(context(t), service) })
+	testenv.Eventually(t, func() (bool, string) {
+		group, err := cluster.ReadGroup(t.Context(), newClusterClient(t, testenv.Config(t)).DiscoveryClient(), group)
+		return err == nil && len(group.Versions) > 0, "the group is not known yet"
+	})
+	item := &reconciler.InventoryItem{Phase: reconciler.PhaseReady, Digest: "d", UID: "u"}
+	item.Group, item.Version, item.Kind, item.Namespace, item.Name = group, "v1", "Thing", w.namespace, "a"
+	w.owner.Inventory = []*reconciler.InventoryItem{item}
+	result, err := w.delete()
+	if err != nil || result.Done || !strings.Contains(notices(result.Waits), "it is not known whether there are objects of type Thing."+group) {
+		t.Errorf("expected to wait, since the API does not answer, got %v, %s, %v", result.Done, notices(result.Waits), err)
 	}
 }
 
