@@ -158,7 +158,7 @@ func (s *step) applyPossible(ctx context.Context, hooks []client.Object) error {
 	// A namespace that was a dependent must not come back for a hook, and stay.
 	policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
 	for {
-		result, err := s.Engine.Apply(ctx, reconciler.ApplyRequest{Owner: s.hookOwner(), Objects: hooks, Policies: policies})
+		result, err := s.Engine.Apply(ctx, reconciler.ApplyRequest{Owner: s.hookOwner(), Objects: hooks, Policies: policies, RunOnce: true})
 		s.tookHooks(result)
 		doomed := slices.DeleteFunc(slices.Clone(result.Waits), func(wait reconciler.Notice) bool { return !wait.Doomed })
 		possible := slices.DeleteFunc(slices.Clone(hooks), func(hook client.Object) bool {

@@ -22,6 +22,7 @@ import (
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -174,6 +175,38 @@ func TestDeletionHookThatFails(t *testing.T) {
 		t.Error("want the hook to be removed that was applied")
 	}
 	diff(t, "secrets that are left", 0, len(r.hookSecrets()))
+}
+
+// TestDeletionHooksThatAreOverDoNotRunAgain has somebody tidy up a hook that is complete while another one is not.
+func TestDeletionHooksThatAreOverDoNotRunAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	const unbound = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: unbound, annotations: {NAME/deletion-hook: pre-delete}}, " +
+		"spec: {storageClassName: none, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}"
+	widget := r.widget(oneConfigMap + r.job("backup", "deletion-hook", "pre-delete") + "---\n" + strings.ReplaceAll(unbound, "NAME", r.name))
+	r.create(widget)
+	awaitReady(r, widget)
+	r.delete(widget)
+	phase := func() reconciler.Phase {
+		for _, item := range widget.Status.DeletionHooks.Inventory {
+			if item.Name == "backup" {
+				return item.Phase
+			}
+		}
+		return ""
+	}
+	await(r, widget, "that the hook is over", func() bool { return phase() == reconciler.PhaseReady })
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "backup"}}
+	if err := r.client.Delete(t.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		t.Fatal(err)
+	}
+	await(r, widget, "that the hook is complete", func() bool { return phase() == reconciler.PhaseCompleted })
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(job), job); err == nil {
+		t.Error("the hook runs again")
+	}
+	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })
+	r.awaitGone(widget)
 }
 
 // TestDeletionHooksTakeNothing has an object of somebody else have the name of a hook, which would be gone with the hook.

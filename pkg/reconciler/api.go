@@ -112,6 +112,9 @@ type ApplyRequest struct {
 	// ones. It stays as long as the object is recorded, whatever becomes of that. Defaults to no: then it is not known which dependents
 	// were there before.
 	RecordAdoptions bool
+	// RunOnce has Jobs and Pods not be created again that were ready and are gone: they have done what they are for. Defaults to no: then that
+	// holds for Jobs only that remove themselves.
+	RunOnce bool
 }
 
 // DeleteRequest is the input of Reconciler.Delete and Reconciler.CheckDeletion.

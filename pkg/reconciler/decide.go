@@ -26,7 +26,7 @@ const (
 	actionMark                   // make the object that was seen ours, and leave its content alone
 	actionAsk                    // ask the server whether it exists
 	actionAwait                  // wait until it is gone
-	actionComplete               // it has served its purpose and removed itself
+	actionComplete               // it has served its purpose and is gone
 	actionReport                 // it was changed by others, and is left alone
 	actionRefuse                 // it belongs to somebody else
 )
@@ -117,7 +117,7 @@ func decideAbsent(t *target, item *InventoryItem, s situation) decision {
 	}
 	switch {
 	case finished:
-		return decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and removed itself"}
+		return decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and is gone"}
 	case t.drift == DriftPolicyReport:
 		return decision{action: actionReport, message: "was deleted by others"}
 	case s.correction > 0:

@@ -115,8 +115,8 @@ func TestDecideApplyAbsent(t *testing.T) {
 		{"reporting must not rest on the cache", wish(drift(DriftPolicyReport)), recorded(PhaseReady), cached, decision{action: actionAsk}},
 		{"reported", wish(drift(DriftPolicyReport)), recorded(PhaseReady), proven, decision{action: actionReport, message: "was deleted by others"}},
 		{"completion must not rest on the cache", wish(selfRemovingJob), recorded(PhaseReady), cached, decision{action: actionAsk}},
-		{"a finished job that removed itself", wish(selfRemovingJob), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and removed itself"}},
-		{"completion is no drift", wish(selfRemovingJob, drift(DriftPolicyReport)), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and removed itself"}},
+		{"a finished job that removed itself", wish(selfRemovingJob), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and is gone"}},
+		{"completion is no drift", wish(selfRemovingJob, drift(DriftPolicyReport)), recorded(PhaseReady), proven, decision{action: actionComplete, verb: VerbCompleted, message: "has finished, and is gone"}},
 		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(PhaseReady, func(i *InventoryItem) { i.Status = status.FailedStatus }), proven, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
 		{"a job that never finished runs again", wish(selfRemovingJob), recorded(PhaseCreating), proven, decision{action: actionCreate, verb: VerbCorrected, message: "was deleted by others"}},
 	} {

@@ -27,7 +27,7 @@ type target struct {
 	former        string // another digest of the same manifest that may be recorded; empty if there is none
 	managedTypes  []TypeVersionInfo
 	instance      bool // of a managed type
-	removesItself bool // a Job that does so some time after it has finished
+	removesItself bool // if it is gone after it was ready, it is complete
 }
 
 const (
@@ -43,6 +43,7 @@ func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request Ap
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
 	parallel.Do(len(objects), func(i int) {
 		t := newTarget(i, objects[i])
+		t.removesItself = removesItself(objects[i]) || request.RunOnce && runs(t.key.GroupKind)
 		targets[i] = t
 		if t.behavior, problems[i] = parseBehavior(r.keys.prefix, objects[i], policies); len(problems[i]) == 0 {
 			t.digest, t.former, failures[i] = digestsOf(objects[i], t.reconcile, request)
@@ -68,11 +69,10 @@ func (r *Reconciler) newTargets(objects []*unstructured.Unstructured, request Ap
 
 func newTarget(index int, object *unstructured.Unstructured) *target {
 	return &target{
-		index:         index,
-		key:           keyOf(object),
-		version:       object.GroupVersionKind().Version,
-		managedTypes:  managedTypesOf(object),
-		removesItself: removesItself(object),
+		index:        index,
+		key:          keyOf(object),
+		version:      object.GroupVersionKind().Version,
+		managedTypes: managedTypesOf(object),
 	}
 }
 
@@ -161,9 +161,16 @@ func declaresData(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// removesItself tells whether the object is a Job that removes itself some time after it has finished.
+// runs reports whether objects of a type come to an end by themselves.
+func runs(kind schema.GroupKind) bool {
+	return isJob(kind) || kind == schema.GroupKind{Kind: "Pod"}
+}
+
+func isJob(kind schema.GroupKind) bool { return kind == schema.GroupKind{Group: "batch", Kind: "Job"} }
+
+// removesItself reports whether the object is a Job that removes itself some time after it has finished.
 func removesItself(object *unstructured.Unstructured) bool {
-	if (object.GroupVersionKind().GroupKind() != schema.GroupKind{Group: "batch", Kind: "Job"}) {
+	if !isJob(object.GroupVersionKind().GroupKind()) {
 		return false
 	}
 	ttl, found, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "ttlSecondsAfterFinished")
