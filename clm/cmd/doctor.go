@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type doctorOptions struct {
 	all    bool
 	fix    bool
 	yes    bool
+	// trusted are namespaces in which marks count.
+	trusted []string
 }
 
 func newDoctorCommand(e *environment) *cobra.Command {
@@ -34,6 +37,9 @@ func newDoctorCommand(e *environment) *cobra.Command {
 		Long: `Compare what is recorded of release NAME, or of all releases of the namespace, with what is in the cluster, and show what is wrong: objects that are
 recorded and are gone or belong to somebody else, objects with the mark of a release that has not recorded them, records that are damaged or lost,
 deletions that do not come to an end, and what interrupted processes have left behind.
+
+Marks can be made by anybody on objects of his own. They count in the namespace of the release, in those of what it has recorded or renders, and on objects that are
+in no namespace; elsewhere only with --trust-namespace.
 
 With --fix, what can be repaired by changing records and locks only is repaired, after a confirmation. No object that was applied is created, changed or
 deleted for that. What a release has left to do remains to be done by clm apply or clm drift --heal, which show it first.
@@ -56,6 +62,7 @@ The exit code is 0 if nothing is wrong (any more), 2 if something is, and 1 afte
 	flags := command.Flags()
 	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "look at the releases of all namespaces")
 	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired without harm")
+	flags.StringSliceVar(&o.trusted, "trust-namespace", nil, "count the marks of a release also on objects in this namespace, in which it has nothing else")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "with --fix, do not ask for a confirmation")
 	return command
 }
@@ -69,7 +76,7 @@ func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 		return err
 	}
 	defer s.Close()
-	diagnosis, err := s.Examine(ctx, namespace, o.name)
+	diagnosis, err := s.Examine(ctx, session.ExaminationRequest{Namespace: namespace, Name: o.name, Trusted: o.trusted})
 	if err != nil {
 		return err
 	}
@@ -168,6 +175,14 @@ func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *se
 	return c.get(ctx, fmt.Sprintf("Repair what can be repaired (%d of %d)?", repairable, len(diagnosis.Findings)))
 }
 
+// rankOf is when findings of a kind are repaired.
+func rankOf(kind session.FindingKind) int {
+	if kind == session.FindingLock {
+		return 0
+	}
+	return 1
+}
+
 // repair repairs what can be repaired, and tells how many findings that were.
 func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.Session, diagnosis *session.Diagnosis) (int, error) {
 	var repairable []session.Finding
@@ -182,6 +197,10 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.S
 	if err := o.agree(ctx, e, diagnosis, len(repairable)); err != nil {
 		return 0, err
 	}
+	// A lock that somebody has left behind keeps everything else from being repaired.
+	slices.SortStableFunc(repairable, func(a, b session.Finding) int {
+		return cmp.Compare(rankOf(a.Kind), rankOf(b.Kind))
+	})
 	repaired := 0
 	var failures []error
 	for _, finding := range repairable {

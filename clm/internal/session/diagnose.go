@@ -4,6 +4,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,35 +24,37 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
+// remains are what there is of a release that has no record.
+type remains struct {
+	// marked is the number of objects with its mark that count, doubtful that of others; elsewhere is the namespace of one of these.
+	marked, doubtful int
+	elsewhere        string
+	// parts means that there are parts of the record.
+	parts bool
+}
+
 // examineLost looks for releases of which there is something, and no record.
 func (e *examination) examineLost(ctx context.Context) error {
-	marked := map[string]int{}
-	for _, found := range e.found {
-		release := releaseOf(found.id)
-		if release != "" && !found.copied && e.lost(release) {
-			marked[release]++
-		}
-	}
-	remains, err := e.records.Remains(ctx, e.namespace)
-	if err := e.denied(err); err != nil {
+	found, err := e.remains(ctx)
+	if err != nil {
 		return err
 	}
-	for _, name := range remains {
-		if e.lost(name.String()) {
-			marked[name.String()] += 0
-		}
-	}
-	for release, count := range marked {
+	for release, left := range found {
 		namespace, name, _ := strings.Cut(release, "/")
 		finding := Finding{
-			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", objectCount(count)),
+			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", objectCount(left.marked)),
 			Repair: "a record is written that has these objects, and no revisions",
 			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
-			repair: e.restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
+			repair: e.restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}, e.trusted),
 		}
-		if count == 0 {
+		switch {
+		case left.marked == 0 && left.parts:
 			finding.Message = "there is no record of the release, and nothing in the cluster with its mark, but parts of a record"
 			finding.Repair, finding.Advice = "these parts are removed", ""
+		case left.marked == 0:
+			finding.Message = fmt.Sprintf("there is no record of the release, and %s in other namespaces with its mark, which proves nothing: anybody who may write there can have made it",
+				objectCount(left.doubtful))
+			finding.Advice, finding.repair = e.trustAdvice(namespace, name, left.elsewhere), nil
 		}
 		exists, err := e.namespaceExists(ctx, namespace)
 		if err != nil {
@@ -65,6 +68,45 @@ func (e *examination) examineLost(ctx context.Context) error {
 		e.add(finding)
 	}
 	return nil
+}
+
+// trustAdvice says how marks count that prove nothing.
+func (e *examination) trustAdvice(namespace, name, elsewhere string) string {
+	return fmt.Sprintf("if the release has made it: clm doctor %s -n %s --fix --trust-namespace %s", name, namespace, elsewhere)
+}
+
+// remains looks for what there is of releases that have no record, by namespace and name of these.
+func (e *examination) remains(ctx context.Context) (map[string]*remains, error) {
+	found := map[string]*remains{}
+	of := func(release string) *remains {
+		if found[release] == nil {
+			found[release] = &remains{}
+		}
+		return found[release]
+	}
+	for _, seen := range e.found {
+		release := releaseOf(seen.id)
+		if release == "" || seen.copied || !e.lost(release) {
+			continue
+		}
+		namespace, _, _ := strings.Cut(release, "/")
+		if left := of(release); seen.Namespace == "" || seen.Namespace == namespace || slices.Contains(e.trusted, seen.Namespace) {
+			left.marked++
+		} else {
+			left.doubtful++
+			left.elsewhere = cmp.Or(left.elsewhere, seen.Namespace)
+		}
+	}
+	names, err := e.records.Remains(ctx, e.namespace)
+	if err := e.denied(err); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if e.lost(name.String()) {
+			of(name.String()).parts = true
+		}
+	}
+	return found, nil
 }
 
 // namespaceExists reports whether there is a namespace, as far as that may be known.
@@ -132,13 +174,9 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 			continue
 		}
 		if !known[keyOf(found)] {
-			e.add(Finding{
-				Kind: FindingUnrecorded, Release: release.String(), Object: &found.ObjectInfo,
-				Message: "it has the mark of the release, which has not recorded it",
-				Repair:  "it is recorded; it stays if the release renders it, and otherwise the next clm apply says that it deletes it",
-				Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
-				repair:  e.recording(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}),
-			})
+			if err := e.examineUnrecorded(ctx, release, found); err != nil {
+				return err
+			}
 		}
 		e.examineDeletion(release, found)
 	}
@@ -146,6 +184,27 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 		return err
 	}
 	return e.examineRecord(ctx, release)
+}
+
+// examineUnrecorded is about an object with the mark of a release that has not recorded it.
+func (e *examination) examineUnrecorded(ctx context.Context, release *releases.Release, found sighting) error {
+	finding := Finding{
+		Kind: FindingUnrecorded, Release: release.String(), Object: &found.ObjectInfo,
+		Message: "it has the mark of the release, which has not recorded it",
+		Repair:  "it is recorded; it stays if the release renders it, and otherwise the next clm apply says that it deletes it",
+		Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
+		repair:  e.recording(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}, e.trusted),
+	}
+	within, err := e.territoryOf(ctx, release, e.trusted)
+	if err := e.denied(err); err != nil {
+		return err
+	}
+	if !within.has(found.Namespace) {
+		finding.Message += ", nor anything else in that namespace; that proves nothing: anybody who may write there can have made the mark"
+		finding.Advice, finding.repair = e.trustAdvice(release.Namespace, release.Name, found.Namespace), nil
+	}
+	e.add(finding)
+	return nil
 }
 
 // examineItem looks whether a recorded object is there and has the mark of the release.

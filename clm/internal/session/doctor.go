@@ -71,12 +71,22 @@ type Diagnosis struct {
 	Notes []string
 }
 
-// Examine compares what is recorded of releases with what is in the cluster. It changes nothing. With a name, it is about that release; without,
-// about all of the namespace, or of all namespaces if it is empty. The error is releases.ErrNotFound if nothing at all is found of a
+// ExaminationRequest says what is to be examined.
+type ExaminationRequest struct {
+	// Namespace of the releases. Defaults to all namespaces.
+	Namespace string
+	// Name of the release. Defaults to all.
+	Name string
+	// Trusted are namespaces in which the marks of a release count although it has nothing else there. Defaults to none.
+	Trusted []string
+}
+
+// Examine compares what is recorded of releases with what is in the cluster. It changes nothing. The error is releases.ErrNotFound if nothing at all is found of a
 // release with the name.
-func (s *Session) Examine(ctx context.Context, namespace, name string) (*Diagnosis, error) {
+func (s *Session) Examine(ctx context.Context, request ExaminationRequest) (*Diagnosis, error) {
+	namespace, name := request.Namespace, request.Name
 	e := &examination{
-		Session: s, namespace: namespace, name: name, diagnosis: &Diagnosis{},
+		Session: s, namespace: namespace, name: name, trusted: request.Trusted, diagnosis: &Diagnosis{},
 		recorded: map[string]*releases.Release{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
 	}
 	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks} {
@@ -112,6 +122,7 @@ func (s *Session) Repair(ctx context.Context, finding Finding) error {
 type examination struct {
 	*Session
 	namespace, name string
+	trusted         []string
 	diagnosis       *Diagnosis
 
 	// recorded are all releases with a record, by namespace and name; intact those whose record is.
@@ -156,7 +167,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 			e.add(Finding{
 				Kind: FindingDamaged, Release: name.String(), Message: fmt.Sprintf("%s is damaged: %s", damaged.Part, damaged.Damage),
 				Repair: "the record is written anew, with the dependents that are found by their labels, and with what is left of the revisions",
-				repair: e.rebuilding(name),
+				repair: e.rebuilding(name, e.trusted),
 			})
 		case err != nil && e.name != "":
 			return err

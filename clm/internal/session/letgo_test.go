@@ -24,7 +24,7 @@ func TestDoctorLetsGoOfWhatOthersOwn(t *testing.T) {
 	const always = ", annotations: {clm.cs.sap.com/adoption-policy: always}"
 	p.apply(s, "a", "gone", "back", "own")
 	p.apply(s, "b", "gone"+always, "back"+always)
-	diagnosis, err := s.Examine(t.Context(), p.namespace, "")
+	diagnosis, err := s.Examine(t.Context(), session.ExaminationRequest{Namespace: p.namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -206,7 +206,7 @@ func TestMoveSurvivesDeath(t *testing.T) {
 func (p *place) finish(s *session.Session, name string, byDoctor bool) {
 	p.Helper()
 	if byDoctor {
-		diagnosis, err := s.Examine(p.Context(), p.namespace, "")
+		diagnosis, err := s.Examine(p.Context(), session.ExaminationRequest{Namespace: p.namespace})
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestDoctorKnowsTheTime(t *testing.T) {
 	if err := p.client.Create(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	diagnosis, err := s.Examine(t.Context(), p.namespace, "")
+	diagnosis, err := s.Examine(t.Context(), session.ExaminationRequest{Namespace: p.namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestDoctorKnowsTheTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer later.Close()
-	if diagnosis, err = later.Examine(t.Context(), p.namespace, "a"); err != nil {
+	if diagnosis, err = later.Examine(t.Context(), session.ExaminationRequest{Namespace: p.namespace, Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
 	var texts []string

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 
@@ -33,7 +34,7 @@ func (s *Session) underLock(ctx context.Context, name apitypes.NamespacedName, w
 }
 
 // rebuilding writes a damaged record anew.
-func (s *Session) rebuilding(name apitypes.NamespacedName) func(ctx context.Context) error {
+func (s *Session) rebuilding(name apitypes.NamespacedName, trusted []string) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return s.underLock(ctx, name, func(ctx context.Context, o *operation) error {
 			release, err := s.records.Get(ctx, name.Namespace, name.Name)
@@ -47,13 +48,13 @@ func (s *Session) rebuilding(name apitypes.NamespacedName) func(ctx context.Cont
 			if release.State == "" {
 				release.State, release.Message = releases.StateApplying, "the record was damaged; its revisions are lost"
 			}
-			return o.rebuild(ctx, release, s.records.Save)
+			return o.rebuild(ctx, release, trusted, s.records.Save)
 		})
 	}
 }
 
 // restoring writes a record for a release that has lost it, or removes what is left of it if there are no dependents.
-func (s *Session) restoring(name apitypes.NamespacedName) func(ctx context.Context) error {
+func (s *Session) restoring(name apitypes.NamespacedName, trusted []string) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return s.underLock(ctx, name, func(ctx context.Context, o *operation) error {
 			_, err := s.records.Get(ctx, name.Namespace, name.Name)
@@ -63,7 +64,7 @@ func (s *Session) restoring(name apitypes.NamespacedName) func(ctx context.Conte
 			release := &releases.Release{
 				Namespace: name.Namespace, Name: name.Name, State: releases.StateApplying, Message: "the record was lost; its revisions are, too",
 			}
-			if err := o.rebuild(ctx, release, s.records.Restore); err != nil || len(release.Inventory) > 0 {
+			if err := o.rebuild(ctx, release, trusted, s.records.Restore); err != nil || len(release.Inventory) > 0 {
 				return err
 			}
 			return s.records.Remove(ctx, release)
@@ -72,20 +73,24 @@ func (s *Session) restoring(name apitypes.NamespacedName) func(ctx context.Conte
 }
 
 // recording adds objects to the record that have the mark of the release.
-func (s *Session) recording(name apitypes.NamespacedName) func(ctx context.Context) error {
+func (s *Session) recording(name apitypes.NamespacedName, trusted []string) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return s.underLock(ctx, name, func(ctx context.Context, o *operation) error {
 			release, err := s.records.Get(ctx, name.Namespace, name.Name)
 			if err != nil {
 				return err
 			}
-			return o.rebuild(ctx, release, s.records.Save)
+			return o.rebuild(ctx, release, trusted, s.records.Save)
 		})
 	}
 }
 
-// rebuild completes the inventory by the labels of objects, and writes the record.
-func (o *operation) rebuild(ctx context.Context, release *releases.Release, write func(context.Context, *releases.Release) error) error {
+// rebuild completes the inventory by the labels of objects, as far as these count, and writes the record.
+func (o *operation) rebuild(ctx context.Context, release *releases.Release, trusted []string, write func(context.Context, *releases.Release) error) error {
+	within, err := o.territoryOf(ctx, release, trusted)
+	if err != nil {
+		return err
+	}
 	t, err := o.target(releases.OwnerID(release.Namespace, release.Name), nil)
 	if err != nil {
 		return err
@@ -102,7 +107,7 @@ func (o *operation) rebuild(ctx context.Context, release *releases.Release, writ
 	if err := o.lock.Fence(ctx); err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
-	release.Inventory = result.Inventory
+	release.Inventory = slices.DeleteFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return !within.has(item.Namespace) })
 	return write(ctx, release)
 }
 

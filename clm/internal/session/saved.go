@@ -79,19 +79,28 @@ func replaceFile(path string, content []byte) error {
 	return nil
 }
 
+// readPlan decodes a saved plan.
+func readPlan(path string) (savedPlan, error) {
+	var saved savedPlan
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return saved, fmt.Errorf("reading the plan: %w", err)
+	}
+	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Plan == nil {
+		return saved, fmt.Errorf("reading the plan: %s is no saved plan", path)
+	}
+	if saved.Version != savedVersion {
+		return saved, fmt.Errorf("reading the plan: %s has version %d; allowed is: %d", path, saved.Version, savedVersion)
+	}
+	return saved, nil
+}
+
 // LoadPlan reads a plan that was saved for a release. It fails with a RefusedError if the release is not the one for which it was made, because it is in another
 // cluster, say, or was changed since. Whether objects have changed is found out when it is applied.
 func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*Plan, error) {
-	raw, err := os.ReadFile(path)
+	saved, err := readPlan(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading the plan: %w", err)
-	}
-	var saved savedPlan
-	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Plan == nil {
-		return nil, fmt.Errorf("reading the plan: %s is no saved plan", path)
-	}
-	if saved.Version != savedVersion {
-		return nil, fmt.Errorf("reading the plan: %s has version %d; allowed is: %d", path, saved.Version, savedVersion)
+		return nil, err
 	}
 	if saved.Namespace != namespace || saved.Name != name {
 		return nil, refused("the plan in %s was made for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
