@@ -51,22 +51,24 @@ func TestHome(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, tc := range []struct {
-		reason, namespace, state, recorded, target, want string
+		reason, namespace, state, recorded, target, cluster, want string
 	}{
-		{"the component", "a", "", "", "", "a"},
-		{"and the chunks of its record", "a", "", "b", "", "a b"},
-		{"a cluster-scoped one needs what is kept beside it", "", "state", "", "", "state"},
-		{"also if that was elsewhere before", "", "state", "old", "", "state old"},
-		{"a namespace counts once", "a", "a", "a", "", "a"},
-		{"that of the same name in another cluster is another one", "a", "state", "b", "kubeconfig", ""},
+		{"the component", "a", "", "", "", "", "a"},
+		{"and the chunks of its record", "a", "", "b", "", "", "a b"},
+		{"a cluster-scoped one needs what is kept beside it", "", "state", "", "", "", "state"},
+		{"also if that was elsewhere before", "", "state", "old", "", "", "state old"},
+		{"a namespace counts once", "a", "a", "a", "", "", "a"},
+		{"that of the same name in another cluster is another one", "a", "state", "b", "kubeconfig", "there", ""},
+		{"a cluster that nobody knows is another one", "a", "", "", "kubeconfig", "", ""},
+		{"a kubeconfig may lead to the cluster of the component", "a", "", "", "kubeconfig", "here", "a"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			w := &worker{gvk: testGroup.WithKind("Widget")}
+			w := &worker{gvk: testGroup.WithKind("Widget"), clusterID: "here"}
 			w.options.StateNamespace = tc.state
 			widget := r.widget("")
 			s := &scope{component: widget, status: &Status{}, memory: &memory{}}
-			s.key.Namespace, s.key.Name = tc.namespace, "demo"
+			s.key.Namespace, s.key.Name, s.cluster.uid = tc.namespace, "demo", tc.cluster
 			if tc.recorded != "" {
 				s.status.InventoryRecord = &InventoryRecord{Namespace: tc.recorded}
 			}
@@ -74,7 +76,7 @@ func TestHome(t *testing.T) {
 				widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte(tc.target)}}
 			}
 			diff(t, "home", tc.want, strings.Join(w.home(s), " "))
-			if self := w.owner(s).Self; (self == nil) != (tc.target != "") || self != nil && (self.GetName() != "demo" || self.GetObjectKind().GroupVersionKind() != w.gvk) {
+			if self := w.owner(s).Self; (self == nil) != (tc.want == "") || self != nil && (self.GetName() != "demo" || self.GetObjectKind().GroupVersionKind() != w.gvk) {
 				t.Errorf("unexpected component in the cluster of the dependents: %v", self)
 			}
 		})

@@ -168,19 +168,16 @@ func (w *worker) owner(s *scope) reconciler.Owner {
 		Fence:                  s.mayWrite,
 		Confirm:                func(ctx context.Context) error { return w.stillWants(ctx, s) },
 	}
-	if !isElsewhere(s) {
+	if !s.isElsewhere(w.clusterID) {
 		owner.Self = w.metadataOnly(s)
 	}
 	return owner
 }
 
-// isElsewhere reports whether the dependents are in another cluster than the component.
-func isElsewhere(s *scope) bool { return s.isRemote() && s.cluster.uid != localCluster }
-
 // home returns the namespaces without which the component, or what is kept beside it, cannot be: if dependents are in another cluster, none of
 // theirs.
 func (w *worker) home(s *scope) []string {
-	if isElsewhere(s) {
+	if s.isElsewhere(w.clusterID) {
 		return nil
 	}
 	var namespaces []string

@@ -25,10 +25,6 @@ type recalled struct {
 // written the status. If the record is lost or damaged, the inventory is rebuilt before anything depends on it.
 func (w *worker) recall(ctx context.Context, s *scope) outcome {
 	reference := s.status.InventoryRecord
-	s.status.Inventory = nameable(s.status.Inventory)
-	if hooks := s.status.DeletionHooks; hooks != nil {
-		hooks.Inventory = nameable(hooks.Inventory)
-	}
 	switch {
 	case s.record.lost && s.deleting && s.memory.recalled != nil && s.memory.recalled.checksum == "":
 		s.status.Inventory, s.record.known = s.memory.recalled.items, true
@@ -93,12 +89,15 @@ func (w *worker) readRecord(ctx context.Context, s *scope, reference *InventoryR
 		found.Damage = append(found.Damage, "the items are not those of which status.inventoryRecord has the checksum")
 	}
 	s.record.chunks = found.Intact
+	recorded := len(items)
+	if items = nameable(items); len(items) < recorded {
+		found.Damage = append(found.Damage, "there are items that name no object")
+	}
 	if len(found.Damage) > 0 {
 		s.record.gap = "its record was damaged (" + joinBounded(found.Damage, "; ") + ")"
-		s.status.Inventory = union(nameable(reference.items()), nameable(items))
+		s.status.Inventory = union(nameable(reference.items()), items)
 		return nil
 	}
-	items = nameable(items)
 	s.record.known, s.record.items = true, items
 	// A process that does not know chunks, an older version, may have written a list of its own.
 	s.record.outdated = len(s.status.Inventory) > 0

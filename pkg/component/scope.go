@@ -91,6 +91,12 @@ func (s *scope) isRemote() bool {
 	return len(identityOf(s.component, "").kubeConfig) > 0
 }
 
+// isElsewhere reports whether the dependents are in another cluster than the component, which is the one with the given UID. A kubeconfig may
+// lead to the same one.
+func (s *scope) isElsewhere(here string) bool {
+	return s.isRemote() && s.cluster.uid != localCluster && s.cluster.uid != here
+}
+
 // wasRemote reports whether dependents are in another cluster, and are to live elsewhere.
 func (s *scope) wasRemote() bool {
 	return s.next != nil && s.cluster.uid != localCluster

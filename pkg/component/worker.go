@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -101,7 +102,8 @@ func (w *worker) repeatable(ctx context.Context, key apitypes.NamespacedName) (c
 	return w.pass(ctx, key, tenure)
 }
 
-func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (ctrl.Result, error) {
+func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (result ctrl.Result, err error) {
+	defer rescue(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
 	component, result, err := w.fetch(ctx, key)
 	if component == nil {
 		return result, err
@@ -109,7 +111,11 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 	s, err := w.newScope(ctx, component)
 	if err == nil {
 		s.tenure = tenure
-		result, err = w.conclude(ctx, s, w.keepRecord(ctx, s, w.liftBarriers(ctx, s, w.runBounded(ctx, s))))
+		o := w.runBounded(ctx, s)
+		for _, end := range []func(context.Context, *scope, outcome) outcome{w.liftBarriers, w.keepRecord} {
+			o = rescued(s, func() outcome { return end(ctx, s, o) })
+		}
+		result, err = w.conclude(ctx, s, o)
 	}
 	w.metrics.Reconciled(err)
 	if err != nil {
@@ -136,19 +142,26 @@ func (w *worker) phases(s *scope) []phase {
 func (w *worker) runBounded(ctx context.Context, s *scope) outcome {
 	ctx, end := s.bound(ctx, w.places)
 	defer end()
-	return w.interpret(ctx, s, w.run(ctx, s))
+	return rescued(s, func() outcome { return w.interpret(ctx, s, rescued(s, func() outcome { return w.run(ctx, s) })) })
 }
 
-// run goes through the phases. A panic, which can only come from the code of an operator's author, is an error like any
-// other: it must not take down the operator for all other components.
-func (w *worker) run(ctx context.Context, s *scope) (o outcome) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			s.log.Error(nil, "panic during the reconciliation", "reason", reason, "stack", string(debug.Stack()))
-			err := fmt.Errorf("panic: %v", reason)
-			o = outcome{kind: outcomeError, message: err.Error(), err: err}
-		}
-	}()
+// rescued makes a step of a pass. A panic, be it of the code of an operator's author or of ours, is an error like any other: it must not
+// take down the operator for all other components, and the component says so.
+func rescued(s *scope, step func() outcome) (o outcome) {
+	defer rescue(s.log, func(reason error) { o = outcome{kind: outcomeError, message: reason.Error(), err: reason} })
+	return step()
+}
+
+// rescue is to be deferred. It ends a panic.
+func rescue(log logr.Logger, caught func(reason error)) {
+	if reason := recover(); reason != nil {
+		log.Error(nil, "panic during the reconciliation", "reason", reason, "stack", string(debug.Stack()))
+		caught(fmt.Errorf("panic: %v", reason))
+	}
+}
+
+// run goes through the phases.
+func (w *worker) run(ctx context.Context, s *scope) outcome {
 	for _, next := range w.phases(s) {
 		if o := next(ctx, s); o.kind != outcomeContinue {
 			return o
@@ -255,6 +268,9 @@ func (w *worker) newScope(ctx context.Context, component Component) (*scope, err
 		return nil, err
 	}
 	s.status = component.GetStatus()
+	for _, list := range s.status.inventories() {
+		*list = nameable(*list)
+	}
 	s.memory.disguises = s.status.recognizeFailures()
 	s.record.mark = s.status.takeMark()
 	s.cluster = parseCluster(s.record.mark.cluster)
