@@ -164,12 +164,12 @@ func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.Partia
 }
 
 // isOwned reports whether an object has owners, and all of them are namespaced: if they exist, they are in the same namespace and looked at
-// themselves, and otherwise the garbage collector removes the object.
+// themselves, and otherwise the garbage collector removes the object. What nobody looks at, such as a Lease, does not stand for what it owns.
 func (c *contentSearch) isOwned(object metav1.Object) bool {
 	for _, owner := range object.GetOwnerReferences() {
 		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
 		mapping, err := c.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-		if err != nil || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		if err != nil || isTransient(kind.GroupKind()) || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
 			return false
 		}
 	}

@@ -4,11 +4,14 @@
 package reconciler_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/testenv"
@@ -159,4 +162,54 @@ func TestNamespaceGoesWithWhatOnlyTheRecordLacks(t *testing.T) {
 	if namespace := w.get("v1", "Namespace", "NS-own"); namespace != nil && namespace.GetDeletionTimestamp() == nil {
 		t.Error("the namespace is left behind")
 	}
+}
+
+// TestNamespaceNamesWhatKeepsIt has something in a namespace that cannot go.
+func TestNamespaceNamesWhatKeepsIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply("{apiVersion: v1, kind: Namespace, metadata: {name: NS-inner}}")
+	stuck := testenv.Object(t, w.expand("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NS-inner, finalizers: [example.com/stuck]}}"))
+	if err := w.client.Create(t.Context(), stuck); err != nil {
+		t.Fatal(err)
+	}
+	release := func() {
+		_ = w.client.Patch(context(t), stuck, client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+	}
+	t.Cleanup(release)
+	w.remove(stuck)
+	testenv.Eventually(t, func() (bool, string) {
+		result, err := w.delete()
+		return err == nil && strings.Contains(notices(result.Waits), "being deleted: Some content in the namespace has finalizers remaining: example.com/stuck"), fmt.Sprint(notices(result.Waits), err)
+	})
+	release()
+	testenv.Eventually(t, func() (bool, string) {
+		result, err := w.delete()
+		return err == nil && result.Done, fmt.Sprint(notices(result.Waits), err)
+	})
+}
+
+// TestOwnedByWhatDoesNotHold has an object in a namespace whose owner is a Lease, which itself holds no namespace.
+func TestOwnedByWhatDoesNotHold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply("{apiVersion: v1, kind: Namespace, metadata: {name: NS-inner}}")
+	lease := testenv.Object(t, w.expand("{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: lock, namespace: NS-inner}}"))
+	if err := w.client.Create(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	state := testenv.Object(t, w.expand("{apiVersion: v1, kind: ConfigMap, metadata: {name: state, namespace: NS-inner, ownerReferences: ["+
+		"{apiVersion: coordination.k8s.io/v1, kind: Lease, name: lock, uid: "+string(lease.GetUID())+"}]}}"))
+	if err := w.client.Create(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.delete()
+	if err != nil || !strings.Contains(notices(result.Waits), "ConfigMap "+w.namespace+"-inner/state") {
+		t.Errorf("expected the namespace to be held, got %q, %v", notices(result.Waits), err)
+	}
+	w.remove(state)
+	testenv.Eventually(t, func() (bool, string) {
+		result, err := w.delete()
+		return err == nil && result.Done, fmt.Sprint(notices(result.Waits), err)
+	})
 }

@@ -96,7 +96,7 @@ func decideApply(t *target, item *InventoryItem, s situation) decision {
 		const message = "exists already, and is part of a record of dependents (label %s), which nobody may have as a dependent"
 		return decision{action: actionRefuse, message: fmt.Sprintf(message, s.seen.Record)}
 	case s.seen.Deleting:
-		return decision{action: actionAwait, message: "being deleted: " + s.seen.Message}
+		return decision{action: actionAwait, message: s.leaving()}
 	case s.seen.Owner != s.owner:
 		return decideForeign(t, item, s)
 	case item.Phase == PhaseScheduledForApplication:

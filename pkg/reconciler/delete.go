@@ -183,7 +183,7 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 	case orphan && s.wasReleased(item):
 		return endingGone, ""
 	case s.seen.Deleting:
-		return endingAwait, "being deleted: " + s.seen.Message
+		return endingAwait, s.leaving()
 	case orphan:
 		return endingOrphan, ""
 	case item.UID != "" && s.seen.UID != item.UID && item.Phase != PhaseScheduledForDeletion && item.Phase != PhaseScheduledForCompletion:
@@ -191,6 +191,15 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 	default:
 		return endingDelete, ""
 	}
+}
+
+// leaving says about an object that is being deleted what it waits for, if that is known.
+func (s situation) leaving() string {
+	const plain = "being deleted"
+	if s.seen.Message == "" || s.seen.Message == plain {
+		return plain
+	}
+	return plain + ": " + s.seen.Message
 }
 
 // isOthers reports whether the object that was seen is not the recorded one, or not ours any more.

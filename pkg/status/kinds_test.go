@@ -198,3 +198,31 @@ func TestClaims(t *testing.T) {
 		t.Error("no object is no claim")
 	}
 }
+
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	checkVerdicts(t, "apiVersion: v1, kind: Namespace", []verdict{
+		{
+			reason: "what is in it may have finalizers",
+			object: `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {finalizers: [kubernetes]}, status: {phase: Terminating, conditions: [
+				{type: NamespaceDeletionDiscoveryFailure, status: "False", reason: ResourcesDiscovered, message: "All resources successfully discovered"},
+				{type: NamespaceContentRemaining, status: "True", reason: SomeResourcesRemain, message: "Some resources are remaining: configmaps. has 1 resource instances"},
+				{type: NamespaceFinalizersRemaining, status: "True", reason: SomeFinalizersRemain, message: "Some content in the namespace has finalizers remaining: example.com/stuck in 1 resource instances"}]}}`,
+			status: status.TerminatingStatus,
+			message: "Some content in the namespace has finalizers remaining: example.com/stuck in 1 resource instances; " +
+				"Some resources are remaining: configmaps. has 1 resource instances",
+		},
+		{
+			reason:  "an API may not answer",
+			object:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, status: {conditions: [{type: NamespaceDeletionDiscoveryFailure, status: "True", message: "Discovery failed"}]}}`,
+			status:  status.TerminatingStatus,
+			message: "Discovery failed",
+		},
+		{
+			reason:  "nothing is known yet",
+			object:  `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
+			status:  status.TerminatingStatus,
+			message: "being deleted",
+		},
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -50,12 +51,32 @@ func plainMessage(status Status) string {
 	}
 }
 
+// namespaceObstacles are the conditions of a namespace that is being deleted which say what keeps it, the most urgent first.
+var namespaceObstacles = []string{
+	string(corev1.NamespaceDeletionDiscoveryFailure),
+	string(corev1.NamespaceDeletionGVParsingFailure),
+	string(corev1.NamespaceDeletionContentFailure),
+	string(corev1.NamespaceFinalizersRemaining),
+	string(corev1.NamespaceContentRemaining),
+}
+
+// terminatingMessage says what keeps an object that is being deleted.
 func terminatingMessage(object *unstructured.Unstructured) string {
-	finalizers := slices.Sorted(slices.Values(object.GetFinalizers()))
-	if len(finalizers) == 0 {
+	var obstacles []string
+	if finalizers := slices.Sorted(slices.Values(object.GetFinalizers())); len(finalizers) > 0 {
+		obstacles = append(obstacles, "waiting for finalizers: "+strings.Join(finalizers, ", "))
+	}
+	if v := newView(object); v.is("", "Namespace") {
+		for _, name := range namespaceObstacles {
+			if found := v.condition(name); found.isTrue() && found.text("message") != "" {
+				obstacles = append(obstacles, found.text("message"))
+			}
+		}
+	}
+	if len(obstacles) == 0 {
 		return plainMessage(TerminatingStatus)
 	}
-	return clip("waiting for finalizers: " + strings.Join(finalizers, ", "))
+	return clip(strings.Join(obstacles, "; "))
 }
 
 // message words the verdict of kstatus, going through the same rules in the same order.
