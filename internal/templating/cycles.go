@@ -29,8 +29,8 @@ func acyclic(sprig map[string]any) map[string]any {
 				arguments = append(arguments, reflect.ValueOf(source))
 			}
 			results := merge.Call(arguments)
-			if len(results) > 1 && !results[1].IsNil() {
-				return nil, results[1].Interface().(error) //nolint:forcetypeassert // functions of templates return nothing else
+			if err, failed := results[len(results)-1].Interface().(error); failed {
+				return nil, err
 			}
 			if isCyclic(target, map[uintptr]bool{}) {
 				// What has become of it is never seen, because the rendering ends here.
