@@ -382,6 +382,7 @@ func ownedBy(whose string, r rival) situation {
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
 	const anew = "was created anew by others while it was being deleted, and is marked as owned; remove the mark to keep it, or delete it"
+	const taken = "belongs to another owner by now, and is left alone"
 	gone := situation{owner: usLabel, proven: true}
 	another := func(o *observe.Observation) { o.UID = "u2" }
 	wantedAs := func(seen observe.Observation) situation {
@@ -405,9 +406,9 @@ func TestDecideDelete(t *testing.T) {
 		{"the deletion was requested, and lost", recorded(PhaseDeleting), present(seenAs()), false, endingDelete, ""},
 		{"finalizers remain", recorded(PhaseDeleting), present(seenAs(deleting)), false, endingAwait, "being deleted: finalizers remain: a/b"},
 		{"somebody else deletes it; that it is released makes no difference", recorded(PhaseScheduledForDeletion), present(seenAs(deleting)), true, endingAwait, "being deleted: finalizers remain: a/b"},
-		{"another owner took it over", recorded(PhaseScheduledForDeletion), present(seenAs(owner(themLabel))), false, endingGone, ""},
-		{"another owner took it over, and it is being deleted", recorded(PhaseDeleting), present(seenAs(owner(themLabel), deleting)), false, endingGone, ""},
-		{"another owner's object is not released", recorded(PhaseScheduledForDeletion), present(seenAs(owner(themLabel))), true, endingGone, ""},
+		{"another owner took it over", recorded(PhaseScheduledForDeletion), present(seenAs(owner(themLabel))), false, endingGone, taken},
+		{"another owner took it over, and it is being deleted", recorded(PhaseDeleting), present(seenAs(owner(themLabel), deleting)), false, endingGone, taken},
+		{"another owner's object is not released", recorded(PhaseScheduledForDeletion), present(seenAs(owner(themLabel))), true, endingGone, taken},
 		{"a record that was adopted", recorded(PhaseScheduledForDeletion), present(seenAs(record)), false, endingGone, recordsStay},
 		{"a record that was adopted, and is to be released", recorded(PhaseScheduledForDeletion), present(seenAs(record)), true, endingGone, recordsStay},
 		{"a record that was adopted, and is being deleted", recorded(PhaseDeleting), present(seenAs(record, deleting)), false, endingGone, recordsStay},

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -174,7 +175,7 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 	case s.wantedAs != "":
 		return endingForget, "is the same object as " + s.wantedAs + ", which stays"
 	case s.isOthers(item):
-		return endingGone, ""
+		return endingGone, s.taker()
 	case s.seen.Record != "":
 		return endingGone, recordsStay
 	case s.seen.Owner == "" && !s.unlabelled(item):
@@ -210,6 +211,18 @@ func (s situation) isOthers(item *InventoryItem) bool {
 	}
 	// Somebody created another object of that name, or took the marks off one of which we have no better proof.
 	return s.seen.UID != item.UID
+}
+
+// taker says why an object stays that carries the label of another owner; empty if it carries none.
+func (s situation) taker() string {
+	switch {
+	case s.seen.Owner == "":
+		return ""
+	case s.whose == "" || digest.OwnerLabel(s.whose) != s.seen.Owner:
+		return "belongs to another owner by now, and is left alone"
+	default:
+		return "belongs to " + s.whose + " by now, and is left alone"
+	}
 }
 
 // wasReleased reports whether nothing is left to be removed from an object that is to be released: a process has done that, and died before it could

@@ -187,3 +187,20 @@ metadata: {name: a}
 	}
 	w.mustDelete()
 }
+
+// TestDeletionNamesWhatOthersHaveTakenOver has the owner ID change, as when components are restored into another cluster, whose ID is part of it.
+func TestDeletionNamesWhatOthersHaveTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+	restored := w.owner
+	restored.ID = "other-" + restored.ID
+	result, err := w.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: restored})
+	// The observer does not know by what name the owner goes.
+	if want := "ConfigMap a: belongs to another owner by now, and is left alone"; err != nil || !result.Done || notices(result.Notes) != want {
+		t.Errorf("expected %q, got %v, %q, %v", want, result.Done, notices(result.Notes), err)
+	}
+	if w.configMap("a") == nil {
+		t.Error("what belongs to others is deleted")
+	}
+}
