@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -63,8 +64,16 @@ func (p *Plan) Save(ctx context.Context, clnt client.Reader, path string) error 
 	return replaceFile(path, raw)
 }
 
-// replaceFile puts a file in place at once that only its owner can read, whatever was there before.
+// replaceFile puts a file in place at once that only its owner can read, whatever file was there before. A link stays, and what it leads to is replaced; into a
+// device or pipe the content is written.
 func replaceFile(path string, content []byte) error {
+	found, err := os.Stat(path)
+	if isDevice := strings.HasPrefix(filepath.Clean(path), "/dev/"); err == nil && (isDevice || !found.Mode().IsRegular()) {
+		return os.WriteFile(path, content, 0o600)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".clm-*")
 	if err != nil {
 		return err
