@@ -150,7 +150,11 @@ func decideForeign(t *target, item *InventoryItem, s situation) decision {
 	}
 	owner := ownership(s)
 	adopt := decision{action: actionApply, verb: VerbAdopted, message: "exists already and " + owner}
-	if t.update == UpdatePolicyRecreate {
+	switch {
+	case t.reconcile == ReconcilePolicyOnce:
+		// It exists, which is all that is wanted once. What is in it may be what the manifest would have generated only the first time.
+		adopt.action = actionMark
+	case t.update == UpdatePolicyRecreate:
 		adopt.action = actionRecreate
 	}
 	switch t.adoption {
@@ -201,6 +205,11 @@ func decideChanged(t *target, item *InventoryItem, s situation) decision {
 	if item.UID == "" && item.LastAppliedAt == nil {
 		// We created it, but did not live to record it.
 		d.verb, d.message = VerbCreated, "exists, and its creation was not recorded"
+		if t.reconcile == ReconcilePolicyOnce {
+			// The content came with the creation, and may have changed since if it is the whole record that was lost.
+			d.action = actionMark
+			return d
+		}
 	}
 	// If it is not the object that was recorded, the manifest may be what was written already: then applying it has no
 	// effect, and nothing needs to be created anew.

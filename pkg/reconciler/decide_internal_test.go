@@ -180,6 +180,7 @@ func TestDecideApplyForeign(t *testing.T) {
 	const owned = "exists already and has another owner, and its adoption policy is "
 	apply := decision{action: actionApply, verb: VerbAdopted}
 	recreate := decision{action: actionRecreate, verb: VerbAdopted}
+	mark := decision{action: actionMark, verb: VerbAdopted}
 	refuse := func(text string) decision { return decision{action: actionRefuse, message: text} }
 	corrected := decision{action: actionApply, verb: VerbCorrected, message: "lost the label that marks it as owned"}
 	fresh := recorded(PhaseScheduledForApplication, unrecorded)
@@ -202,7 +203,8 @@ func TestDecideApplyForeign(t *testing.T) {
 		{"recreation does not bypass adoption", wish(update(UpdatePolicyRecreate)), fresh, themLabel, true, refuse(owned + "if-unowned")},
 		{"adopted by apply", wish(update(UpdatePolicySsaMerge)), fresh, "", true, apply},
 		{"adopted by apply", wish(update(UpdatePolicySsaOverride)), fresh, "", true, apply},
-		{"an object applied once is adopted as any other", wish(reconcileBy(ReconcilePolicyOnce)), fresh, "", true, apply},
+		{"an object that is to be applied once exists, and keeps its content", wish(reconcileBy(ReconcilePolicyOnce)), fresh, "", true, mark},
+		{"all the more it is not deleted", wish(reconcileBy(ReconcilePolicyOnce), update(UpdatePolicyRecreate)), fresh, "", true, mark},
 		{"the drift policy is not about adoption", wish(drift(DriftPolicyReport)), fresh, "", true, apply},
 		{"what we wrote and somebody took over is his", wish(), recorded(PhaseReady), themLabel, false, refuse(owned + "if-unowned")},
 		{"what we wrote and somebody took over is ours again if always", wish(adoption(AdoptionPolicyAlways)), recorded(PhaseReady), themLabel, false, apply},
@@ -303,7 +305,7 @@ func TestDecideApplyChanged(t *testing.T) {
 		{"the same under recreate: it need not be deleted again", wish(update(UpdatePolicyRecreate)), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated, message: "exists, and its creation was not recorded"}},
 		{"a change of the manifest is applied whatever the drift policy", wish(drift(DriftPolicyReport)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
 		{"a change of the manifest is applied whatever the drift policy", wish(drift(DriftPolicyIgnore)), recorded(PhaseScheduledForApplication), decision{action: actionApply, verb: VerbUpdated, message: "the manifest changed"}},
-		{"an object that is to be applied once, and was not", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionApply, verb: VerbCreated, message: "exists, and its creation was not recorded"}},
+		{"an object that is to be applied once came with its content", wish(reconcileBy(ReconcilePolicyOnce)), recorded(PhaseScheduledForApplication, unrecorded), decision{action: actionMark, verb: VerbCreated, message: "exists, and its creation was not recorded"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
