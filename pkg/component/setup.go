@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -202,9 +203,10 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	if _, err := reconciler.New(w.name, w.local, engineOptions); err != nil {
 		return err
 	}
+	stir := stirring(w, queue)
 	notify := func(label string) {
 		if key, ok := w.memories.byOwner(label); ok {
-			queue.wake(key)
+			stir(key)
 		}
 	}
 	connections := newTargets(factory, w.name, engineOptions, mgr.GetLogger().WithValues("reconciler", w.name))
@@ -227,6 +229,13 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	return errors.Join(err, mgr.Add(factory), mgr.Add(untilEnd(connections.close)))
 }
 
+// stirring returns what has a component reconciled because something else has changed: at once, unless that happens all the time.
+func stirring(w *worker, queue *wakeups) func(key apitypes.NamespacedName) {
+	return func(key apitypes.NamespacedName) {
+		queue.wakeAfter(key, w.allowances.delay(key, w.options.Clock.Now()))
+	}
+}
+
 func (w *worker) engineOptions() reconciler.Options {
 	return reconciler.Options{
 		FieldOwner:             *w.options.FieldOwner,
@@ -245,7 +254,7 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *wakeups) error {
 		return fmt.Errorf("making a client for metadata: %w", err)
 	}
 	w.references, err = references.New(references.Options{
-		Reader: w.local, Metadata: clnt, Notify: queue.wake, Log: mgr.GetLogger().WithValues("reconciler", w.name),
+		Reader: w.local, Metadata: clnt, Notify: stirring(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -49,7 +50,7 @@ func (w *wakeups) Start(_ context.Context, queue workqueue.TypedRateLimitingInte
 	defer w.mu.Unlock()
 	w.queue = queue
 	for _, key := range w.early {
-		w.add(key, priorityWoken)
+		w.add(key, priorityWoken, 0)
 	}
 	w.early = nil
 	close(w.started)
@@ -57,22 +58,25 @@ func (w *wakeups) Start(_ context.Context, queue workqueue.TypedRateLimitingInte
 }
 
 // add must be called with the lock held. A queue without priorities is one that the author of the operator has chosen.
-func (w *wakeups) add(key apitypes.NamespacedName, priority int) {
+func (w *wakeups) add(key apitypes.NamespacedName, priority int, after time.Duration) {
 	request := reconcile.Request{NamespacedName: key}
 	if queue, ok := w.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, request)
+		queue.AddWithOpts(priorityqueue.AddOpts{Priority: &priority, After: after}, request)
 		return
 	}
-	w.queue.Add(request)
+	w.queue.AddAfter(request, after)
 }
 
 // wake has the component reconciled at once. Before the controller runs it does nothing, since all components are
 // reconciled when it starts. It does not block.
-func (w *wakeups) wake(key apitypes.NamespacedName) {
+func (w *wakeups) wake(key apitypes.NamespacedName) { w.wakeAfter(key, 0) }
+
+// wakeAfter is wake after a delay. If the component is due earlier anyway, it has no effect.
+func (w *wakeups) wakeAfter(key apitypes.NamespacedName, delay time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.queue != nil {
-		w.add(key, priorityWoken)
+		w.add(key, priorityWoken, delay)
 	}
 }
 
@@ -81,7 +85,7 @@ func (w *wakeups) due(key apitypes.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.queue != nil {
-		w.add(key, priorityPeriodic)
+		w.add(key, priorityPeriodic, 0)
 	}
 }
 
@@ -91,7 +95,7 @@ func (w *wakeups) trigger(key apitypes.NamespacedName) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.queue != nil:
-		w.add(key, priorityWoken)
+		w.add(key, priorityWoken, 0)
 	case len(w.early) >= triggerCapacity:
 		return fmt.Errorf("triggering %s: %d components are waiting already", key, len(w.early))
 	default:

@@ -59,6 +59,8 @@ type worker struct {
 	warmup   *warmup
 	memories *memories
 	passes   passes
+	// allowances bound the passes that other objects cause.
+	allowances allowances
 	// misused is set if hooks were added too late.
 	misused atomic.Bool
 }
@@ -104,6 +106,7 @@ func (w *worker) repeatable(ctx context.Context, key apitypes.NamespacedName) (c
 
 func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (result ctrl.Result, err error) {
 	defer rescue(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
+	w.allowances.spend(key, w.options.Clock.Now())
 	component, result, err := w.fetch(ctx, key)
 	if component == nil {
 		return result, err
@@ -232,6 +235,7 @@ func (w *worker) unfetched(key apitypes.NamespacedName, err error) (Component, c
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
 	w.memories.forget(key, w.ownerID(key))
+	w.allowances.forget(key)
 }
 
 // leave drops all that is watched and measured about a component. It is remembered until the cache knows that it is gone.
