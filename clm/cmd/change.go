@@ -117,7 +117,10 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 	if err := o.settle(ctx, e, p, c); err != nil {
 		return err
 	}
-	err = s.Apply(ctx, p, o.ApplyOptions)
+	options := o.ApplyOptions
+	// Nothing is done but what somebody has agreed to, whatever others have changed since it was shown.
+	options.Exact = options.Exact || c.needed()
+	err = s.Apply(ctx, p, options)
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)
 	}

@@ -4,10 +4,13 @@
 package cmd
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // TestQuestions answers each question with no and with yes, and one with nothing.
@@ -59,6 +62,29 @@ func (p *place) refuse(t *testing.T, name, question string, args []string) {
 			expectGolden(t, "questions/"+name+".txt", p.stable(screen.frame()))
 		}
 	}
+}
+
+// TestWhatWasAgreedToIsDone has somebody else create an object while the question is on the screen.
+func TestWhatWasAgreedToIsDone(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("ours", "1")+configMap("theirs", "1"))
+	command, screen := p.startOnTerminal(t, nil, "apply", "web", source)
+	screen.expect(t, "[y/N] ")
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "theirs"}, Data: map[string]string{"precious": "data"}}
+	if err := p.client.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	screen.enter(t, "y\n")
+	expectExit(t, command, screen, exitRefused)
+	screen.expect(t, "ConfigMap "+p.namespace+"/theirs")
+	if names := fmt.Sprint(p.names("v1", "ConfigMap")); names != "[]" || p.configMap("theirs")["precious"] != "data" {
+		t.Errorf("want nothing to be done, got %s and %v", names, p.configMap("theirs"))
+	}
+	command, screen = p.startOnTerminal(t, nil, "apply", "web", source)
+	screen.expect(t, "[y/N] ")
+	screen.enter(t, "y\n")
+	expectExit(t, command, screen, 0)
 }
 
 // TestFramesOfARollback has the release wait for a gate that was closed after it was applied.

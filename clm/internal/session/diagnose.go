@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -255,7 +256,11 @@ func isExpected(item *reconciler.InventoryItem) bool {
 		return item.UID != ""
 	case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
 	}
-	return item.GroupVersionKind().GroupKind().String() != "Job.batch"
+	return !isJob(item)
+}
+
+func isJob(item *reconciler.InventoryItem) bool {
+	return item.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "batch", Kind: "Job"}
 }
 
 // stolen completes the finding of an object that has another owner.

@@ -121,6 +121,7 @@ func (s *Standing) place(nodes []*inspect.Node) {
 			continue
 		}
 		s.confirmOwner(node)
+		recognizeFinished(d.Item, node)
 		d.Place = placeOf(d.Item, node)
 		if deleting {
 			d.Place, d.Wave = placeInDeletion(d.Item, node), d.Item.DeleteOrder
@@ -135,6 +136,13 @@ func (s *Standing) confirmOwner(node *inspect.Node) {
 	owner := ownership{label: node.Label(ownerLabel), id: node.Annotation(ownerAnnotation)}
 	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); node.Exists() && !owner.is(id) {
 		node.Status, node.Message = inspect.Stolen, owner.loss(id)
+	}
+}
+
+// recognizeFinished notes that a Job which was complete may remove itself.
+func recognizeFinished(item *reconciler.InventoryItem, node *inspect.Node) {
+	if item.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && isJob(item) {
+		node.Status, node.Message = inspect.Completed, "has finished, and is gone"
 	}
 }
 

@@ -58,6 +58,30 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestJobsMayRemoveThemselves has objects be gone that are recorded.
+func TestJobsMayRemoveThemselves(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, group, kind string
+		phase               reconciler.Phase
+		missing             bool
+		want                Place
+	}{
+		{"it was complete", "batch", "Job", reconciler.PhaseReady, true, PlaceReady},
+		{"it was not", "batch", "Job", reconciler.PhaseCreating, true, PlaceUnready},
+		{"others do not remove themselves", "", "Pod", reconciler.PhaseReady, true, PlaceUnready},
+		{"it is there, and unknown", "batch", "Job", reconciler.PhaseReady, false, PlaceUnready},
+	} {
+		item := &reconciler.InventoryItem{Phase: test.phase}
+		item.Group, item.Kind = test.group, test.kind
+		node := &inspect.Node{Status: status.NotFoundStatus, Missing: test.missing}
+		recognizeFinished(item, node)
+		if got := placeOf(item, node); got != test.want {
+			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
+		}
+	}
+}
+
 func TestReadyAndProblems(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
