@@ -42,7 +42,7 @@ func TestStolenDependents(t *testing.T) {
 	want := []string{
 		"marked Stolen: somebody has changed its label, so that it does not belong to the release",
 		"taken Stolen: belongs to release PLACE/b",
-		"unmarked Stolen: somebody has removed its label, so that it belongs to nobody",
+		"unmarked Stolen: somebody has removed its label; it still counts as a dependent, and goes when the release does not want it any more",
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("each object must be told (-want +got):\n%s", diff)

@@ -174,13 +174,11 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 		return endingGone, ""
 	case s.wantedAs != "":
 		return endingForget, "is the same object as " + s.wantedAs + ", which stays"
-	case s.isOthers(item):
-		return endingGone, s.taker()
-	case s.seen.Record != "":
-		return endingGone, recordsStay
-	case s.seen.Owner == "" && !s.unlabelled(item):
-		// A record is no proof: whoever may write it could have anything deleted.
-		return endingGone, notOurs
+	}
+	if why, foreign := s.foreign(item); foreign {
+		return endingGone, why
+	}
+	switch {
 	case orphan && s.wasReleased(item):
 		return endingGone, ""
 	case s.seen.Deleting:
@@ -191,6 +189,21 @@ func decideDelete(item *InventoryItem, s situation, orphan bool) (ending, string
 		return endingRefuse, "was created anew by others while it was being deleted, and is marked as owned; remove the mark to keep it, or delete it"
 	default:
 		return endingDelete, ""
+	}
+}
+
+// foreign reports whether a recorded object is neither deleted nor released, and what to say of that.
+func (s situation) foreign(item *InventoryItem) (why string, foreign bool) {
+	switch {
+	case s.isOthers(item):
+		return s.taker(), true
+	case s.seen.Record != "":
+		return recordsStay, true
+	case s.seen.Owner == "" && !s.unlabelled(item):
+		// A record is no proof: whoever may write it could have anything deleted.
+		return notOurs, true
+	default:
+		return "", false
 	}
 }
 

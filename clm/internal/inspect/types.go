@@ -96,6 +96,14 @@ func (n *Node) Annotation(key string) string {
 	return n.live.GetAnnotations()[key]
 }
 
+// UID returns the UID of the object; empty if it is not there.
+func (n *Node) UID() apitypes.UID {
+	if n.live == nil {
+		return ""
+	}
+	return n.live.GetUID()
+}
+
 // Label returns a label of the object; empty if it is not there.
 func (n *Node) Label(key string) string {
 	if n.live == nil {

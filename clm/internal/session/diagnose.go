@@ -233,13 +233,14 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		finding.Kind, finding.Message = FindingGone, "it is recorded, and does not exist"
 		finding.Advice = fmt.Sprintf("to create it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
 	case owner.label == "":
-		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(id)
-		finding.Advice = fmt.Sprintf("to mark it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
+		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(id, item)
+		finding.Advice = fmt.Sprintf("to mark it again: clm drift %[1]s --heal -n %[2]s; to keep it, whatever becomes of the release: clm orphan %[1]s OBJECT -n %[2]s",
+			release.Name, release.Namespace)
 	case owner.id == id:
-		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(id)
+		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(id, item)
 		finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
 	default:
-		if err := e.stolen(ctx, &finding, release, owner); err != nil {
+		if err := e.stolen(ctx, &finding, release, item, owner); err != nil {
 			return err
 		}
 	}
@@ -264,8 +265,8 @@ func isJob(item *reconciler.InventoryItem) bool {
 }
 
 // stolen completes the finding of an object that has another owner.
-func (e *examination) stolen(ctx context.Context, finding *Finding, release *releases.Release, owner ownership) error {
-	finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(releases.OwnerID(release.Namespace, release.Name))
+func (e *examination) stolen(ctx context.Context, finding *Finding, release *releases.Release, item *reconciler.InventoryItem, owner ownership) error {
+	finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.loss(releases.OwnerID(release.Namespace, release.Name), item)
 	finding.Advice = fmt.Sprintf("to take it back: clm adopt %s OBJECT -n %s", release.Name, release.Namespace)
 	namespace, name, isRelease := strings.Cut(releaseOf(owner.id), "/")
 	if !isRelease || release.State == releases.StateDeleting {

@@ -10,11 +10,13 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -27,6 +29,8 @@ const (
 type ownership struct {
 	// label is what decides, id is what it is made of.
 	label, id string
+	// uid is that of the object.
+	uid apitypes.UID
 }
 
 func (o ownership) is(ownerID string) bool { return o.label == digest.OwnerLabel(ownerID) }
@@ -42,9 +46,16 @@ func (o ownership) String() string {
 	return cmp.Or(o.id, "an unknown owner")
 }
 
-// loss says why an object does not belong to an owner that had it.
-func (o ownership) loss(ownerID string) string {
+// lostLabel reports whether the object is the recorded one, and merely its label was removed. Then it still counts as a dependent.
+func (o ownership) lostLabel(item *reconciler.InventoryItem) bool {
+	return o.label == "" && o.uid != "" && o.uid == item.UID
+}
+
+// loss says why a recorded object does not carry the label of the owner that has recorded it.
+func (o ownership) loss(ownerID string, item *reconciler.InventoryItem) string {
 	switch {
+	case o.lostLabel(item):
+		return "somebody has removed its label; it still counts as a dependent, and goes when the release does not want it any more"
 	case o.label == "":
 		return "somebody has removed its label, so that it belongs to nobody"
 	case o.id == ownerID:
@@ -66,7 +77,7 @@ func (s *Session) ownerOf(ctx context.Context, object types.ObjectKey) (ownershi
 }
 
 func ownershipOf(object metav1.Object) ownership {
-	return ownership{label: object.GetLabels()[ownerLabel], id: object.GetAnnotations()[ownerAnnotation]}
+	return ownership{label: object.GetLabels()[ownerLabel], id: object.GetAnnotations()[ownerAnnotation], uid: object.GetUID()}
 }
 
 // releaseOf returns namespace and name of the release that has an owner id; empty if there cannot be such a release. Anybody can write anything into the

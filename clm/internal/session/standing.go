@@ -120,23 +120,24 @@ func (s *Standing) place(nodes []*inspect.Node) {
 		if d.Item == nil {
 			continue
 		}
-		s.confirmOwner(node)
+		lostLabel := s.confirmOwner(d)
 		recognizeFinished(d.Item, node)
 		d.Place = placeOf(d.Item, node)
 		if deleting {
-			d.Place, d.Wave = placeInDeletion(d.Item, node), d.Item.DeleteOrder
+			d.Place, d.Wave = placeInDeletion(d.Item, node, lostLabel), d.Item.DeleteOrder
 		}
 		s.Dependents = append(s.Dependents, d)
 	}
 	slices.SortStableFunc(s.Dependents, func(a, b Dependent) int { return cmp.Compare(a.Wave, b.Wave) })
 }
 
-// confirmOwner notes that a dependent which was found does not belong to the release.
-func (s *Standing) confirmOwner(node *inspect.Node) {
-	owner := ownership{label: node.Label(ownerLabel), id: node.Annotation(ownerAnnotation)}
-	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); node.Exists() && !owner.is(id) {
-		node.Status, node.Message = inspect.Stolen, owner.loss(id)
+// confirmOwner notes that a dependent which was found does not have the label of the release, and reports whether it is one nevertheless.
+func (s *Standing) confirmOwner(d Dependent) (lostLabel bool) {
+	owner := ownership{label: d.Label(ownerLabel), id: d.Annotation(ownerAnnotation), uid: d.UID()}
+	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); d.Exists() && !owner.is(id) {
+		d.Status, d.Message = inspect.Stolen, owner.loss(id, d.Item)
 	}
+	return owner.lostLabel(d.Item)
 }
 
 // recognizeFinished notes that a Job which was complete may remove itself.
@@ -173,11 +174,11 @@ func placeOf(item *reconciler.InventoryItem, node *inspect.Node) Place {
 	return PlaceUnready
 }
 
-func placeInDeletion(item *reconciler.InventoryItem, node *inspect.Node) Place {
+func placeInDeletion(item *reconciler.InventoryItem, node *inspect.Node, lostLabel bool) Place {
 	switch {
 	case item.Phase == reconciler.PhaseCompleted:
 		return PlaceCompleted
-	case node.Status == inspect.Stolen || item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
+	case node.Status == inspect.Stolen && !lostLabel || item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
 		return PlaceStays
 	default:
 		return leaving(node)

@@ -52,8 +52,27 @@ func TestPlaces(t *testing.T) {
 		if got := placeOf(item, node); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
-		if got := placeInDeletion(item, node); got != test.leaving {
+		if got := placeInDeletion(item, node, false); got != test.leaving {
 			t.Errorf("%s, while the release is being deleted: got %s, wanted %s", test.reason, got, test.leaving)
+		}
+	}
+}
+
+// TestPlacesOfWhatLostItsLabel is about the recorded object, from which merely the label was removed: it goes with the release.
+func TestPlacesOfWhatLostItsLabel(t *testing.T) {
+	t.Parallel()
+	item := &reconciler.InventoryItem{Phase: reconciler.PhaseReady, UID: "u"}
+	for _, test := range []struct {
+		reason string
+		owner  ownership
+		want   Place
+	}{
+		{"the recorded object", ownership{uid: "u"}, PlacePending},
+		{"another object of that name", ownership{uid: "v"}, PlaceStays},
+		{"somebody else has it", ownership{uid: "u", label: "x"}, PlaceStays},
+	} {
+		if got := placeInDeletion(item, &inspect.Node{Status: inspect.Stolen}, test.owner.lostLabel(item)); got != test.want {
+			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
 	}
 }
