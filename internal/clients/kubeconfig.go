@@ -31,15 +31,18 @@ func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
 	return client.New(config, client.Options{})
 }
 
+// errNoKubeConfig says of a text that it is no kubeconfig, and nothing of its content: a reference may lead to any Secret.
+var errNoKubeConfig = errors.New("reading the kubeconfig: it has to be YAML or JSON, of apiVersion v1 and kind Config")
+
 // parseKubeConfig returns the configuration of the current context. Other contexts are not looked at.
 func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest.Config, error) {
 	kubeConfig, err := clientcmd.Load(raw)
 	if err != nil {
-		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
+		return nil, errNoKubeConfig
 	}
 	chosen := kubeConfig.Contexts[kubeConfig.CurrentContext]
 	if kubeConfig.CurrentContext == "" || chosen == nil {
-		return nil, fmt.Errorf("invalid kubeconfig: current-context %q is none of its contexts", kubeConfig.CurrentContext)
+		return nil, errors.New("invalid kubeconfig: current-context is none of its contexts")
 	}
 	if !allowLocalCredentials {
 		if err := refuseLocalCredentials(kubeConfig, chosen); err != nil {
@@ -52,6 +55,9 @@ func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest
 	config, err := clientcmd.NewDefaultClientConfig(*kubeConfig, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("invalid kubeconfig: %w", err)
+	}
+	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {
+		return nil, errors.New("invalid kubeconfig: server is no URL")
 	}
 	return config, nil
 }
