@@ -178,18 +178,29 @@ func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
 	k[kind].Insert(namespaces...).Delete("")
 }
 
-// localKinds returns the kinds of the dependents that a component has, provided that they live in the local cluster.
+// mostKinds is how many kinds of one component are watched before it is reconciled. Each kind costs a watch, or requests again and again if
+// there is no such kind, and a status can be forged.
+const mostKinds = 100
+
+// localKinds returns the kinds of the dependents that a component has, provided that they live in the local cluster; up to mostKinds.
 func localKinds(component Component) kinds {
 	if mayBeRemote(component) {
 		return nil
 	}
 	found := kinds{}
+	add := func(kind schema.GroupVersionKind, namespaces ...string) {
+		if _, known := found[kind]; known || len(found) < mostKinds {
+			found.add(kind, namespaces...)
+		}
+	}
 	for _, item := range component.GetStatus().Inventory {
-		found.add(item.GroupVersionKind(), item.GetNamespace())
+		if item != nil {
+			add(item.GroupVersionKind(), item.GetNamespace())
+		}
 	}
 	if record := component.GetStatus().InventoryRecord; record != nil {
 		for _, kind := range record.Kinds {
-			found.add(schema.GroupVersionKind(kind))
+			add(schema.GroupVersionKind(kind))
 		}
 	}
 	return found

@@ -193,3 +193,25 @@ func TestKindsOfAComponent(t *testing.T) {
 		}
 	}
 }
+
+// TestWarmupIsBounded has a status that somebody has forged.
+func TestWarmupIsBounded(t *testing.T) {
+	t.Parallel()
+	widget := &Widget{}
+	widget.Status.Inventory = []*reconciler.InventoryItem{nil}
+	for i := range 2 * mostKinds {
+		kind := reconciler.TypeVersionInfo{Group: "example.io", Version: "v1", Kind: fmt.Sprint("Kind", i)}
+		for _, namespace := range []string{"a", "b"} {
+			widget.Status.Inventory = append(widget.Status.Inventory, &reconciler.InventoryItem{TypeVersionInfo: kind, NameInfo: reconciler.NameInfo{Namespace: namespace, Name: "x"}})
+		}
+	}
+	found := localKinds(widget)
+	if len(found) != mostKinds {
+		t.Errorf("want %d kinds, got %d", mostKinds, len(found))
+	}
+	for kind, namespaces := range found {
+		if len(namespaces) != 2 {
+			t.Errorf("%s: want all namespaces of a kind that is watched, got %v", kind, namespaces)
+		}
+	}
+}
