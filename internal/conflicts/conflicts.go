@@ -5,6 +5,7 @@ package conflicts
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,14 @@ func IsOutdated(err error) bool { return apierrors.IsConflict(err) && !IsDenied(
 // IsDenied reports whether an admission webhook has refused a write with the status code of a conflict.
 func IsDenied(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "denied the request")
+}
+
+// admission are parts of what API servers say when somebody may do what was requested, and admission control refuses it nevertheless.
+var admission = []string{"denied the request", "denied request", "exceeded quota", "violates PodSecurity"}
+
+// IsAdmission reports whether admission control has forbidden a write: a webhook, a policy, or a quota. No permission is lacking then.
+func IsAdmission(err error) bool {
+	return apierrors.IsForbidden(err) && slices.ContainsFunc(admission, func(part string) bool { return strings.Contains(err.Error(), part) })
 }
 
 // Reason returns what the API server says about an error, bounded in length; the error's text if it is not by the API server.

@@ -21,6 +21,25 @@ func answer(code int32, reason metav1.StatusReason, message string) error {
 	return fmt.Errorf("writing: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message}})
 }
 
+func TestAdmission(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		`configmaps "a" is forbidden: User "u" cannot delete resource "configmaps" in API group "" in the namespace "n"`: false,
+		`configmaps "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: protected`:          true,
+		`admission webhook "validation.gatekeeper.sh" denied the request: [protected] no`:                                true,
+		`pods "a" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1`:                     true,
+		`pods "a" is forbidden: violates PodSecurity "restricted:latest": host namespaces`:                               true,
+		`Forbidden`: false,
+	} {
+		if got := conflicts.IsAdmission(answer(http.StatusForbidden, metav1.StatusReasonForbidden, message)); got != want {
+			t.Errorf("%s: got %v", message, got)
+		}
+		if conflicts.IsAdmission(answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, message)) {
+			t.Errorf("%s: only 403 forbids", message)
+		}
+	}
+}
+
 func TestKindsOfConflicts(t *testing.T) {
 	t.Parallel()
 	const denial = `admission webhook "x.example.com" denied the request: not now`

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/internal/conflicts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -82,6 +83,11 @@ func (s *scope) leftBehind() []*reconciler.InventoryItem {
 // unreachable handles an error of the engine while deleting. If it means that the target is out of reach, the target may be
 // abandoned.
 func (w *worker) unreachable(ctx context.Context, s *scope, err error) outcome {
+	if conflicts.IsAdmission(err) {
+		o := outcomeOf(err)
+		o.message += fmt.Sprintf("; have that admitted, or set the annotation %s to \"true\" to have all dependents released instead of being deleted", w.orphanAnnotation())
+		return o
+	}
 	if err == nil || !isOutOfReach(ctx, s, err) {
 		return outcomeOf(err)
 	}
