@@ -128,20 +128,10 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 	if err != nil {
 		return fmt.Errorf("recording deletion hooks: %w", err)
 	}
-	if count > 0 {
-		if err := w.proveHooks(ctx, s, chunks.Checksum(contents)); err != nil {
-			return err
-		}
-	}
 	names := append([]string{}, written.Names...)
 	next := DeletionHooks{Namespace: namespace, PreviousNamespace: previous, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}
 	if err := w.referToHooks(ctx, s, next); err != nil {
 		return err
-	}
-	if count == 0 {
-		if err := w.dropProof(ctx, s); err != nil {
-			return err
-		}
 	}
 	stale.drop(namespace, names)
 	complete, err := w.removePlaced(ctx, s, chunks.Secret, stale)
@@ -156,15 +146,23 @@ func (w *worker) replaceHooks(ctx context.Context, s *scope, contents [][]byte, 
 	return nil
 }
 
-// referToHooks has the status say where deletion hooks are.
+// referToHooks has the status say where deletion hooks are, after the component has confirmed them.
 func (w *worker) referToHooks(ctx context.Context, s *scope, next DeletionHooks) error {
+	if next.Objects > 0 {
+		if err := w.proveHooks(ctx, s, next.Checksum); err != nil {
+			return err
+		}
+	}
 	previous := s.status.DeletionHooks
 	s.status.DeletionHooks = &next
-	err := w.save(ctx, s)
-	if err != nil {
+	if err := w.save(ctx, s); err != nil {
 		s.status.DeletionHooks = previous
+		return err
 	}
-	return err
+	if next.Objects > 0 {
+		return nil
+	}
+	return w.dropProof(ctx, s)
 }
 
 func (w *worker) hookNamespace(s *scope) (string, error) {

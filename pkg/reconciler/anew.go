@@ -40,7 +40,7 @@ func heldData(object *unstructured.Unstructured) string {
 // object; it is needed if dependsOnContent says so.
 func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, uid apitypes.UID, live *unstructured.Unstructured) (string, error) {
 	kind := item.GroupVersionKind().GroupKind()
-	held := ""
+	var held string
 	switch {
 	case isNamespace(kind):
 		// Its dependents would be destroyed as well.

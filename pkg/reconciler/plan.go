@@ -51,9 +51,7 @@ func planInventory(targets []*target, inventory []*InventoryItem) inventoryPlan 
 		recorded := *item
 		item.Namespace = t.key.namespace
 		planWanted(t, item)
-		if !recorded.unwanted() && !recorded.completing() {
-			p.applied[i] = recorded.DeletePolicy
-		}
+		p.applied[i] = appliedPolicy(&recorded)
 		again := item.Phase == PhaseScheduledForApplication && (recorded.unwanted() || recorded.completing() || recorded.Phase == PhaseFailed)
 		// Whoever finds only the old record would not delete what is created now.
 		p.grown = p.grown || again || !known || recorded.Namespace != item.Namespace
@@ -64,13 +62,27 @@ func planInventory(targets []*target, inventory []*InventoryItem) inventoryPlan 
 		}
 		// Of an object that is recorded twice, one record counts: the other one must not have it deleted.
 		if at, left := old[keyOf(item)]; left && at == i {
-			next[i] = planUnwanted(item, DeletePolicy.orphanedOnApply)
-			p.releases = p.releases || releasesAnew(item, next[i])
+			next[i] = p.unwant(item)
 		}
 	}
 	p.items = slices.DeleteFunc(next, func(item *InventoryItem) bool { return item == nil })
 	sortInventory(p.items)
 	return p
+}
+
+// unwant plans the end of an object that is not among the targets.
+func (p *inventoryPlan) unwant(recorded *InventoryItem) *InventoryItem {
+	item := planUnwanted(recorded, DeletePolicy.orphanedOnApply)
+	p.releases = p.releases || releasesAnew(recorded, item)
+	return item
+}
+
+// appliedPolicy returns the delete policy by which a recorded object may have been written; empty if its end was decided.
+func appliedPolicy(recorded *InventoryItem) DeletePolicy {
+	if recorded.unwanted() || recorded.completing() {
+		return ""
+	}
+	return recorded.DeletePolicy
 }
 
 // spare has those objects that are yet to be written released wherever the policy that was applied before says so, or the new one does: whoever
