@@ -29,7 +29,8 @@ type NewClientFunc func(clnt cluster.Client) (cluster.Client, error)
 type ReconcilerOptions struct {
 	// FieldOwner is the field manager of all writes to dependents. Defaults to the name of the reconciler.
 	FieldOwner *string
-	// Finalizer is put on components, and on dependents that define types. Defaults to the name of the reconciler.
+	// Finalizer is put on components, and on dependents that define types. Defaults to the name of the reconciler. It must never change: nobody takes
+	// a former one off.
 	Finalizer *string
 	// DefaultServiceAccount is impersonated on behalf of components that impersonate nobody. It is the name of a
 	// ServiceAccount in the namespace of the component. Dependents are written and read, and generators and their templates read the
