@@ -12,10 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -62,7 +60,7 @@ func TestAllowances(t *testing.T) {
 	}
 }
 
-// TestForeignLabelDoesNotKeepAComponentBusy has somebody who may write ConfigMaps in another namespace give one of them the label of a
+// TestForeignLabelDoesNotKeepAComponentBusy has somebody who may write ConfigMaps give one of them the label of a
 // component, and change it all the time.
 func TestForeignLabelDoesNotKeepAComponentBusy(t *testing.T) {
 	t.Parallel()
@@ -71,11 +69,7 @@ func TestForeignLabelDoesNotKeepAComponentBusy(t *testing.T) {
 	counting := manifests.GeneratorFunc(func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
 		return generator.Generate(ctx, namespace, name, parameters)
 	})
-	mgr := r.manager(func(o *ctrl.Options) { o.Cache.DefaultNamespaces = nil })
-	if err := NewReconciler[*Widget](r.name, counting, ReconcilerOptions{}).SetupWithManager(mgr); err != nil {
-		t.Fatal(err)
-	}
-	r.run(mgr)
+	r.start(NewReconciler[*Widget](r.name, counting, ReconcilerOptions{}))
 	widget := r.widget(oneConfigMap)
 	r.create(widget)
 	awaitReady(r, widget)
@@ -84,7 +78,7 @@ func TestForeignLabelDoesNotKeepAComponentBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	label := r.name + "/owner-id"
-	bait := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: testenv.Namespace(t), Name: "bait", Labels: map[string]string{label: own.Labels[label]}}}
+	bait := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "bait", Labels: map[string]string{label: own.Labels[label]}}}
 	r.create(bait)
 	begin, before := time.Now(), generator.count()
 	for i := range 300 {

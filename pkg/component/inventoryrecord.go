@@ -189,7 +189,7 @@ func itemsByKey(items []*reconciler.InventoryItem) map[itemKey]*reconciler.Inven
 func sameItem(a, b *reconciler.InventoryItem) bool {
 	return keyOfItem(a) == keyOfItem(b) && sameBehavior(a, b) &&
 		a.Digest == b.Digest && a.Phase == b.Phase && a.Status == b.Status && sameTime(a.LastAppliedAt, b.LastAppliedAt) &&
-		a.UID == b.UID && a.Fingerprint == b.Fingerprint && a.Baseline == b.Baseline && a.Barrier == b.Barrier
+		a.UID == b.UID && a.Fingerprint == b.Fingerprint && a.Baseline == b.Baseline && a.Barrier == b.Barrier && a.Adopted == b.Adopted
 }
 
 func sameBehavior(a, b *reconciler.InventoryItem) bool {

@@ -363,6 +363,8 @@ func TestSameItemComparesAllFields(t *testing.T) {
 			value.SetString("other")
 		case value.Kind() == reflect.Int:
 			value.SetInt(7)
+		case value.Kind() == reflect.Bool:
+			value.SetBool(true)
 		case value.Kind() == reflect.Slice:
 			value.Set(reflect.MakeSlice(value.Type(), 1, 1))
 		case value.Kind() == reflect.Pointer:

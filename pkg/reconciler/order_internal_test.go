@@ -195,7 +195,7 @@ func TestValidatePlan(t *testing.T) {
 	namespace := func(phase Phase, apply, remove int) *InventoryItem {
 		return item(namespaceKind, "", "ns", func(i *InventoryItem) { i.Phase, i.ApplyOrder, i.DeleteOrder = phase, apply, remove })
 	}
-	released := func(i *InventoryItem) *InventoryItem { i.DeletePolicy = DeletePolicyOrphanOnApply; return i }
+	released := func(i *InventoryItem) *InventoryItem { i.DeletePolicy = DeletePolicyOrphan; return i }
 	additional := []TypeInfo{{"example.com", "Widget"}}
 	for _, tc := range []struct {
 		reason     string

@@ -241,7 +241,7 @@ func TestTerminating(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.golden("terminating.txt", inspect.WriteOptions{Why: true}, "held by the finalizers", "NamespaceFinalizersRemaining", "NamespaceContentRemaining")
+	w.golden("terminating.txt", inspect.WriteOptions{Why: true}, "held by the finalizers", "Some content in the namespace has finalizers", "Some resources are remaining")
 }
 
 func countOf(text, part string) int { return strings.Count(text, part) }
