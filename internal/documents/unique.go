@@ -23,15 +23,12 @@ func (e *EqualKeysError) Error() string {
 }
 
 // findEqualKeys returns an error about the first key of a document that occurs twice in a map, if there is one.
-func findEqualKeys(document []byte) error {
+func findEqualKeys(document []byte) *EqualKeysError {
 	var root yaml.Node
 	if yaml.Unmarshal(document, &root) != nil {
 		return nil
 	}
-	if equal := equalKeysIn(&root); equal != nil {
-		return equal
-	}
-	return nil
+	return equalKeysIn(&root)
 }
 
 func equalKeysIn(node *yaml.Node) *EqualKeysError {

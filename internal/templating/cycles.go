@@ -15,7 +15,7 @@ func acyclic(sprig map[string]any) map[string]any {
 	safe := map[string]any{}
 	if set, ok := sprig["set"].(func(map[string]any, string, any) map[string]any); ok {
 		safe["set"] = func(target map[string]any, key string, value any) (map[string]any, error) {
-			if contains(value, target) {
+			if isCyclic(value, map[uintptr]bool{reflect.ValueOf(target).Pointer(): true}) {
 				return nil, fmt.Errorf("setting %q: a map cannot be a part of itself", key)
 			}
 			return set(target, key, value), nil
@@ -60,28 +60,6 @@ func isCyclic(value any, outer map[uintptr]bool) bool {
 	case []any:
 		for _, member := range value {
 			if isCyclic(member, outer) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// contains reports whether a value is the map, or has it somewhere in it.
-func contains(value any, wanted map[string]any) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		if reflect.ValueOf(value).Pointer() == reflect.ValueOf(wanted).Pointer() {
-			return true
-		}
-		for _, member := range value {
-			if contains(member, wanted) {
-				return true
-			}
-		}
-	case []any:
-		for _, member := range value {
-			if contains(member, wanted) {
 				return true
 			}
 		}

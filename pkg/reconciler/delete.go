@@ -56,7 +56,7 @@ const (
 	deletionNamespaces                      // they take with them what is in them
 )
 
-// deleteWaves is the only loop that deletes or releases dependents. It tells whether all items are gone. What is to be released is recorded as such
+// deleteWaves is the only loop that deletes or releases dependents. It reports whether all items are gone. What is to be released is recorded as such
 // before.
 func (p *pass) deleteWaves(ctx context.Context, items []*InventoryItem) (gone bool, err error) {
 	if p.releases {
