@@ -128,21 +128,26 @@ func describeSource(source releases.Source) string {
 }
 
 func (v statusView) paintState(style terminal.Style) string {
-	state := string(v.Release.State)
-	switch v.Release.State {
-	case releases.StateReady:
-		if !v.Ready() {
-			return style.Yellow(state + ", but not all dependents are ready")
-		}
-		return style.Green(state)
-	case releases.StateFailed:
-		return style.Red(state)
-	case releases.StateApplying, releases.StateDeleting:
-		if v.Ready() {
-			return style.Green(state + ", and all dependents are ready")
-		}
+	text := v.stateText()
+	switch {
+	case v.Ready():
+		return style.Green(text)
+	case v.Release.State == releases.StateFailed:
+		return style.Red(text)
 	}
-	return style.Yellow(state)
+	return style.Yellow(text)
+}
+
+// stateText is what is recorded of the release, and what the dependents add to that.
+func (v statusView) stateText() string {
+	state := string(v.Release.State)
+	switch ready := v.Ready(); {
+	case v.Release.State == releases.StateReady && !ready:
+		state += ", but not all dependents are ready"
+	case v.Release.State != releases.StateReady && ready:
+		state += ", and all dependents are ready"
+	}
+	return state
 }
 
 // work says who is working on the release, if somebody has to.
@@ -209,11 +214,8 @@ func (w waveCounts) describe(style terminal.Style) string {
 }
 
 func (v statusView) facts() []fact {
-	state := string(v.Release.State)
-	if v.Release.State == releases.StateReady && !v.Ready() {
-		state += ", but not all dependents are ready"
-	}
-	if v.Release.Message != "" {
+	state := v.stateText()
+	if v.Release.Message != "" && !v.Ready() {
 		state += ": " + oneText(v.Release.Message)
 	}
 	facts := []fact{{"release " + v.Release.String(), state}}

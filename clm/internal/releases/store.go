@@ -87,7 +87,7 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 		if !errors.As(err, &damaged) || attempt == maxReads {
 			return release, err
 		}
-		if unchanged, lookErr := s.unchanged(ctx, release); lookErr != nil || unchanged {
+		if unchanged, lookErr := s.Unchanged(ctx, release); lookErr != nil || unchanged {
 			return release, errors.Join(err, lookErr)
 		}
 	}
@@ -96,15 +96,18 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 // maxReads bounds how often a record is read that others change all the time.
 const maxReads = 5
 
-// unchanged reports whether the index of a release is still the one that was read.
-func (s *Store) unchanged(ctx context.Context, release *Release) (bool, error) {
+// Unchanged reports whether the record of a release is still the one that was read or written last.
+func (s *Store) Unchanged(ctx context.Context, release *Release) (bool, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: release.Namespace, Name: prefix + release.Name}, object)
-	if err != nil && !apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return !release.Recorded(), nil
+	case err != nil:
 		return false, fmt.Errorf("reading Secret %s/%s again: %w", release.Namespace, prefix+release.Name, err)
 	}
-	return err == nil && string(object.UID) == release.stored.uid && object.ResourceVersion == release.stored.resourceVersion, nil
+	return string(object.UID) == release.stored.uid && object.ResourceVersion == release.stored.resourceVersion, nil
 }
 
 // get is one attempt of Get.

@@ -71,6 +71,20 @@ var Places = []Place{PlaceReady, PlaceCompleted, PlaceGone, PlaceStays, PlaceUnr
 // Look finds out how a release stands. The reasons why dependents are not ready take further requests and can be left out. That there is no such
 // release is no error.
 func (s *Session) Look(ctx context.Context, namespace, name string, skipReasons bool) (*Standing, error) {
+	for {
+		standing, err := s.look(ctx, namespace, name, skipReasons)
+		if err != nil || !standing.Abandoned() {
+			return standing, err
+		}
+		// Whoever worked on the release may have ended while it was read.
+		if unchanged, err := s.records.Unchanged(ctx, standing.Release); err != nil || unchanged {
+			return standing, err
+		}
+	}
+}
+
+// look reads the record, the dependents, and who works on the release, one after the other.
+func (s *Session) look(ctx context.Context, namespace, name string, skipReasons bool) (*Standing, error) {
 	release, err := s.records.Get(ctx, namespace, name)
 	if errors.Is(err, releases.ErrNotFound) {
 		return &Standing{}, nil
