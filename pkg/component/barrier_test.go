@@ -6,11 +6,16 @@ package component
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -53,6 +58,61 @@ func TestBarriersAreLiftedUnlessTheirDeletionGoesOn(t *testing.T) {
 			if test.lifted > 0 {
 				diff(t, "recorded", "", s.widget.Status.Inventory[0].Barrier)
 			}
+		})
+	}
+}
+
+// barriers returns the kinds of the barriers that the operators of the rig have put up.
+func (r *rig) barriers() (kinds []string) {
+	r.tb.Helper()
+	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind + "List"})
+		if err := r.client.List(r.tb.Context(), list, client.HasLabels{r.name + "/barrier-owner-id"}); err != nil {
+			r.tb.Fatal(err)
+		}
+		for range list.Items {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// TestDeathWhileATypeIsDeletedWithItsComponent lets the process die after each of its writes: whoever comes next deletes the type, and removes the
+// barrier in front of it.
+func TestDeathWhileATypeIsDeletedWithItsComponent(t *testing.T) {
+	t.Parallel()
+	// The whole deletion takes eight writes.
+	for survived := 1; survived <= 8; survived++ {
+		t.Run(fmt.Sprint(survived), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			group := testenv.UniqueName(t) + ".example.io"
+			stop := r.start(r.reconciler(ReconcilerOptions{}))
+			widget := r.widget(strings.ReplaceAll(gadgets, "GROUP", group))
+			r.create(widget)
+			awaitReady(r, widget)
+			stop()
+			healthy := r.config
+			writes := r.dieAfter(survived)
+			stop = r.start(r.reconciler(ReconcilerOptions{}))
+			r.delete(widget)
+			testenv.Eventually(t, func() (bool, string) {
+				return writes.Load() >= int64(survived) || r.isGone(widget), "the operator does not come to its end"
+			})
+			stop()
+			r.config = healthy
+			r.start(r.reconciler(ReconcilerOptions{}))
+			r.awaitGone(widget)
+			definition := &metav1.PartialObjectMetadata{}
+			definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+			if err := r.client.Get(t.Context(), client.ObjectKey{Name: "gadgets." + group}, definition); !apierrors.IsNotFound(err) {
+				t.Errorf("want the type to be gone: %v", err)
+			}
+			testenv.Eventually(t, func() (bool, string) {
+				left := r.barriers()
+				return len(left) == 0, fmt.Sprint("left behind: ", left)
+			})
 		})
 	}
 }

@@ -25,16 +25,7 @@ func TestDeletionIsBlockedByForeignInstances(t *testing.T) {
 	r := newRig(t)
 	r.start(r.reconciler(ReconcilerOptions{}))
 	group := testenv.UniqueName(t) + ".example.io"
-	widget := r.widget(strings.ReplaceAll(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gadgets.GROUP}
-spec:
-  group: GROUP
-  names: {kind: Gadget, plural: gadgets, singular: gadget, listKind: GadgetList}
-  scope: Namespaced
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`, "GROUP", group))
+	widget := r.widget(strings.ReplaceAll(gadgets, "GROUP", group))
 	widget.Finalizers = []string{"other.example.io/finalizer"}
 	r.create(widget)
 	awaitReady(r, widget)

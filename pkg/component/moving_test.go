@@ -83,6 +83,16 @@ func (r *rig) uidIn(clnt client.Client) string {
 	return string(found.UID)
 }
 
+// dependentsIn counts the ConfigMaps of the rig's reconciler in a cluster.
+func (r *rig) dependentsIn(clnt client.Client) int {
+	r.tb.Helper()
+	found := &corev1.ConfigMapList{}
+	if err := clnt.List(r.tb.Context(), found, client.InNamespace(r.namespace), client.HasLabels{r.name + "/owner-id"}); err != nil {
+		r.tb.Fatal(err)
+	}
+	return len(found.Items)
+}
+
 func (r *rig) setKubeconfig(content string) {
 	r.tb.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "target"}}
@@ -197,6 +207,47 @@ func TestMoveAfterARestart(t *testing.T) {
 				diff(t, "dependent here", abandoned && !deleted, r.uidIn(r.client) != "")
 			})
 		}
+	}
+}
+
+// TestDeathWhileMoving lets the process die after each of its writes in the cluster that the dependents leave. Whoever comes next
+// leaves nothing behind there.
+func TestDeathWhileMoving(t *testing.T) {
+	t.Parallel()
+	for survived := 1; survived <= 6; survived++ {
+		t.Run(fmt.Sprint(survived), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			elsewhere, there := second(t)
+			stop := r.start(r.reconciler(ReconcilerOptions{}))
+			widget := r.widget(twoConfigMaps)
+			r.create(widget)
+			awaitReady(r, widget)
+			r.settle(widget)
+			stop()
+			healthy := r.config
+			writes := r.dieAfter(survived)
+			stop = r.start(r.reconciler(ReconcilerOptions{}))
+			r.create(r.secret("target", map[string]string{"value": there}))
+			change(r, widget, func(w *Widget) { w.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}} })
+			testenv.Eventually(t, func() (bool, string) {
+				r.read(widget)
+				arrived := r.uidIn(elsewhere) != "" && widget.Status.IsReady() && widget.Status.ObservedGeneration == widget.Generation
+				return writes.Load() >= int64(survived) || arrived, "the operator does not come to its end"
+			})
+			stop()
+			r.config = healthy
+			r.start(r.reconciler(ReconcilerOptions{}))
+			testenv.Eventually(t, func() (bool, string) {
+				return r.uidIn(elsewhere) != "" && r.uidIn(r.client) == "", "the dependents are not in the other cluster alone"
+			})
+			awaitReady(r, widget)
+			diff(t, "dependents that are recorded", 2, len(r.recorded(widget)))
+			diff(t, "dependents that are left behind", 0, r.dependentsIn(r.client))
+			r.delete(widget)
+			r.awaitGone(widget)
+			diff(t, "dependents that are left", 0, r.dependentsIn(elsewhere))
+		})
 	}
 }
 

@@ -125,22 +125,7 @@ func TestDeathWhileOrphaning(t *testing.T) {
 			r.settle(widget)
 			stop()
 			healthy := r.config
-			var writes atomic.Int64
-			r.config = rest.CopyConfig(healthy)
-			r.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(request *http.Request) (*http.Response, error) {
-					isAbout := !strings.Contains(request.URL.Path, "/events") && request.Method != http.MethodGet && request.Method != http.MethodPost
-					if isAbout && writes.Load() >= int64(survived) {
-						return nil, errors.New("the process died")
-					}
-					response, err := next.RoundTrip(request)
-					// The garbage collector writes at the same time: a conflict is no write.
-					if isAbout && err == nil && response.StatusCode < http.StatusMultipleChoices {
-						writes.Add(1)
-					}
-					return response, err
-				})
-			})
+			writes := r.dieAfter(survived)
 			stop = r.start(r.reconciler(ReconcilerOptions{}))
 			r.settle(widget)
 			r.deleteOrphaning(widget)
@@ -154,6 +139,28 @@ func TestDeathWhileOrphaning(t *testing.T) {
 			r.expectReleased("settings", "other")
 		})
 	}
+}
+
+// dieAfter has the operators that are started from now on fail in all that they write, except for events, once they have written as often as is
+// said. It returns how often they have by now.
+func (r *rig) dieAfter(survived int) (writes *atomic.Int64) {
+	writes = &atomic.Int64{}
+	r.config = rest.CopyConfig(r.config)
+	r.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			writing := !strings.Contains(request.URL.Path, "/events") && request.Method != http.MethodGet
+			if writing && writes.Load() >= int64(survived) {
+				return nil, errors.New("the process died")
+			}
+			response, err := next.RoundTrip(request)
+			// The garbage collector writes at the same time: a conflict is no write.
+			if writing && err == nil && response.StatusCode < http.StatusMultipleChoices {
+				writes.Add(1)
+			}
+			return response, err
+		})
+	})
+	return writes
 }
 
 func (r *rig) isGone(object client.Object) bool {
