@@ -6,9 +6,6 @@ package cmd
 import (
 	"path/filepath"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // TestGeneratedOnceStays is about what the hooks of an installation have generated, such as a password: neither the takeover from Helm nor the
@@ -28,12 +25,8 @@ func TestGeneratedOnceStays(t *testing.T) {
 	p.must("apply", "web", dir)
 	p.expectValues(map[string]string{"password": "theirs", "app": "1"})
 
-	secret := &corev1.Secret{}
-	secret.Namespace, secret.Name = p.namespace, "clm.web"
-	p.as("somebody", secretKind, "clm.web", `{"metadata":{"finalizers":null}}`)
-	if err := p.client.Delete(t.Context(), secret); client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	}
+	p.loseIndex("web")
+	p.must("doctor", "web", "--fix", "-y")
 	p.must("apply", "web", dir)
 	p.expectValues(map[string]string{"password": "theirs", "app": "1"})
 	for name, uid := range p.uids("password", "app") {

@@ -94,6 +94,15 @@ func (s *Store) Remains(ctx context.Context, namespace string) ([]apitypes.Names
 	return slices.SortedFunc(maps.Keys(found), func(a, b apitypes.NamespacedName) int { return strings.Compare(a.String(), b.String()) }), nil
 }
 
+// HasParts reports whether there are chunks of a release, whether there is a record or not.
+func (s *Store) HasParts(ctx context.Context, namespace, name string) (bool, error) {
+	found, err := s.chunks(namespace, name).List(ctx)
+	if err != nil {
+		return false, fmt.Errorf("looking for parts of a record of release %s/%s: %w", namespace, name, err)
+	}
+	return len(found) > 0, nil
+}
+
 // AncestorLeft tells whether there is a record of the ancestor beside ours.
 func (s *Store) AncestorLeft(ctx context.Context, release *Release) (bool, error) {
 	if release.stored.uid == "" {

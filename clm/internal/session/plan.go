@@ -108,7 +108,7 @@ func (p *Plan) Protected() error {
 }
 
 // Plan finds out what has to be done to make the release what is requested. With compare the server is asked what is going to become of each
-// object; that takes a request or two per object. The plan is to be closed.
+// object; that takes a request or two per object. A release that is new, although there is something of it, is refused. The plan is to be closed.
 func (s *Session) Plan(ctx context.Context, request Request, compare bool) (*Plan, error) {
 	release, err := s.find(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -123,7 +123,14 @@ func (s *Session) Plan(ctx context.Context, request Request, compare bool) (*Pla
 		return nil, err
 	}
 	plan.objects = objectsOf(plan)
-	return plan, s.compare(ctx, plan, compare)
+	if err := s.compare(ctx, plan, compare); err != nil {
+		return nil, err
+	}
+	if err := confirmNew(ctx, s.records, plan); err != nil {
+		plan.Close()
+		return nil, err
+	}
+	return plan, nil
 }
 
 // observe begins to look at the dependents of the release.
