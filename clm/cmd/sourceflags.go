@@ -34,8 +34,15 @@ asked with the credentials that "helm registry login" or Docker have stored.`
 // sourceFlags are what commands are given beside their sources.
 type sourceFlags struct {
 	options     sources.Options
+	restrictor  choice
 	policyRules string
 }
+
+// The values of flag --load-restrictor are those of kustomize.
+const (
+	restrictToRoots = "LoadRestrictionsRootOnly"
+	restrictNothing = "LoadRestrictionsNone"
+)
 
 func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringSliceVarP(&f.options.ValuesFiles, "values", "f", nil, "`file` with values, or - for standard input; a later one wins (may be repeated)")
@@ -45,6 +52,8 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are text, whatever they look like (may be repeated)")
 	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` that are read from files, such as a.b=path (may be repeated)")
 	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all folders that are no charts as templates")
+	f.restrictor = choice{value: restrictToRoots, allowed: []string{restrictToRoots, restrictNothing}}
+	flags.Var(&f.restrictor, "load-restrictor", "whether kustomizations may read files outside of their folders, and charts and kustomizations follow symbolic links out of theirs")
 	flags.StringVar(&f.options.Remote.Version, "version", "",
 		"`version` of the charts whose references have none, or a range such as ^1.2 (default the newest that is no pre-release)")
 	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` by which charts are fetched")
@@ -58,6 +67,7 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 func (f *sourceFlags) load(ctx context.Context, s streams, references []string) (*sources.Set, error) {
 	options := f.options
 	options.Stdin = s.in
+	options.Unrestricted = f.restrictor.value == restrictNothing
 	if f.policyRules != "" {
 		document, err := os.ReadFile(f.policyRules)
 		if err != nil {

@@ -4,7 +4,9 @@
 package kustomize
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,16 +21,37 @@ import (
 // building is held while the SDK works, because it keeps the OpenAPI schema of the kustomization in global variables.
 var building sync.Mutex
 
+// ErrOutside is about a kustomization that refers to a file which is neither in its folder nor below.
+var ErrOutside = errors.New("files outside of the folder of a kustomization must not be read")
+
+// outside is what the SDK says of such a file.
+const outside = "is not in or below"
+
 // Build returns the objects of the kustomization in the given folder. It is safe for concurrent use, but builds one
 // kustomization at a time. The file system is only read.
 func Build(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured, error) {
+	return buildObjects(fsys, folder, types.LoadRestrictionsNone)
+}
+
+// BuildWithin is Build for kustomizations that must not read files outside of their folders; each base has its own. If one does, the error is
+// ErrOutside. Symbolic links are up to the file system.
+func BuildWithin(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured, error) {
+	objects, err := buildObjects(fsys, folder, types.LoadRestrictionsRootOnly)
+	if err != nil && !errors.Is(err, ErrOutside) && strings.Contains(err.Error(), outside) {
+		// The SDK has only the text of it.
+		return nil, fmt.Errorf("%w: %w", ErrOutside, err)
+	}
+	return objects, err
+}
+
+func buildObjects(fsys filesys.FileSystem, folder string, restrictions types.LoadRestrictions) ([]*unstructured.Unstructured, error) {
 	if err := refuseRemote(fsys, folder); err != nil {
 		return nil, err
 	}
 	if err := refuseSecondValues(fsys, folder); err != nil {
 		return nil, err
 	}
-	result, err := build(fsys, folder)
+	result, err := build(fsys, folder, restrictions)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +71,7 @@ func Build(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured
 	return objects, nil
 }
 
-func build(fsys filesys.FileSystem, folder string) (result resmap.ResMap, err error) {
+func build(fsys filesys.FileSystem, folder string, restrictions types.LoadRestrictions) (result resmap.ResMap, err error) {
 	building.Lock()
 	defer building.Unlock()
 	defer func() {
@@ -59,7 +82,7 @@ func build(fsys filesys.FileSystem, folder string) (result resmap.ResMap, err er
 		resetSchema()
 	}()
 	options := krusty.MakeDefaultOptions()
-	options.LoadRestrictions = types.LoadRestrictionsNone
+	options.LoadRestrictions = restrictions
 	options.Reorder = krusty.ReorderOptionUnspecified
 	return krusty.MakeKustomizer(options).Run(fsys, folder)
 }

@@ -18,6 +18,7 @@ import (
 type Memory struct {
 	files   map[string][]byte
 	folders map[string]map[string]bool
+	refused map[string]error
 }
 
 var _ filesys.FileSystem = &Memory{}
@@ -29,7 +30,7 @@ var (
 
 // NewMemory returns a Memory without files.
 func NewMemory() *Memory {
-	return &Memory{files: map[string][]byte{}, folders: map[string]map[string]bool{"/": {}}}
+	return &Memory{files: map[string][]byte{}, folders: map[string]map[string]bool{"/": {}}, refused: map[string]error{}}
 }
 
 // Add adds a file, or replaces it. The path is absolute and slash-separated. The content is not copied.
@@ -44,6 +45,22 @@ func (m *Memory) Add(name string, content []byte) {
 		m.folders[folder][base] = true
 		name = folder
 	}
+}
+
+// Refuse adds a file, or folder, that cannot be read, and says why. The path is absolute and slash-separated.
+func (m *Memory) Refuse(name string, reason error) {
+	m.Add(name, nil)
+	m.refused[path.Clean(name)] = reason
+}
+
+// refusal returns why a file, or a folder in which it would be, cannot be read; nil if that is not so.
+func (m *Memory) refusal(name string) error {
+	for name = absolute(name); name != "/"; name = path.Dir(name) {
+		if reason := m.refused[name]; reason != nil {
+			return reason
+		}
+	}
+	return nil
 }
 
 // Exists tells whether there is a file or folder.
@@ -74,6 +91,8 @@ func (m *Memory) ReadDir(name string) ([]string, error) {
 // ReadFile returns the content of a file, which must not be changed.
 func (m *Memory) ReadFile(name string) ([]byte, error) {
 	switch content, ok := m.files[absolute(name)]; {
+	case m.refusal(name) != nil:
+		return nil, m.refusal(name)
 	case ok:
 		return content, nil
 	case m.IsDir(name):
@@ -91,6 +110,8 @@ func (m *Memory) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 		return filesys.ConfirmedDir(cleaned), "", nil
 	case m.Exists(cleaned):
 		return filesys.ConfirmedDir(path.Dir(cleaned)), path.Base(cleaned), nil
+	case m.refusal(cleaned) != nil:
+		return "", "", m.refusal(cleaned)
 	default:
 		return "", "", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}

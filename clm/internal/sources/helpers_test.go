@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/clm/internal/sources"
@@ -119,6 +120,12 @@ func generate(t *testing.T, set *sources.Set, request sources.Request) []string 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return lines(t, objects)
+}
+
+// lines returns the names of objects, and their data.
+func lines(t *testing.T, objects []client.Object) []string {
+	t.Helper()
 	var lines []string
 	for _, object := range objects {
 		raw, err := yaml.Marshal(object)

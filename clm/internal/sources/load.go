@@ -86,7 +86,7 @@ func loadFolder(ctx context.Context, folder string, input *input, options Option
 	}
 	switch {
 	case slices.Contains(names, chartFile):
-		return loadChart(folder, os.DirFS(folder), ".")
+		return loadChartFolder(folder, options)
 	case options.Template || slices.Contains(names, componentConfigFile) || slices.ContainsFunc(names, internalkustomize.IsKustomization):
 		return loadKustomization(folder, options)
 	}
@@ -146,6 +146,37 @@ func isCompressed(content []byte) bool {
 	return bytes.HasPrefix(content, []byte("\x1f\x8b"))
 }
 
+// loadChartFolder loads a chart that is not packaged.
+func loadChartFolder(folder string, options Options) (member, error) {
+	if options.Unrestricted {
+		return loadChart(folder, os.DirFS(folder), ".")
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return member{}, err
+	}
+	defer func() { _ = root.Close() }()
+	loaded, err := loadChart(folder, root.FS(), ".")
+	return loaded, ifRestricted(err)
+}
+
+// escapes is what the operating system's files say of symbolic links that lead out of a folder.
+const escapes = "path escapes from parent"
+
+// ifRestricted completes an error about a file that must not be read by what can be done.
+func ifRestricted(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), escapes):
+		return fmt.Errorf("%w: it is a symbolic link that leads out of the folder of the chart; to allow that: --load-restrictor LoadRestrictionsNone", err)
+	case errors.Is(err, internalkustomize.ErrOutside):
+		return fmt.Errorf("%w; to allow that: --load-restrictor LoadRestrictionsNone", err)
+	default:
+		return err
+	}
+}
+
 func loadChart(reference string, fsys fs.FS, name string) (member, error) {
 	generator, err := helm.NewHelmGeneratorWithOptions(fsys, name, helm.Options{})
 	if err != nil {
@@ -160,9 +191,11 @@ func loadChart(reference string, fsys fs.FS, name string) (member, error) {
 }
 
 func loadKustomization(folder string, options Options) (member, error) {
-	generator, err := kustomize.NewKustomizeGenerator(nil, folder, nil, kustomize.KustomizeGeneratorOptions{DisableTemplating: !options.Template})
+	generator, err := kustomize.NewKustomizeGenerator(nil, folder, nil, kustomize.KustomizeGeneratorOptions{
+		DisableTemplating: !options.Template, RootOnly: !options.Unrestricted,
+	})
 	if err != nil {
-		return member{}, err
+		return member{}, ifRestricted(err)
 	}
 	return member{
 		Source:      Source{Reference: folder, Kind: Kustomization},

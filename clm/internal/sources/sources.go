@@ -52,6 +52,9 @@ type Options struct {
 	// Template makes that every folder which is no chart is a kustomization whose files are templates. Defaults to false: only
 	// what asks for templates in .component-config.yaml has some.
 	Template bool
+	// Unrestricted lets kustomizations read files outside of their folders, and charts and kustomizations what symbolic links lead to that
+	// point out of their folders. Defaults to false: whoever writes the sources need not be somebody who may read all files here.
+	Unrestricted bool
 	// Remote says how sources are fetched that are published elsewhere. A version that it demands is for all references that leave it
 	// open, and an error if none does.
 	Remote remote.Options

@@ -104,7 +104,8 @@ func (w wholeNumbers) Generate(ctx context.Context, namespace string, name strin
 		converted, _ := withWholeNumbers(parameters.ToUnstructured()).(map[string]any)
 		parameters = types.UnstructurableMap(converted)
 	}
-	return w.pureGenerator.Generate(ctx, namespace, name, parameters)
+	objects, err := w.pureGenerator.Generate(ctx, namespace, name, parameters)
+	return objects, ifRestricted(err)
 }
 
 // maxExactFloat is the number up to which a float64 represents each integer.

@@ -4,6 +4,8 @@
 package kustomize
 
 import (
+	"errors"
+	"path"
 	"regexp"
 	"strings"
 
@@ -13,17 +15,18 @@ import (
 // followReferences reads what the kustomizations refer to outside of their folders: bases, components, patches and the like.
 // It returns these files by their paths; they are not templates. In kustomization files that are templates, it
 // finds the references that do not contain expressions, whatever the conditions are under which they apply.
-func (l *loader) followReferences() (map[string][]byte, error) {
-	f := &follower{loader: l, found: map[string][]byte{}}
+// Files that must not be read come with the reasons.
+func (l *loader) followReferences() (found map[string][]byte, refused map[string]error, err error) {
+	f := &follower{loader: l, found: map[string][]byte{}, refused: map[string]error{}}
 	for _, k := range l.loaded {
 		f.expressions = append(f.expressions, k.config.expression())
 	}
 	for _, folder := range l.folders {
 		if err := kustomize.Walk(f, folder, f.visit); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return f.found, nil
+	return f.found, f.refused, nil
 }
 
 // follower lets Walk see the files as they are before they are rendered.
@@ -32,6 +35,7 @@ type follower struct {
 	// expressions are those of the loaded kustomizations.
 	expressions []*regexp.Regexp
 	found       map[string][]byte
+	refused     map[string]error
 }
 
 // Exists implements kustomize.Files.
@@ -54,6 +58,10 @@ func (f *follower) IsDir(name string) bool {
 func (f *follower) ReadFile(name string) ([]byte, error) {
 	k, expression := f.kustomization(name)
 	if k == nil {
+		if kustomize.IsKustomization(path.Base(name)) {
+			// Each base may read what is in its own folder.
+			f.loader.source.bounds.add(path.Dir(name))
+		}
 		content, err := f.loader.source.read(name)
 		if err == nil {
 			f.found[name] = content
@@ -61,6 +69,9 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 		return content, err
 	}
 	file := k.outputs[k.relative(name)]
+	if file.refused != nil {
+		return nil, file.refused
+	}
 	if file.template == "" {
 		return file.content, nil
 	}
@@ -73,6 +84,11 @@ func (f *follower) visit(reference kustomize.Reference) error {
 		return nil
 	}
 	_, err := f.ReadFile(reference.Path)
+	if errors.Is(err, kustomize.ErrOutside) {
+		// The reference may stand in what does not apply.
+		f.refused[reference.Path] = err
+		return nil
+	}
 	return err
 }
 

@@ -30,6 +30,8 @@ type occasion struct {
 	name      string
 	// readable holds the files that templates can read.
 	readable map[string][]byte
+	// refused are those that must not be read, and why.
+	refused map[string]error
 	// remote are the clients for clusters that were looked into by kubeconfig.
 	remote map[string]client.Client
 }
@@ -124,6 +126,9 @@ func (o *occasion) existsFile(name string) bool {
 
 func (o *occasion) readFile(name string) ([]byte, error) {
 	content, ok := o.readable[path.Clean(name)]
+	if reason := o.refused[path.Clean(name)]; reason != nil {
+		return nil, reason
+	}
 	if !ok {
 		return nil, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
 	}

@@ -39,6 +39,10 @@ type KustomizeGeneratorOptions struct {
 	// DisableTemplating makes that no file is a template, so that text which looks like one is left alone, unless the
 	// kustomization itself asks for templates. It also concerns included kustomizations. Defaults to false.
 	DisableTemplating bool
+	// RootOnly keeps the kustomization, and each of its bases, from reading files outside of its own folder, be it by symbolic links, as
+	// "kustomize build" does. The setting includedFiles is refused then. It is for kustomizations of others. Defaults to false, which is
+	// LoadRestrictionsNone.
+	RootOnly bool
 }
 
 // KustomizeGenerator generates the objects of a kustomization. It is safe for concurrent use.
@@ -49,8 +53,11 @@ type KustomizeGenerator struct {
 	name           string
 	kustomizations []*kustomization
 	// plain are the files outside of the kustomizations that are referred to, by their absolute paths.
-	plain       map[string][]byte
+	plain map[string][]byte
+	// refused are those that must not be read, and why.
+	refused     map[string]error
 	fingerprint string
+	rootOnly    bool
 }
 
 var (
@@ -71,11 +78,14 @@ func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client
 	if err != nil {
 		return nil, fmt.Errorf("reading kustomization %s: %w", kustomizationPath, err)
 	}
+	if options.RootOnly {
+		source.bounds = newBounds(fsys == nil)
+	}
 	loader := &loader{source: source}
 	if err := loader.load(folder, options); err != nil {
 		return nil, err
 	}
-	plain, err := loader.followReferences()
+	plain, refused, err := loader.followReferences()
 	if err != nil {
 		return nil, fmt.Errorf("reading kustomization %s: %w", kustomizationPath, err)
 	}
@@ -83,6 +93,8 @@ func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client
 		name:           kustomizationPath,
 		kustomizations: loader.loaded,
 		plain:          plain,
+		refused:        refused,
+		rootOnly:       options.RootOnly,
 		fingerprint:    fingerprint(loader.loaded, plain),
 	}, nil
 }
@@ -148,6 +160,9 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 	for file, content := range g.plain {
 		fsys.Add(file, content)
 	}
+	for file, reason := range g.refused {
+		fsys.Refuse(file, reason)
+	}
 	// An included kustomization is rendered with what the including one was rendered with, over its own defaults.
 	given = manifests.MergeMaps(g.kustomizations[0].config.values, given)
 	for i, k := range g.kustomizations {
@@ -155,11 +170,15 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 		if i > 0 {
 			data = manifests.MergeMaps(k.config.values, given)
 		}
-		if err := k.render(&occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable}, data, fsys); err != nil {
+		if err := k.render(&occasion{ctx: ctx, namespace: namespace, name: name, readable: k.readable, refused: k.refused}, data, fsys); err != nil {
 			return nil, fmt.Errorf("rendering kustomization %s: %w", g.name, err)
 		}
 	}
-	built, err := kustomize.Build(fsys, g.kustomizations[0].folder)
+	build := kustomize.Build
+	if g.rootOnly {
+		build = kustomize.BuildWithin
+	}
+	built, err := build(fsys, g.kustomizations[0].folder)
 	if err != nil {
 		return nil, fmt.Errorf("building kustomization %s: %w", g.name, err)
 	}
@@ -173,7 +192,10 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 // render adds the files of the kustomization to the file system.
 func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *kustomize.Memory) error {
 	for name, file := range k.outputs {
-		if file.template == "" {
+		switch {
+		case file.refused != nil:
+			fsys.Refuse(path.Join(k.folder, name), file.refused)
+		case file.template == "":
 			fsys.Add(path.Join(k.folder, name), file.content)
 		}
 	}
@@ -187,7 +209,7 @@ func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *ku
 	// The order matters for which of several errors is reported.
 	for _, name := range slices.Sorted(maps.Keys(k.outputs)) {
 		template := k.outputs[name].template
-		if template == "" {
+		if template == "" || k.outputs[name].refused != nil {
 			continue
 		}
 		// Templates may change their data; other templates must not notice.

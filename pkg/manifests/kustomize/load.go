@@ -4,7 +4,9 @@
 package kustomize
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -22,6 +24,8 @@ type kustomization struct {
 	config config
 	// readable holds the files that templates can read, by the paths that they use.
 	readable map[string][]byte
+	// refused are the reasons why others cannot.
+	refused map[string]error
 	// outputs are the files that Kustomize gets, by their paths relative to the folder.
 	outputs map[string]output
 	// templates is nil if there are none.
@@ -32,6 +36,8 @@ type kustomization struct {
 type output struct {
 	template string
 	content  []byte
+	// refused is why it must not be read; nil if it may be.
+	refused error
 }
 
 // loader reads a kustomization and those that it includes.
@@ -49,24 +55,36 @@ func (l *loader) load(folder string, options KustomizeGeneratorOptions) error {
 		}
 	}
 	l.folders = append(l.folders, folder)
-	k := &kustomization{folder: folder, readable: map[string][]byte{}, outputs: map[string]output{}}
+	l.source.bounds.add(folder)
+	k := &kustomization{folder: folder, readable: map[string][]byte{}, refused: map[string]error{}, outputs: map[string]output{}}
 	if err := k.read(l.source, options); err != nil {
 		return fmt.Errorf("reading kustomization %s: %w", l.source.displayed(folder), err)
 	}
 	l.loaded = append(l.loaded, k)
 
 	// They get the options that concern whether and what is read, not those that say what templates look like.
-	inherited := KustomizeGeneratorOptions{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating}
+	inherited := KustomizeGeneratorOptions{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating, RootOnly: options.RootOnly}
 	for _, name := range k.config.includedKustomizations {
 		target, err := k.outside(name)
 		if err != nil {
 			return fmt.Errorf("reading kustomization %s: includedKustomizations: %w", l.source.displayed(folder), err)
+		}
+		if options.RootOnly && !isKustomization(l.source, target) {
+			return fmt.Errorf("reading kustomization %s: includedKustomizations: %w: %s is no kustomization", l.source.displayed(folder), kustomize.ErrOutside, name)
 		}
 		if err := l.load(target, inherited); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// isKustomization reports whether a folder says of itself that it is a kustomization.
+func isKustomization(source *source, folder string) bool {
+	entries, err := fs.ReadDir(source.fsys, relative(folder))
+	return err == nil && slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
+		return entry.Name() == configFile || kustomize.IsKustomization(entry.Name())
+	})
 }
 
 func (k *kustomization) read(source *source, options KustomizeGeneratorOptions) error {
@@ -83,19 +101,12 @@ func (k *kustomization) read(source *source, options KustomizeGeneratorOptions) 
 	}
 	var templates []templating.File
 	for _, file := range files {
-		content, err := source.read(file)
+		template, err := k.readFile(source, file, rules)
 		if err != nil {
 			return err
 		}
-		name := k.relative(file)
-		k.readable[name] = content
-		if base := path.Base(name); base == configFile || base == ignoreFile || rules.match(name) {
-			continue
-		}
-		if k.config.templating && strings.HasSuffix(name, k.config.suffix) {
-			templates = append(templates, templating.File{Name: name, Text: string(content)})
-		} else if err := k.addOutput(name, output{content: content}); err != nil {
-			return err
+		if template != nil {
+			templates = append(templates, *template)
 		}
 	}
 	if err := k.parse(templates); err != nil {
@@ -105,6 +116,33 @@ func (k *kustomization) read(source *source, options KustomizeGeneratorOptions) 
 		return err
 	}
 	return k.readIncluded(source)
+}
+
+// readFile reads a file of the kustomization. It returns the file if it is a template.
+func (k *kustomization) readFile(source *source, file string, rules ignoreRules) (*templating.File, error) {
+	name := k.relative(file)
+	content, err := source.read(file)
+	refused := errors.Is(err, kustomize.ErrOutside)
+	switch {
+	case refused:
+		k.refused[name] = err
+	case err != nil:
+		return nil, err
+	default:
+		k.readable[name] = content
+	}
+	isTemplate := k.config.templating && strings.HasSuffix(name, k.config.suffix)
+	switch base := path.Base(name); {
+	case base == configFile || base == ignoreFile || rules.match(name):
+		return nil, nil
+	case refused && isTemplate:
+		// It matters only if something refers to it.
+		return nil, k.addOutput(strings.TrimSuffix(name, k.config.suffix), output{template: name, refused: err})
+	case isTemplate:
+		return &templating.File{Name: name, Text: string(content)}, nil
+	default:
+		return nil, k.addOutput(name, output{content: content, refused: err})
+	}
 }
 
 // relative returns the path of a file of the kustomization relative to its folder.
@@ -164,6 +202,9 @@ func (k *kustomization) complete() error {
 // readIncluded reads the files outside that templates can read.
 func (k *kustomization) readIncluded(source *source) error {
 	for _, name := range k.config.includedFiles {
+		if source.bounds != nil {
+			return fmt.Errorf("includedFiles: %w: %s", kustomize.ErrOutside, name)
+		}
 		target, err := k.outside(name)
 		if err != nil {
 			return fmt.Errorf("includedFiles: %w", err)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/component-operator/runtime/internal/kustomize"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -24,6 +25,8 @@ type source struct {
 	// displayed removes from paths what those who handed in the file system would not recognise.
 	displayed func(name string) string
 	files     map[string][]byte
+	// bounds keep files from being read; nil if none is kept from it.
+	bounds *bounds
 }
 
 // newSource also returns the path of the kustomization in terms of the source.
@@ -67,6 +70,9 @@ func (s *source) read(name string) ([]byte, error) {
 	if content, ok := s.files[name]; ok {
 		return content, nil
 	}
+	if err := s.bounds.check(name); err != nil {
+		return nil, err
+	}
 	content, err := fs.ReadFile(s.fsys, relative(name))
 	if err != nil {
 		return nil, err
@@ -80,7 +86,7 @@ func (s *source) read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// list returns the paths of all files in a folder and below, sorted. Symbolic links are followed.
+// list returns the paths of all files in a folder and below, sorted. Symbolic links are followed, unless they lead out of the bounds.
 func (s *source) list(folder string) ([]string, error) {
 	info, err := s.stat(folder)
 	if err != nil {
@@ -101,6 +107,11 @@ func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, erro
 	var found []string
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
+		if entry.Type()&fs.ModeSymlink != 0 && errors.Is(s.bounds.check(name), kustomize.ErrOutside) {
+			// Whoever wants to read it gets the error.
+			found = append(found, name)
+			continue
+		}
 		info, err := s.stat(name)
 		if err != nil {
 			return nil, err

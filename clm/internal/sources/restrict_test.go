@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sources_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/sources"
+)
+
+// TestFilesOfOthers renders what somebody else has written, who wants to know what is in a file of whoever renders it.
+func TestFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	outside := files{"secret": "stolen", "secret.yaml": configMap("stolen", "x: stolen"), "elsewhere/secret": "stolen", "elsewhere/s.yaml": configMap("stolen", "x: stolen")}
+	base := files{"base/kustomization.yaml": "resources: [b.yaml]", "base/b.yaml": configMap("b", "x: z1")}
+	simple := configMap("a", "x: z1")
+	for _, tc := range []struct {
+		reason string
+		files  files
+		// links are targets by the names of symbolic links; ROOT is the folder of everything.
+		links map[string]string
+		// want is what is generated, or an error if it is restricted; otherwise there is no error if the result is free.
+		want   []string
+		err    string
+		free   []string
+		config sources.Options
+	}{
+		{
+			reason: "a base is a kustomization of its own", files: merged(base, files{"k/kustomization.yaml": "resources: [../base, a.yaml]", "k/a.yaml": simple}),
+			want: []string{"a: x: z1", "b: x: z1"}, free: []string{"a: x: z1", "b: x: z1"},
+		},
+		{
+			reason: "a file outside", files: files{"k/kustomization.yaml": "configMapGenerator: [{name: g, files: [x=../secret], options: {disableNameSuffixHash: true}}]"},
+			err: "secret' is not in or below", free: []string{"g: x: stolen"},
+		},
+		{
+			reason: "a file outside, by its absolute path", files: files{"k/kustomization.yaml": "configMapGenerator: [{name: g, files: [x=ROOT/secret], options: {disableNameSuffixHash: true}}]"},
+			err: "secret' is not in or below", free: []string{"g: x: stolen"},
+		},
+		{
+			reason: "a manifest outside", files: files{"k/kustomization.yaml": "resources: [../secret.yaml]"},
+			err: "must not be read: ROOT/secret.yaml", free: []string{"stolen: x: stolen"},
+		},
+		{
+			reason: "a file outside of a base", files: merged(files{"k/kustomization.yaml": "resources: [../base]", "base/kustomization.yaml": "resources: [../secret.yaml]"}),
+			err: "must not be read: ROOT/secret.yaml", free: []string{"stolen: x: stolen"},
+		},
+		{
+			reason: "a link to a file outside", files: files{"k/kustomization.yaml": "resources: [a.yaml]"}, links: map[string]string{"k/a.yaml": "../secret.yaml"},
+			err: "a.yaml is a symbolic link, or below one", free: []string{"stolen: x: stolen"},
+		},
+		{
+			reason: "a link to a file outside, in a base", files: files{"k/kustomization.yaml": "resources: [../base]", "base/kustomization.yaml": "resources: [a.yaml]"},
+			links: map[string]string{"base/a.yaml": "../secret.yaml"}, err: "a.yaml is a symbolic link, or below one", free: []string{"stolen: x: stolen"},
+		},
+		{
+			reason: "a link to a folder outside", files: files{"k/kustomization.yaml": "resources: [d/s.yaml]"}, links: map[string]string{"k/d": "ROOT/elsewhere"},
+			err: "must not be read", free: []string{"stolen: x: stolen"},
+		},
+		{
+			reason: "a link that nothing refers to, and one within", files: files{"k/kustomization.yaml": "resources: [b.yaml]", "k/a.yaml": simple},
+			links: map[string]string{"k/unused": "../secret", "k/b.yaml": "a.yaml"}, want: []string{"a: x: z1"}, free: []string{"a: x: z1"},
+		},
+		{
+			reason: "a template that reads a file outside",
+			files:  files{"k/.component-config.yaml": "includedFiles: [../secret]\nvalues: {a: b}", "k/a.yaml": configMap("a", "x: '{{ readFile `../secret` | toString }}'")},
+			err:    "includedFiles: files outside of the folder of a kustomization must not be read: ../secret", free: []string{"a: x: stolen"},
+		},
+		{
+			reason: "a template that reads a link", files: files{"k/.component-config.yaml": "values: {a: b}", "k/a.yaml": configMap("a", "x: '{{ readFile `link` | toString }}'")},
+			links: map[string]string{"k/link": "../secret"}, err: "link is a symbolic link", free: []string{"a: x: stolen"},
+		},
+		{
+			reason: "a folder that is no kustomization", files: files{"k/.component-config.yaml": "includedKustomizations: [../elsewhere]\nvalues: {a: b}", "k/kustomization.yaml": "resources: [../elsewhere]"},
+			err: "must not be read: ../elsewhere is no kustomization", free: []string{"stolen: x: stolen"},
+		},
+		{
+			reason: "a link in a chart", files: chart("k", files{"a.yaml": configMap("a", "x: {{ .Files.Get `link` }}")}), links: map[string]string{"k/link": "../secret"},
+			err: "link: path escapes from parent: it is a symbolic link", free: []string{"a: x: stolen"},
+		},
+		{
+			reason: "a link within a chart", files: chart("k", files{"a.yaml": configMap("a", "x: {{ .Files.Get `link` }}"), "_y.tpl": "ours"}), links: map[string]string{"k/link": "templates/_y.tpl"},
+			want: []string{"a: x: ours"}, free: []string{"a: x: ours"},
+		},
+	} {
+		root := merged(outside, tc.files).write(t)
+		for name, content := range tc.files {
+			if err := os.WriteFile(filepath.Join(root, name), []byte(strings.ReplaceAll(content, "ROOT", root)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, target := range tc.links {
+			if err := os.Symlink(strings.ReplaceAll(target, "ROOT", root), filepath.Join(root, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, unrestricted := range []bool{false, true} {
+			want, message := tc.want, tc.err
+			if unrestricted {
+				want, message = tc.free, ""
+			}
+			var got []string
+			set, err := sources.Load(t.Context(), []string{filepath.Join(root, "k")}, sources.Options{Unrestricted: unrestricted})
+			if err == nil {
+				var objects []client.Object
+				objects, err = set.Generate(t.Context(), request())
+				got = lines(t, objects)
+			}
+			switch {
+			case message == "" && err != nil:
+				t.Errorf("%s, unrestricted %t: %v", tc.reason, unrestricted, err)
+			case message != "" && (err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), root, "ROOT"), message) || !strings.Contains(err.Error(), "--load-restrictor LoadRestrictionsNone")):
+				t.Errorf("%s: want error %q, got %v and %v", tc.reason, message, err, got)
+			}
+			if diff := cmp.Diff(want, got); err == nil && diff != "" {
+				t.Errorf("%s, unrestricted %t (-want +got):\n%s", tc.reason, unrestricted, diff)
+			}
+		}
+	}
+}
