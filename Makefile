@@ -74,6 +74,10 @@ test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Nam
 	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
 	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
 
+.PHONY: unit
+unit: ## Run the tests that need no Kubernetes.
+	go test -short $(TESTFLAGS) $(PACKAGES)
+
 # A module of its own, because of what Helm's own command depends on; it follows the requirements of the runtime.
 .PHONY: parity
 parity: ## Compare charts as they are rendered with what Helm's own command renders.

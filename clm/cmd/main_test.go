@@ -34,6 +34,9 @@ type home struct {
 
 func newHome(t *testing.T) *home {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("this test starts sandboxes, and -short leaves such tests out")
+	}
 	assets, err := sandbox.Assets(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,11 @@ func TestModuleKeepsTheRules(t *testing.T) {
 	for _, violation := range violations(pkgs) {
 		t.Error(violation)
 	}
+	for _, room := range rooms {
+		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return room.holds(p.path) }) {
+			t.Errorf("the table of rooms has %s, and there is no such package", room.path)
+		}
+	}
 }
 
 func TestViolations(t *testing.T) {

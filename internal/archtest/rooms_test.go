@@ -46,7 +46,6 @@ var rooms = []room{
 	{path: "internal/redact", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
-	{path: "internal/version", layer: vocabulary},
 	{path: "clm/internal/follow", layer: vocabulary},
 	{path: "clm/internal/hurry", layer: vocabulary},
 	{path: "clm/internal/terminal", layer: vocabulary},
@@ -77,7 +76,6 @@ var rooms = []room{
 	{path: "pkg/manifests/helm", layer: authoring},
 	{path: "pkg/manifests/isolated", layer: authoring},
 	{path: "pkg/manifests/kustomize", layer: authoring},
-	{path: "pkg/resources/...", layer: authoring},
 
 	{path: "clm/internal/inspect", layer: parts},
 	{path: "clm/internal/releases", layer: parts},
@@ -86,7 +84,6 @@ var rooms = []room{
 	{path: "bench", layer: commands},
 	{path: "clm/...", layer: commands},
 	{path: "internal/mutants", layer: commands},
-	{path: "scaffold/...", layer: commands},
 
 	{path: "examples/...", layer: examples},
 

@@ -50,6 +50,9 @@ func TestRender(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("templates that go to the limits take some seconds")
+	}
 	big := strings.Repeat("x", 1<<20)
 	fill := strings.Repeat("{{ .big }}", 15)
 	tests := []struct{ reason, text, want string }{

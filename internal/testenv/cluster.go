@@ -89,6 +89,9 @@ func noFailure() error { return nil }
 // get returns the cluster, or ends the test.
 func get(tb testing.TB) *cluster {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("this test needs a Kubernetes, and -short leaves such tests out")
+	}
 	c, err := connect()
 	if err == nil {
 		err = c.failed()

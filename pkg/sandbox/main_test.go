@@ -6,6 +6,7 @@ package sandbox_test
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,10 @@ const helperVariable = "SANDBOX_TEST_HELPER"
 func TestMain(m *testing.M) {
 	if os.Getenv(helperVariable) != "" {
 		os.Exit(helperMain())
+	}
+	if flag.Parse(); testing.Short() {
+		fmt.Println("these tests start sandboxes, and -short leaves such tests out")
+		return
 	}
 	os.Exit(testMain(m))
 }
