@@ -16,8 +16,9 @@ import (
 //
 // Objects are created, updated, adopted, corrected, purged and deleted as their annotations say. A wave is worked upon in
 // stages (regular objects, then APIServices, then instances of managed types), each of which begins when the
-// one before is ready; within a stage objects that others refer to are written first. A dependent that was written
-// before and has drifted is corrected even if an earlier wave is not ready.
+// one before is ready; within a stage objects that others refer to are written first, and webhook configurations that do not exist
+// are created when everything else has been written. A dependent that was written before and has drifted is corrected even if an earlier
+// wave is not ready, unless it is a webhook configuration that has vanished.
 //
 // With ApplyRequest.Expected, nothing is done that was not planned; see StaleError.
 //
@@ -50,6 +51,7 @@ func (p *pass) open(ctx context.Context, c *course, request ApplyRequest) error 
 	if err := p.watch(ctx, targets, stageLate); err != nil {
 		return err
 	}
+	p.arrange(targets)
 	if err := p.expect(ctx, c, request); err != nil {
 		return err
 	}
@@ -99,7 +101,6 @@ func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
 		p.takeOver[keyOf(object)] = true
 	}
 	p.recordAdoptions = request.RecordAdoptions
-	sortTargets(targets)
 	return &course{pass: p, prepared: prepared, grown: plan.grown}, nil
 }
 

@@ -104,7 +104,7 @@ func (p *pass) applySeen(ctx context.Context, t *target, s situation, err error)
 	}
 	if err == nil {
 		p.requeueAfter(p.retry(item))
-		return outcome{item: item, message: fight.message()}, nil
+		return outcome{item: item, message: fight.message(), unwritten: true}, nil
 	}
 	return p.excuse(t, item, err)
 }
@@ -113,7 +113,7 @@ func (p *pass) applySeen(ctx context.Context, t *target, s situation, err error)
 func (p *pass) excuse(t *target, item *InventoryItem, err error) (outcome, error) {
 	if reason, ok := awaitable(err); ok {
 		p.requeueAfter(p.retry(item))
-		return outcome{item: item, message: reason, doomed: isDoomed(err)}, nil
+		return outcome{item: item, message: reason, doomed: isDoomed(err), unwritten: true}, nil
 	}
 	if isRefusal(err) {
 		return outcome{}, refused(fmt.Sprintf("%s: rejected by the API server: %s", t.key, err))
@@ -206,7 +206,7 @@ func (p *pass) awaitEnd(ctx context.Context, item *InventoryItem, d decision) (o
 			return outcome{}, err
 		}
 	}
-	return outcome{item: item, message: d.message, securing: true}, nil
+	return outcome{item: item, message: d.message, securing: true, unwritten: true}, nil
 }
 
 // completed records that the object has served its purpose and is gone.

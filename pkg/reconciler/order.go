@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/observe"
 )
 
 const (
@@ -34,13 +36,25 @@ func definesTypes(kind schema.GroupKind) bool {
 	return isCRD(kind) || isAPIService(kind)
 }
 
-// applyTier ranks kinds within a stage: what others refer to comes first.
-func applyTier(kind schema.GroupKind) int {
+func isWebhookConfiguration(kind schema.GroupKind) bool {
+	return kind.Group == groupWebhook && (kind.Kind == "ValidatingWebhookConfiguration" || kind.Kind == "MutatingWebhookConfiguration")
+}
+
+// tierLast is the tier of webhook configurations that do not exist. It begins when everything before it in its stage has been written.
+const tierLast = 1
+
+// applyTier ranks objects within a stage: what others refer to comes first. A webhook configuration that does not exist comes last: what
+// answers its calls may be among the objects that are denied until it does. One that exists denies them already, and may do so because
+// of what its manifest changes.
+func applyTier(kind schema.GroupKind, exists bool) int {
 	switch kind {
 	case schema.GroupKind{Kind: "Namespace"}:
 		return -4
 	case schema.GroupKind{Group: groupWebhook, Kind: "ValidatingWebhookConfiguration"},
 		schema.GroupKind{Group: groupWebhook, Kind: "MutatingWebhookConfiguration"}:
+		if !exists {
+			return tierLast
+		}
 		return -3
 	case schema.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"},
 		schema.GroupKind{Group: "networking.k8s.io", Kind: "IngressClass"},
@@ -97,14 +111,31 @@ func compareKeys(a, b objectKey) int {
 }
 
 // sortTargets puts targets into the order in which they are applied.
-func sortTargets(targets []*target) {
+func sortTargets(targets []*target, tier func(*target) int) {
 	slices.SortFunc(targets, func(a, b *target) int {
 		return cmp.Or(
 			cmp.Compare(a.applyOrder, b.applyOrder), cmp.Compare(a.stage(), b.stage()),
-			cmp.Compare(applyTier(a.key.GroupKind), applyTier(b.key.GroupKind)), compareKeys(a.key, b.key),
+			cmp.Compare(tier(a), tier(b)), compareKeys(a.key, b.key),
 		)
 	})
 }
+
+// arrange puts the targets into the order in which this pass applies them, and remembers their tiers. The observer must have been told of
+// their kinds.
+func (p *pass) arrange(targets []*target) {
+	for _, t := range targets {
+		exists := true
+		if isWebhookConfiguration(t.key.GroupKind) {
+			_, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
+			exists = view == observe.Present || view == observe.Unseen && p.item(t).UID != ""
+		}
+		p.works[t.index].tier = applyTier(t.key.GroupKind, exists)
+	}
+	sortTargets(targets, p.tier)
+}
+
+// tier returns the tier of a target within its stage, after arrange.
+func (p *pass) tier(t *target) int { return p.works[t.index].tier }
 
 // sortInventory puts items into the order in which they would be deleted; this is also the order in which they are
 // recorded.

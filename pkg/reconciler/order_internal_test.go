@@ -44,8 +44,11 @@ func TestTiers(t *testing.T) {
 		"ValidatingAdmissionPolicy.admissionregistration.k8s.io":      {0, 0},
 	} {
 		parsed := schema.ParseGroupKind(kind)
-		if got := [2]int{applyTier(parsed), deleteTier(parsed)}; got != want {
+		if got := [2]int{applyTier(parsed, true), deleteTier(parsed)}; got != want {
 			t.Errorf("%s: got %v, want %v", kind, got, want)
+		}
+		if last := applyTier(parsed, false) == tierLast; last != isWebhookConfiguration(parsed) {
+			t.Errorf("%s: comes last if it does not exist: %v", kind, last)
 		}
 	}
 }

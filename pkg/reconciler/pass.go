@@ -91,6 +91,7 @@ type work struct {
 	// confirmed means that the object had vanished when the owner confirmed what is wanted; guarded by asking.
 	confirmed bool
 	written   bool // in this pass
+	tier      int  // within the stage
 }
 
 // assign gives targets their records and, if they were looked at already, their objects.

@@ -63,7 +63,11 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 		}
 	}
 	ready = true
-	for _, tier := range group(members, func(t *target) int { return applyTier(t.key.GroupKind) }) {
+	unwritten := false
+	for _, tier := range group(members, p.tier) {
+		if unwritten && p.tier(tier[0]) == tierLast {
+			break
+		}
 		unready, err := p.applyTier(ctx, tier)
 		if err != nil {
 			return false, fmt.Errorf("applying wave %d: %w", members[0].applyOrder, err)
@@ -72,7 +76,7 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 			return false, fmt.Errorf("deleting what has failed in wave %d: %w", members[0].applyOrder, err)
 		}
 		for _, o := range unready {
-			ready = false
+			ready, unwritten = false, unwritten || o.unwritten
 			p.result.Waits = append(p.result.Waits, Notice{Object: objectRef(o.item), Message: o.message, Doomed: o.doomed})
 		}
 	}
@@ -133,7 +137,9 @@ func (p *pass) heal(ctx context.Context, rest []*target) error {
 		// The waves have ended for that reason, and say so.
 		return nil
 	}
-	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool { return p.works[t.index].visited || !p.item(t).written() })
+	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool {
+		return p.works[t.index].visited || !p.item(t).written() || p.tier(t) == tierLast
+	})
 	if len(written) == 0 {
 		return nil
 	}
@@ -149,6 +155,8 @@ type outcome struct {
 	ready   bool
 	message string // what it lacks, if it is not ready
 	doomed  bool   // it cannot become ready, because its namespace is being deleted
+	// unwritten means that the manifest has not been written, which is going to be tried again.
+	unwritten bool
 	// securing means that the deletion of an object is under way that defines types, so that its barrier has to stay.
 	securing bool
 	// needed means that an object that defines types stays because of their instances, and so must what serves them.

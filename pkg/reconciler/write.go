@@ -271,7 +271,7 @@ func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision)
 	}
 	if s.exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.seen.Message, securing: true}, false, nil
+		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.seen.Message, securing: true, unwritten: true}, false, nil
 	}
 	create := p.create
 	if gone {

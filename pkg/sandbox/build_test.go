@@ -33,6 +33,35 @@ func TestBuildEnvironment(t *testing.T) {
 	}
 }
 
+func TestWithoutProxies(t *testing.T) {
+	t.Parallel()
+	environment := []string{
+		"HOME=/home/demo", "HTTP_PROXY=http://proxy.example.io", "HTTPS_PROXY=http://proxy.example.io", "ALL_PROXY=socks5://proxy.example.io", "NO_PROXY=localhost",
+		"http_proxy=http://proxy.example.io", "https_proxy=http://proxy.example.io", "all_proxy=http://proxy.example.io", "no_proxy=", "GOPROXY=https://proxy.example.io",
+	}
+	want := []string{"HOME=/home/demo", "GOPROXY=https://proxy.example.io"}
+	if diff := cmp.Diff(want, withoutProxies(environment)); diff != "" {
+		t.Errorf("environment of programs (-want +got):\n%s", diff)
+	}
+}
+
+func TestProxiesDoNotReachPrograms(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+	dir := t.TempDir()
+	line, err := newLifeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer line.close()
+	for _, name := range []string{programAPIServer, programKwok} {
+		s := &Sandbox{lifeline: line, layout: layout{run: dir}, programs: map[string]string{programGuard: "/usr/bin/env"}}
+		command := s.command(name, nil)
+		if slices.ContainsFunc(command.Env, func(variable string) bool { return strings.HasPrefix(variable, "HTTPS_PROXY=") }) || len(command.Env) == 0 {
+			t.Errorf("environment of %s: %v", name, command.Env)
+		}
+	}
+}
+
 // fakeGo puts a go command on the PATH that runs the script, and gives the process an empty cache. In the script, "$output" is the
 // file to be written. It returns the folder in which the script may leave traces, and the cache.
 func fakeGo(t *testing.T, script string) (traces, cache string) {

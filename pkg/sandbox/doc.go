@@ -29,4 +29,7 @@
 // # Environment
 //
 // KUBEBUILDER_ASSETS names a folder whose programs are preferred over the built ones, each for itself.
+//
+// Proxies (HTTP_PROXY and the like) count where programs are built, and for the commands of [Sandbox.Run], but not for the programs of the
+// sandbox: its API server calls webhooks without them.
 package sandbox

@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,13 +135,29 @@ func calm(environment []string) []string {
 	return environment
 }
 
+// withoutProxies returns the environment without proxies: the programs of the sandbox talk to each other and to webhooks on this machine, and
+// calls to a Service of the sandbox must not leave it.
+func withoutProxies(environment []string) []string {
+	proxies := []string{"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
+	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(proxies, strings.ToUpper(name))
+	})
+}
+
+// command returns the command that runs a program below a guard.
+func (s *Sandbox) command(name string, args []string) *exec.Cmd {
+	command := s.lifeline.guarded(s.programs[programGuard], s.layout.run, append([]string{s.programs[name]}, args...))
+	command.Env = withoutProxies(os.Environ())
+	if name == programAPIServer {
+		command.Env = calm(command.Env)
+	}
+	return command
+}
+
 // startProgram runs a program below a guard and watches it.
 func (s *Sandbox) startProgram(name string, args []string) (*process, error) {
-	command := s.lifeline.guarded(s.programs[programGuard], s.layout.run, append([]string{s.programs[name]}, args...))
-	if name == programAPIServer {
-		command.Env = calm(os.Environ())
-	}
-	p, err := startProcess(command, name, s.layout.log(name))
+	p, err := startProcess(s.command(name, args), name, s.layout.log(name))
 	if err != nil {
 		return nil, err
 	}
