@@ -15,7 +15,7 @@ import (
 )
 
 // isHolder reports whether objects of the kind hold something that is lost if they are created anew, whether or not it is owned by them. Objects
-// that define types do as well, but wait until it has gone; see requestEnd.
+// that define types do as well; requestEnd looks for their instances, in whatever case they are deleted.
 func isHolder(kind schema.GroupKind) bool {
 	return isNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
 }
@@ -49,6 +49,8 @@ func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, uid
 			return "", err
 		}
 		held = found.String()
+	case definesTypes(kind):
+		return p.instancesKeep(ctx, item)
 	case isHolder(kind):
 		held = heldData(live)
 	default:
@@ -62,6 +64,24 @@ func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, uid
 		return "", nil
 	}
 	return notRecreated("it holds "+held+", which would be destroyed", "remove what it holds"), nil
+}
+
+// instancesKeep is keepsFromRecreation for objects that define types.
+func (p *pass) instancesKeep(ctx context.Context, item *InventoryItem) (string, error) {
+	brought, err := p.broughtBy(ctx, item)
+	if err != nil {
+		return "", err
+	}
+	blockers, _, err := p.instances(ctx, brought, "")
+	if err != nil || len(blockers) == 0 {
+		return "", err
+	}
+	return heldByInstances(blockerTexts(blockers)), nil
+}
+
+// heldByInstances says why an object that defines types must not be created anew. Its own instances are among those that would be lost.
+func heldByInstances(instances string) string {
+	return notRecreated("there are instances of its types: "+instances, "delete them first")
 }
 
 // notRecreated says why an object must not be deleted in order to be created anew, and what can be done about it.

@@ -35,10 +35,7 @@ func TestRecreationOfDefinitionSparesInstances(t *testing.T) {
 	ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "foreign")))
 	before := ty.definition()
 	changed := strings.Replace(manifests, "PREFIX/update-policy", "changed: \"1\", PREFIX/update-policy", 1)
-	result, err := ty.apply(changed)
-	if err != nil || !strings.Contains(notices(result.Waits), "kept as long as there are instances") {
-		t.Errorf("expected to wait for the instance, got %v, %q", err, notices(result.Waits))
-	}
+	ty.expectHeld(changed, "foreign")
 	if instance := ty.widget("foreign"); instance == nil || instance.GetDeletionTimestamp() != nil {
 		t.Fatal("the foreign instance was deleted together with its definition")
 	}
@@ -47,6 +44,38 @@ func TestRecreationOfDefinitionSparesInstances(t *testing.T) {
 		after := ty.definition()
 		return result.Done && after != nil && after.GetUID() != before.GetUID(), "the definition is not created again: " + notices(result.Waits)
 	})
+}
+
+// TestRecreationOfDefinitionSparesItsOwnInstances has nobody but the component itself use the type: it would wait for itself.
+func TestRecreationOfDefinitionSparesItsOwnInstances(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	instance := "---" + ty.expand(strings.ReplaceAll(widget, "NAME", "own"))
+	manifests := recreated(ty, "a") + instance
+	ty.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	before := ty.definition()
+	ty.expectHeld(recreated(ty, "b")+instance, "own")
+	ty.expectNoBarrier()
+	// Another update policy is what the message advises.
+	ty.mustApply(strings.Replace(recreated(ty, "b"), "recreate", "replace", 1) + instance)
+	if after := ty.definition(); after.GetUID() != before.GetUID() || after.GetAnnotations()["value"] != "b" || ty.widget("own") == nil {
+		t.Errorf("expected the definition to be updated in place, got %v", after.GetAnnotations())
+	}
+}
+
+// expectHeld expects that a type is not created anew because of an instance, and that a plan says so.
+func (ty *typed) expectHeld(manifests, instance string) {
+	ty.Helper()
+	want := ": cannot be updated by its update policy recreate, because there are instances of its types: Widget." + ty.group + " NS/" + instance +
+		"; choose another update policy, or delete them first"
+	if change := ty.plan(manifests, compare).Changes[0]; !change.Recreate || ": "+change.Refusal != ty.world.expand(want) {
+		ty.Errorf("planned: %v, refusal: %q", change.Recreate, change.Refusal)
+	}
+	_, err := ty.engine.Apply(ty.Context(), ty.request(manifests))
+	ty.expectRefusal(err, "CustomResourceDefinition widgets."+ty.group+want)
+	if definition := ty.definition(); definition == nil || definition.GetDeletionTimestamp() != nil {
+		ty.Error("the definition was deleted")
+	}
 }
 
 func TestUnlabelledDefinitionIsReleased(t *testing.T) {

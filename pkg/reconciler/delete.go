@@ -115,7 +115,7 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, waveSi
 		needed := false
 		for _, o := range remaining {
 			gone = false
-			needed = needed || o.securing || o.needed
+			needed = needed || o.securing || o.instances != ""
 			p.note(&p.result.Waits, o.item, o.message)
 		}
 		if needed {

@@ -51,7 +51,8 @@ func (p *pass) requestEnd(ctx context.Context, item *InventoryItem, s situation)
 		p.guard(resources)
 		// An instance that carries our label although it is not recorded goes without an event.
 		p.requeueAfter(p.retry(item))
-		held = &outcome{item: item, needed: true, message: "kept as long as there are instances of its types: " + blockerTexts(blockers)}
+		texts := blockerTexts(blockers)
+		held = &outcome{item: item, instances: texts, message: "kept as long as there are instances of its types: " + texts}
 		return false, held, p.lift(ctx, item)
 	}
 	if b := p.barrierOf(item, s.seen.UID); b != nil && item.Barrier == "" {

@@ -159,9 +159,9 @@ type outcome struct {
 	unwritten bool
 	// securing means that the deletion of an object is under way that defines types, so that its barrier has to stay.
 	securing bool
-	// needed means that an object that defines types stays because of their instances, and so must what serves them.
-	needed  bool
-	barrier *barrier // that is needed before the object can be deleted; nil if there is one
+	// instances are those because of which an object that defines types stays, and so must what serves them; empty if there are none.
+	instances string
+	barrier   *barrier // that is needed before the object can be deleted; nil if there is one
 	// adopting is what was seen of an object that is to be adopted after that is recorded; nil if nothing is to be recorded.
 	adopting *situation
 }

@@ -250,14 +250,18 @@ func (p *pass) withoutSurplus(t *target, object *unstructured.Unstructured, meta
 // recreate deletes the object that was seen and, if it is gone at once, creates it.
 func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision) (outcome, bool, error) {
 	item := p.item(t)
-	if again, err := p.mayRecreate(ctx, t, s); again || err != nil {
-		return outcome{}, again, err
+	if !definesTypes(t.key.GroupKind) {
+		if again, err := p.mayRecreate(ctx, t, s); again || err != nil {
+			return outcome{}, again, err
+		}
 	}
 	gone, held, err := p.requestEnd(ctx, item, s)
-	if err != nil {
+	switch {
+	case err != nil:
 		return outcome{}, false, err
-	}
-	if held != nil {
+	case held != nil && held.instances != "":
+		return outcome{}, false, refused(fmt.Sprintf("%s: %s", t.key, heldByInstances(held.instances)))
+	case held != nil:
 		return *held, false, nil
 	}
 	s = situation{owner: p.label, proven: true, typed: true}
