@@ -29,8 +29,10 @@ type policyFlags struct {
 	adopt, update choice
 }
 
+var adoptionPolicies = []string{types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways}
+
 func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
-	p.adopt = choice{value: types.AdoptionPolicyIfUnowned, allowed: []string{types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways}}
+	p.adopt = choice{value: types.AdoptionPolicyIfUnowned, allowed: adoptionPolicies}
 	p.update = choice{value: types.UpdatePolicySsaOverride, allowed: []string{
 		types.UpdatePolicySsaOverride, types.UpdatePolicySsaMerge, types.UpdatePolicyReplace, types.UpdatePolicyRecreate,
 	}}

@@ -11,10 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 func newRollbackCommand(e *environment) *cobra.Command {
 	o := changeOptions{}
+	adopt := choice{allowed: adoptionPolicies}
 	command := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
@@ -35,19 +37,22 @@ A rollback that has not become ready is continued by the same command; that is n
 					return fmt.Errorf("revision: %q is not a positive number", args[1])
 				}
 			}
-			return runRollback(command.Context(), e, o, args[0], revision)
+			return runRollback(command.Context(), e, o, session.RollbackRequest{
+				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value),
+			})
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
+	command.Flags().Var(&adopt, "adopt", "whether objects that exist already are taken over (default as in that revision, but from their owners only if that is said here)")
 	return command
 }
 
-func runRollback(ctx context.Context, e *environment, o changeOptions, name string, revision int64) error {
-	namespace, err := e.kube.namespace()
-	if err != nil {
+func runRollback(ctx context.Context, e *environment, o changeOptions, request session.RollbackRequest) error {
+	var err error
+	if request.Namespace, err = e.kube.namespace(); err != nil {
 		return err
 	}
 	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
-		return s.PlanRollback(ctx, session.RollbackRequest{Namespace: namespace, Name: name, Number: revision}, compare)
+		return s.PlanRollback(ctx, request, compare)
 	})
 }

@@ -117,7 +117,7 @@ func (o *operation) hookRunner(ctx context.Context, d *Deletion, at deletionhook
 		},
 	}
 	if current := o.release.Current(); current != nil {
-		runner.Policies = current.Policies
+		runner.Policies = lasting(current.Policies)
 	}
 	return runner
 }

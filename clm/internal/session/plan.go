@@ -66,6 +66,8 @@ type Plan struct {
 	objects  []client.Object
 	takeOver []types.ObjectKey
 	target   *target
+	// adoption is the policy that was given for this operation; empty if none was.
+	adoption reconciler.AdoptionPolicy
 	// spared are the texts of the objects that stay although they are not wanted any more, because they were adopted.
 	spared []string
 }
@@ -114,7 +116,7 @@ func (s *Session) Plan(ctx context.Context, request Request, compare bool) (*Pla
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Release: release, Operation: Apply}
+	plan := &Plan{Release: release, Operation: Apply, adoption: request.Policies.Adoption}
 	if err := s.observe(plan); err != nil {
 		return nil, err
 	}
@@ -186,7 +188,7 @@ func (s *Session) render(ctx context.Context, request Request, plan *Plan) error
 
 // describe returns the revision with what the request says.
 func describe(request Request, revision releases.Revision) releases.Revision {
-	revision.Policies, revision.Sources = request.Policies, nil
+	revision.Policies, revision.Sources = lasting(request.Policies), nil
 	for _, source := range request.Sources.Sources() {
 		revision.Sources = append(revision.Sources, releases.Source{
 			Reference: source.Reference, Kind: string(source.Kind), Name: source.Name, Version: source.Version, AppVersion: source.AppVersion,
@@ -261,7 +263,7 @@ func (s *Session) applyRequest(plan *Plan, save reconciler.Store) reconciler.App
 		Objects:  plan.objects,
 		Version:  plan.Revision.Inputs,
 		Digest:   digestOf(plan.Revision),
-		Policies: plan.Revision.Policies,
+		Policies: plan.policies(),
 		TakeOver: plan.takeOver,
 
 		RecordAdoptions: true,

@@ -24,6 +24,8 @@ type RollbackRequest struct {
 	Namespace, Name string
 	// Number of the revision. Defaults to the newest one before the current one that was ready.
 	Number int64
+	// Adoption is the policy of objects whose annotations say nothing. Defaults to that of the revision, but not to taking objects from their owners.
+	Adoption reconciler.AdoptionPolicy
 	// Failed is the plan, if any, that has failed and is undone. If somebody has changed the release since, that is refused.
 	Failed *Plan
 }
@@ -46,7 +48,7 @@ func (s *Session) PlanRollback(ctx context.Context, request RollbackRequest, com
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to}
+	plan := &Plan{Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to, adoption: request.Adoption}
 	if plan.Content, err = s.records.Content(ctx, release, to.Number); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,8 @@ type savedPlan struct {
 	Values    map[string]any    `json:"values"`
 	Manifest  []map[string]any  `json:"manifest"`
 	Plan      *reconciler.Plan  `json:"plan"`
+
+	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
 }
 
 // savedVersion is the version of what is written.
@@ -49,7 +51,7 @@ func (p *Plan) Save(ctx context.Context, clnt client.Reader, path string) error 
 	}
 	saved := savedPlan{
 		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
-		New: p.New, Revision: p.Revision, Values: p.Content.Values, Plan: p.exact,
+		New: p.New, Revision: p.Revision, Values: p.Content.Values, Plan: p.exact, Adoption: p.adoption,
 	}
 	if current := p.Release.Current(); current != nil {
 		saved.Base = current.Number
@@ -137,7 +139,7 @@ func (s *Session) LoadPlan(ctx context.Context, path, namespace, name string) (*
 	}
 	p := &Plan{
 		Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision, Content: releases.Content{Values: saved.Values},
-		Changes: saved.Plan.Changes, exact: saved.Plan,
+		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption,
 	}
 	for _, object := range saved.Manifest {
 		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
