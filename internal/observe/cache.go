@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
@@ -63,7 +64,8 @@ type Cache struct {
 	ctx      context.Context //nolint:containedctx // the lifetime of the watches, ended by Close
 	cancel   context.CancelFunc
 
-	types sync.Once
+	types  sync.Once
+	absent *absences
 	// followed is closed when what is listed is to be watched.
 	followed chan struct{}
 	follow   sync.Once
@@ -90,8 +92,17 @@ func New(options Options) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client for observing: %w", err)
 	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(options.Config, options.HTTPClient)
+	if err != nil {
+		return nil, fmt.Errorf("creating a client for observing: %w", err)
+	}
+	absent := &absences{waiting: map[schema.GroupVersionKind]*absence{}, list: func() (*served, error) {
+		groups, resources, _, err := discoveryClient.GroupsAndMaybeResources()
+		return &served{groups: groups, resources: resources}, err
+	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Cache{
+		absent:   absent,
 		options:  options,
 		dynamic:  dynamicClient,
 		metadata: metadataClient,

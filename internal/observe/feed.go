@@ -99,6 +99,9 @@ func (f *feed) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-time.After(delay):
 		}
+		if cluster.IsNoMatch(err) {
+			f.kind.cache.absent.await(ctx, f.kind.gvk)
+		}
 	}
 }
 

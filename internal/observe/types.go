@@ -30,7 +30,7 @@ type TypeListener struct {
 // and later calls have no effect.
 func (c *Cache) WatchTypes(listener TypeListener) {
 	c.types.Do(func() {
-		state := &typeWatch{listener: listener, missing: len(typeSources)}
+		state := &typeWatch{listener: c.absent.listener(listener), missing: len(typeSources)}
 		for _, resource := range typeSources {
 			go c.watchType(c.ctx, resource, &typeStore{watch: state})
 		}

@@ -178,7 +178,7 @@ func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
 	k[kind].Insert(namespaces...).Delete("")
 }
 
-// mostKinds is how many kinds of one component are watched before it is reconciled. Each kind costs a watch, or requests again and again if
+// mostKinds is how many kinds of one component are watched before it is reconciled. Each kind costs a watch, or a request if
 // there is no such kind, and a status can be forged.
 const mostKinds = 100
 

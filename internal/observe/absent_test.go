@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// TestAbsentTypesAreLookedUpTogether has types that do not exist, as somebody may forge them into a status, and one that is going to.
+func TestAbsentTypesAreLookedUpTogether(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	group := testenv.UniqueName(t) + ".example.com"
+	const absent = 30
+	needs := []observe.Need{{Kind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}}}
+	for i := range absent {
+		needs = append(needs, observe.Need{Kind: schema.GroupVersionKind{Group: fmt.Sprintf("absent-%d.%s", i, group), Version: "v1", Kind: "Thing"}})
+	}
+	if err := w.cache.Watch(t.Context(), "owner", needs); err != nil {
+		t.Fatal(err)
+	}
+	before := w.requestsAbout("/apis/absent-")
+	shared := func() int { return w.requestsAbout("/apis") }
+	first := shared()
+	testenv.Eventually(t, func() (bool, string) { return shared() > first, "nobody has looked for the types again" })
+	crd := testenv.Object(t, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.`+group+`}
+spec:
+  group: `+group+`
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`)
+	if err := w.client.Create(t.Context(), crd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(t.Context()), crd) })
+	testenv.Eventually(t, func() (bool, string) {
+		watches, _ := w.watches("things")
+		return watches > 0, "the type that has come is not watched"
+	})
+	if after := w.requestsAbout("/apis/absent-"); after != before || before > 2*absent {
+		t.Errorf("%d types that do not exist took %d requests at first, and %d after that", absent, before, after-before)
+	}
+}
+
+// requestsAbout counts the requests for a path; one that ends with a dash stands for all that begin so.
+func (w *world) requestsAbout(path string) int {
+	return w.requests.Count(func(request testenv.Request) bool {
+		return request.Path == path || strings.HasSuffix(path, "-") && strings.HasPrefix(request.Path, path)
+	})
+}
