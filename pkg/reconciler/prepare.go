@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -224,11 +225,24 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 		u.SetNamespace("")
 	case scopeUnknown:
 		if !s.apiServices[u.GroupVersionKind().GroupVersion()] {
-			return fmt.Sprintf("%s: type %s is unknown to the cluster, and no CustomResourceDefinition or APIService among the objects defines it",
-				objectText(u), u.GroupVersionKind().GroupVersion().String()+" "+u.GetKind()), nil
+			return fmt.Sprintf("%s: %s", objectText(u), s.unknown(u.GroupVersionKind())), nil
 		}
 	}
 	return "", nil
+}
+
+// unknown says what is known of a type that the cluster does not serve.
+func (s *scopes) unknown(gvk schema.GroupVersionKind) string {
+	mappings, err := s.mapper.RESTMappings(gvk.GroupKind())
+	var served []string
+	for _, mapping := range mappings {
+		served = append(served, mapping.GroupVersionKind.GroupVersion().String())
+	}
+	slices.Sort(served)
+	if err != nil || len(served) == 0 {
+		return fmt.Sprintf("type %s %s is unknown to the cluster, and no CustomResourceDefinition or APIService among the objects defines it", gvk.GroupVersion(), gvk.Kind)
+	}
+	return fmt.Sprintf("apiVersion %s of kind %s is not served by the cluster; it serves %s", gvk.GroupVersion(), gvk.Kind, strings.Join(slices.Compact(served), ", "))
 }
 
 func (s *scopes) of(gvk schema.GroupVersionKind) (scope, error) {

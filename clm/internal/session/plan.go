@@ -244,10 +244,21 @@ func (s *Session) compare(ctx context.Context, plan *Plan, compare bool) error {
 	found, err := plan.target.engine.Plan(ctx, s.applyRequest(plan, nil), options)
 	if err != nil {
 		plan.Close()
-		return err
+		return plan.ofRecord(err)
 	}
 	plan.exact, plan.Changes = &found, found.Changes
 	return nil
+}
+
+// ofRecord completes an error about objects that cannot be accepted as they are: those of a revision that is recorded cannot be mended, but replaced.
+func (p *Plan) ofRecord(err error) error {
+	var rejected *reconciler.RefusedError
+	if p.Operation == Apply || !errors.As(err, &rejected) {
+		return err
+	}
+	name, namespace := p.Release.Name, p.Release.Namespace
+	return fmt.Errorf("what is recorded in a revision of release %s is not accepted any more: %w; nothing was changed. To make a revision that is: clm apply %s SOURCE... -n %s",
+		p.Release, err, name, namespace)
 }
 
 // applyRequest is what the engine is asked for.
