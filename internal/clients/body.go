@@ -53,11 +53,13 @@ func (b *boundedBody) take(content []byte) (exceeded int64) {
 		}
 		return 0
 	}
-	b.taken.Add(int64(len(content)))
+	if b.taken.Add(int64(len(content))) > b.exchange.largest {
+		exceeded = b.exchange.largest
+	}
 	if bounds.open.Add(int64(len(content))) > largestAnswers {
 		return largestAnswers
 	}
-	return 0
+	return exceeded
 }
 
 // Close ends the exchange, whether the body was read or not.

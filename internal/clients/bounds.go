@@ -8,17 +8,23 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/component-operator/runtime/internal/requests"
 )
 
 const (
-	// largestAnswers bounds what is read of the answers of a remote cluster at the same time, in bytes. Objects have at most 3 MiB.
+	// largestAnswers bounds what is read of the answers of a remote cluster at the same time, in bytes.
 	largestAnswers = 64 << 20
+	// largestObject bounds an answer that is one object, in bytes. API servers accept 3 MiB, and etcd 1.5 MiB unless it is told otherwise; that may be
+	// protobuf, and JSON takes more: a third for what is base64, and six bytes for each character such as "<".
+	largestObject = 8 << 20
 	// largestEvent bounds one event of a watch of a remote cluster, in bytes.
 	largestEvent = 16 << 20
 )
@@ -123,6 +129,8 @@ type exchange struct {
 	server string
 	// endless is set if the answer has no end of its own.
 	endless bool
+	// largest is the number of bytes that the answer may have unless it is endless.
+	largest int64
 	// unattended is set if the request is to a remote cluster and not watched by a Watchdog: then nobody can end what clients do by
 	// themselves to repeat it.
 	unattended bool
@@ -140,7 +148,7 @@ type exchange struct {
 }
 
 func (b *bounds) begin(request *http.Request) *exchange {
-	e := &exchange{bounds: b, server: request.URL.Host, endless: isEndless(request), parent: request.Context(), begun: time.Now()}
+	e := &exchange{bounds: b, server: request.URL.Host, endless: isEndless(request), largest: largestAnswer(request), parent: request.Context(), begun: time.Now()}
 	e.ctx, e.cancel = context.WithCancelCause(e.parent)
 	e.limit = b.patience.Whole
 	if request.Method == http.MethodGet || request.Method == http.MethodHead {
@@ -161,6 +169,18 @@ func (e *exchange) expire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.cancel(&NoAnswerError{Server: e.server, After: e.limit})
+}
+
+// largestAnswer returns how many bytes the answer to a request may have.
+func largestAnswer(request *http.Request) int64 {
+	asked := requests.New(request.Method, request.URL)
+	creates := asked.Name == "" && request.Method == http.MethodPost
+	switch {
+	case asked.Resource == "", asked.Name == "" && !creates, asked.Subresource == "log", strings.HasPrefix(asked.Subresource, "proxy"):
+		return largestAnswers
+	default:
+		return largestObject
+	}
 }
 
 // isEndless reports whether the answer ends when the client or the server wants it to.

@@ -18,6 +18,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
@@ -208,6 +209,56 @@ func TestHostileServers(t *testing.T) {
 				t.Errorf("the error quotes the answer: %v", err)
 			}
 		})
+	}
+}
+
+// TestObjectsAreSmall has servers answer without end, whatever was asked.
+func TestObjectsAreSmall(t *testing.T) {
+	t.Parallel()
+	const objects, lists = 8 << 20, 64 << 20
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "name"}}}
+	for reason, tt := range map[string]struct {
+		call func(context.Context, dynamic.ResourceInterface) error
+		want int64
+	}{
+		"an object that is read": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
+			_, err := clnt.Get(ctx, "name", metav1.GetOptions{})
+			return err
+		}, objects},
+		"an object that is created": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
+			_, err := clnt.Create(ctx, object, metav1.CreateOptions{})
+			return err
+		}, objects},
+		"an object that is applied": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
+			_, err := clnt.Apply(ctx, "name", object, metav1.ApplyOptions{FieldManager: "test"})
+			return err
+		}, objects},
+		"a status": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
+			_, err := clnt.Get(ctx, "name", metav1.GetOptions{}, "status")
+			return err
+		}, objects},
+		"a list": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
+			_, err := clnt.List(ctx, metav1.ListOptions{})
+			return err
+		}, lists},
+		"a log": {func(ctx context.Context, clnt dynamic.ResourceInterface) error {
+			_, err := clnt.Get(ctx, "name", metav1.GetOptions{}, "log")
+			return err
+		}, lists},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			var tooLarge *clients.TooLargeError
+			err := tt.call(t.Context(), resource(t, remote(t, handled(t, flood(`{"a": "`, "x")), clients.Patience{})))
+			if !errors.As(err, &tooLarge) || tooLarge.Limit != tt.want {
+				t.Errorf("expected a limit of %d bytes, got %v", tt.want, err)
+			}
+		})
+	}
+	// What is as large as objects can be in JSON is read.
+	large := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": {"a": "` + strings.Repeat("x", 7<<20) + `"}}`
+	if _, err := resource(t, remote(t, answer(t, http.StatusOK, "application/json", large), clients.Patience{})).Get(t.Context(), "large", metav1.GetOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 

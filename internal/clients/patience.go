@@ -64,7 +64,7 @@ func (e *ClosedError) Error() string {
 type TooLargeError struct {
 	// Server is the host of the server, with its port if it has one.
 	Server string
-	// Limit is what was exceeded, in bytes: by one event of a watch, or else by all answers that were being read at the same time.
+	// Limit is what was exceeded, in bytes: by one event of a watch, one object, or all answers that were being read at the same time.
 	Limit int64
 }
 
