@@ -92,6 +92,25 @@ func TestQuestionsReachTheTerminal(t *testing.T) {
 	}
 }
 
+// TestAnswersBeforeTheQuestion types what would be consent before the question is asked, as after a pasted block of commands.
+func TestAnswersBeforeTheQuestion(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{"read line; clm delete web", "read line; clm delete web </dev/null", "read line; clm drift web --heal"} {
+		p := newPlace(t)
+		p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
+		p.change("a", "2")
+		before := p.versions()
+		command, screen := p.script(t, script)
+		screen.enter(t, "first\ny\ny\n")
+		screen.expect(t, "? [y/N] ")
+		screen.enter(t, "n\n")
+		expectExit(t, command, screen, exitRefused)
+		if diff := cmp.Diff(before, p.versions()); diff != "" {
+			t.Errorf("%s: something was done that nobody has agreed to (-before +after):\n%s", script, diff)
+		}
+	}
+}
+
 const oneObject = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"value":"3"}}`
 
 // TestNobodyIsAsked runs commands where nobody can answer. Only those that say what is wanted go on.

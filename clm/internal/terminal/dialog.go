@@ -58,9 +58,15 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 // Close closes the terminal.
 func (d *Dialog) Close() error { return d.close() }
 
-// Ask writes a question and returns the line that is entered, without the line break. The end of the input instead of a line is io.EOF. If the context
+// Ask writes a question and returns the line that is entered, without the line break. What was typed before, when nobody could know what would be asked, is
+// no answer, and is lost. The end of the input instead of a line is io.EOF. If the context
 // ends first, what is entered is lost.
 func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
+	if device, isFile := d.in.(*os.File); isFile {
+		if err := discardPending(device); err != nil {
+			return "", fmt.Errorf("asking: discarding what was typed before: %w", err)
+		}
+	}
 	if _, err := fmt.Fprintf(d, "%s ", question); err != nil {
 		return "", fmt.Errorf("asking: %w", err)
 	}
