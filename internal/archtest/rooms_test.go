@@ -40,6 +40,7 @@ var rooms = []room{
 	{path: "internal/digest", layer: vocabulary},
 	{path: "internal/documents", layer: vocabulary},
 	{path: "internal/fieldset", layer: vocabulary},
+	{path: "internal/finalizers", layer: vocabulary},
 	{path: "internal/flow", layer: vocabulary},
 	{path: "internal/lists", layer: vocabulary},
 	{path: "internal/parallel", layer: vocabulary},

@@ -165,7 +165,7 @@ func (w *worker) liftBarriers(ctx context.Context, s *scope, o outcome) outcome 
 // own finalizers are not meant: they wait for us.
 func (w *worker) checkForeignFinalizers(_ context.Context, s *scope) outcome {
 	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(s.component.GetFinalizers())), func(finalizer string) bool {
-		return finalizer == *w.options.Finalizer || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
+		return w.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 	})
 	if len(foreign) == 0 {
 		return proceed
@@ -200,9 +200,7 @@ func (w *worker) afterDelete(ctx context.Context, s *scope) outcome {
 }
 
 func (w *worker) removeFinalizer(ctx context.Context, s *scope) outcome {
-	err := w.changeFinalizers(ctx, s, func(finalizers []string) []string {
-		return slices.DeleteFunc(finalizers, func(finalizer string) bool { return finalizer == *w.options.Finalizer })
-	})
+	err := w.changeFinalizers(ctx, s, w.options.finalizers().Without)
 	if err != nil {
 		return outcomeOf(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -29,9 +30,13 @@ type NewClientFunc func(clnt cluster.Client) (cluster.Client, error)
 type ReconcilerOptions struct {
 	// FieldOwner is the field manager of all writes to dependents. Defaults to the name of the reconciler.
 	FieldOwner *string
-	// Finalizer is put on components, and on dependents that define types. Defaults to the name of the reconciler. It must never change: nobody takes
-	// a former one off.
+	// Finalizer is put on components, and on dependents that define types. Defaults to the name of the reconciler. If it changes from one version of an
+	// operator to the next, the former one has to be among FormerFinalizers.
 	Finalizer *string
+	// FormerFinalizers are what Finalizer was in earlier versions of the operator. On components they are replaced by Finalizer as soon as these are
+	// reconciled. From dependents that define types they are taken off when these are deleted or released; so they must be named as long as there may
+	// be such dependents, or components that are suspended. They must not be finalizers of anybody else. Defaults to none.
+	FormerFinalizers []string
 	// DefaultServiceAccount is impersonated on behalf of components that impersonate nobody. It is the name of a
 	// ServiceAccount in the namespace of the component. Dependents are written and read, and generators and their templates read the
 	// cluster of the dependents, with its permissions only. An operator for several tenants sets it. Defaults to none: the operator
@@ -108,6 +113,11 @@ const (
 	shortestInterval = annotations.ShortestInterval
 )
 
+// finalizers returns those that the operator, and earlier versions of it, put on components.
+func (o ReconcilerOptions) finalizers() finalizers.Set {
+	return finalizers.Set{Current: *o.Finalizer, Former: o.FormerFinalizers}
+}
+
 // complete validates the options and returns them with their defaults; values that are valid for the engine only are
 // validated there.
 func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
@@ -122,6 +132,11 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	}
 	if messages := validation.IsQualifiedName(*o.Finalizer); len(messages) > 0 {
 		problems = append(problems, fmt.Errorf("option Finalizer %q: %s", *o.Finalizer, strings.Join(messages, "; ")))
+	}
+	for _, former := range o.FormerFinalizers {
+		if messages := validation.IsQualifiedName(former); len(messages) > 0 {
+			problems = append(problems, fmt.Errorf("option FormerFinalizers: %q: %s", former, strings.Join(messages, "; ")))
+		}
 	}
 	problems = append(problems,
 		checkName("DefaultServiceAccount", valueOr(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),

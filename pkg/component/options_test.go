@@ -27,6 +27,7 @@ func TestBadOptions(t *testing.T) {
 		{"the name prefixes annotations", "Not A Name", ReconcilerOptions{}, `name "Not A Name"`},
 		{"a field owner has characters", name, ReconcilerOptions{FieldOwner: new("")}, `FieldOwner ""`},
 		{"and not too many", name, ReconcilerOptions{FieldOwner: new(strings.Repeat("a", 129))}, "must have 1 to 128 characters"},
+		{"a former finalizer is one, too", name, ReconcilerOptions{FormerFinalizers: []string{"a/b", "a/b/c"}}, `FormerFinalizers: "a/b/c"`},
 		{"a finalizer is a qualified name", name, ReconcilerOptions{Finalizer: new("a/b/c")}, `Finalizer "a/b/c"`},
 		{"a service account has a name", name, ReconcilerOptions{DefaultServiceAccount: new("A B")}, `DefaultServiceAccount "A B"`},
 		{"so has a namespace", name, ReconcilerOptions{StateNamespace: "a.b"}, `StateNamespace "a.b"`},

@@ -21,14 +21,14 @@ import (
 // acknowledge looks at the component for the first time. What it notes in the status is persisted by whoever writes first:
 // the engine before it touches the cluster, or the end of the pass.
 func (w *worker) acknowledge(_ context.Context, s *scope) outcome {
-	if s.deleting && (s.memory.finished || !slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer)) {
+	if s.deleting && (s.memory.finished || !w.options.finalizers().On(s.component.GetFinalizers())) {
 		return outcome{kind: outcomeGone}
 	}
 	s.settings = settingsOf(s.component)
 	now := metav1.NewTime(w.options.Clock.Now())
 	first := s.status.ObservedGeneration <= 0
 	// What remembers of nothing does not count as observed before its dependents are found; so this is noticed again.
-	s.record.lost = first && slices.Contains(s.component.GetFinalizers(), *w.options.Finalizer) && len(s.status.Inventory) == 0 && !s.status.hasRecord()
+	s.record.lost = first && w.options.finalizers().On(s.component.GetFinalizers()) && len(s.status.Inventory) == 0 && !s.status.hasRecord()
 	if !s.record.lost && !s.memory.unkept {
 		s.status.ObservedGeneration = s.component.GetGeneration()
 	}
@@ -113,12 +113,7 @@ func (w *worker) holdOrLose(s *scope, reason error) outcome {
 }
 
 func (w *worker) ensureFinalizer(ctx context.Context, s *scope) outcome {
-	return outcomeOf(w.changeFinalizers(ctx, s, func(finalizers []string) []string {
-		if slices.Contains(finalizers, *w.options.Finalizer) {
-			return finalizers
-		}
-		return append(finalizers, *w.options.Finalizer)
-	}))
+	return outcomeOf(w.changeFinalizers(ctx, s, w.options.finalizers().With))
 }
 
 func (w *worker) afterRead(ctx context.Context, s *scope) outcome {

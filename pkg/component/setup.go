@@ -240,6 +240,7 @@ func (w *worker) engineOptions() reconciler.Options {
 	return reconciler.Options{
 		FieldOwner:             *w.options.FieldOwner,
 		Finalizer:              *w.options.Finalizer,
+		FormerFinalizers:       w.options.FormerFinalizers,
 		Policies:               w.options.policies(),
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
 		Analyzer:               w.options.analyzer(w.name),

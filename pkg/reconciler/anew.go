@@ -50,7 +50,15 @@ func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, uid
 		}
 		held = found.String()
 	case definesTypes(kind):
-		return p.instancesKeep(ctx, item)
+		brought, err := p.broughtBy(ctx, item)
+		if err != nil {
+			return "", err
+		}
+		blockers, _, err := p.instances(ctx, brought, "")
+		if err != nil || len(blockers) == 0 {
+			return "", err
+		}
+		return heldByInstances(blockerTexts(blockers)), nil
 	case isHolder(kind):
 		held = heldData(live)
 	default:
@@ -64,19 +72,6 @@ func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, uid
 		return "", nil
 	}
 	return notRecreated("it holds "+held+", which would be destroyed", "remove what it holds"), nil
-}
-
-// instancesKeep is keepsFromRecreation for objects that define types.
-func (p *pass) instancesKeep(ctx context.Context, item *InventoryItem) (string, error) {
-	brought, err := p.broughtBy(ctx, item)
-	if err != nil {
-		return "", err
-	}
-	blockers, _, err := p.instances(ctx, brought, "")
-	if err != nil || len(blockers) == 0 {
-		return "", err
-	}
-	return heldByInstances(blockerTexts(blockers)), nil
 }
 
 // heldByInstances says why an object that defines types must not be created anew. Its own instances are among those that would be lost.

@@ -51,7 +51,7 @@ func (p *pass) open(ctx context.Context, c *course, request ApplyRequest) error 
 	if err := p.watch(ctx, targets, stageLate); err != nil {
 		return err
 	}
-	p.arrange(targets)
+	p.tiers = arrange(targets, p.works, p.options.Observer)
 	if err := p.expect(ctx, c, request); err != nil {
 		return err
 	}

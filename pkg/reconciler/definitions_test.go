@@ -5,6 +5,7 @@ package reconciler_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,6 +76,40 @@ func (ty *typed) expectHeld(manifests, instance string) {
 	ty.expectRefusal(err, "CustomResourceDefinition widgets."+ty.group+want)
 	if definition := ty.definition(); definition == nil || definition.GetDeletionTimestamp() != nil {
 		ty.Error("the definition was deleted")
+	}
+}
+
+// TestFormerFinalizers has one version of an operator delete, release or change what another one has applied.
+func TestFormerFinalizers(t *testing.T) {
+	t.Parallel()
+	const former, current = "example.io/former", "example.io/current"
+	for name, end := range map[string]func(ty *typed, manifests string){
+		"Deleted": func(ty *typed, _ string) { ty.mustDelete() },
+		"Released": func(ty *typed, manifests string) {
+			ty.mustApply(strings.Replace(manifests, "metadata: {", "metadata: {annotations: {"+prefix+"/delete-policy: orphan}, ", 1))
+			ty.mustDelete()
+		},
+		"Changed": func(ty *typed, manifests string) {
+			ty.mustApply(strings.Replace(manifests, "metadata: {", "metadata: {labels: {changed: yes-it-is}, ", 1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := newTyped(t, withOptions(func(o *reconciler.Options) { o.Finalizer = former }))
+			manifests := before.expand(customType)
+			before.mustApply(manifests)
+			after := newTyped(t, withOptions(func(o *reconciler.Options) { o.Finalizer, o.FormerFinalizers = current, []string{former} }))
+			after.owner, after.namespace, after.group = before.owner, before.namespace, before.group
+			after.owner.Store = after
+			after.mustApply(manifests)
+			end(after, manifests)
+			switch definition := after.definition(); {
+			case name == "Deleted" && definition != nil:
+				t.Errorf("the definition is still there, with finalizers %v", definition.GetFinalizers())
+			case name != "Deleted" && (definition == nil || slices.Contains(definition.GetFinalizers(), former)):
+				t.Errorf("expected a definition without the former finalizer, got %v", definition)
+			}
+		})
 	}
 }
 

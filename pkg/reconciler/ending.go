@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/finalizers"
 )
 
 // requestEnd requests the deletion of the object that was seen, and reports whether the server has said that it is gone. An
@@ -104,10 +104,10 @@ func (p *pass) releaseFinalizer(ctx context.Context, item *InventoryItem) error 
 			return err
 		}
 		owner := object.GetLabels()[p.keys.ownerLabel]
-		if !slices.Contains(object.GetFinalizers(), p.options.Finalizer) || owner != "" && owner != p.label {
+		if !p.finalizers().On(object.GetFinalizers()) || owner != "" && owner != p.label {
 			return nil
 		}
-		err = p.patch(ctx, object, map[string]any{"finalizers": p.foreignFinalizers(object)})
+		err = p.patch(ctx, object, map[string]any{"finalizers": p.finalizers().Without(object.GetFinalizers())})
 		if err == nil || isGone(err) {
 			return nil
 		}
@@ -119,8 +119,9 @@ func (p *pass) releaseFinalizer(ctx context.Context, item *InventoryItem) error 
 	return fmt.Errorf("removing the finalizer of %s: it %s: %s", keyOf(item), changedAllTheTime, conflicts.Reason(last))
 }
 
-func (p *pass) foreignFinalizers(object *unstructured.Unstructured) []string {
-	return slices.DeleteFunc(slices.Clone(object.GetFinalizers()), func(name string) bool { return name == p.options.Finalizer })
+// finalizers returns those that this operator, and earlier versions of it, put on objects that define types.
+func (r *Reconciler) finalizers() finalizers.Set {
+	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers}
 }
 
 // orphan releases the object that was seen: all marks are removed, so that others may adopt it.
@@ -139,7 +140,7 @@ func (p *pass) orphan(ctx context.Context, item *InventoryItem, s situation) err
 			return err
 		}
 		// The patch stays guarded by what was decided upon: if others changed the object since, it may be theirs.
-		changes["finalizers"] = p.foreignFinalizers(live)
+		changes["finalizers"] = p.finalizers().Without(live.GetFinalizers())
 	}
 	err := p.patch(ctx, object, changes)
 	if isGone(err) && !isTypeless(err) {

@@ -121,7 +121,7 @@ func (p *planner) released(object *unstructured.Unstructured) *unstructured.Unst
 	removeKeys(object, "labels", p.keys.ownerLabel)
 	removeKeys(object, "annotations", p.keys.ownerAnnotation)
 	if definesTypes(object.GroupVersionKind().GroupKind()) {
-		object.SetFinalizers(p.foreignFinalizers(object))
+		object.SetFinalizers(p.finalizers().Without(object.GetFinalizers()))
 	}
 	return object
 }

@@ -34,6 +34,9 @@ type Options struct {
 	FieldOwner string
 	// Finalizer is put on dependents that define types. Defaults to the name.
 	Finalizer string
+	// FormerFinalizers are what Finalizer was in earlier versions of an operator. They are taken off dependents that define types, when these are
+	// deleted or released. Defaults to none.
+	FormerFinalizers []string
 	// Policies apply where neither the object nor the request says otherwise.
 	Policies Policies
 	// AdditionalManagedTypes are added to those of each owner. Defaults to none.

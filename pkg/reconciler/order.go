@@ -120,22 +120,26 @@ func sortTargets(targets []*target, tier func(*target) int) {
 	})
 }
 
-// arrange puts the targets into the order in which this pass applies them, and remembers their tiers. The observer must have been told of
+// tiers are those of targets within their stages, by the index of the target.
+type tiers []int
+
+func (r tiers) of(t *target) int { return r[t.index] }
+
+// arrange puts the targets into the order in which this pass applies them, and returns their tiers. The observer must have been told of
 // their kinds.
-func (p *pass) arrange(targets []*target) {
+func arrange(targets []*target, works []work, observer Observer) tiers {
+	ranks := make(tiers, len(works))
 	for _, t := range targets {
 		exists := true
 		if isWebhookConfiguration(t.key.GroupKind) {
-			_, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
-			exists = view == observe.Present || view == observe.Unseen && p.item(t).UID != ""
+			_, view := observer.Get(t.gvk(), t.key.namespace, t.key.name)
+			exists = view == observe.Present || view == observe.Unseen && works[t.index].item.UID != ""
 		}
-		p.works[t.index].tier = applyTier(t.key.GroupKind, exists)
+		ranks[t.index] = applyTier(t.key.GroupKind, exists)
 	}
-	sortTargets(targets, p.tier)
+	sortTargets(targets, ranks.of)
+	return ranks
 }
-
-// tier returns the tier of a target within its stage, after arrange.
-func (p *pass) tier(t *target) int { return p.works[t.index].tier }
 
 // sortInventory puts items into the order in which they would be deleted; this is also the order in which they are
 // recorded.

@@ -34,6 +34,7 @@ type pass struct {
 	items            []*InventoryItem
 	gone             map[*InventoryItem]bool // items that are no longer to be recorded
 	works            []work                  // by the index of the target
+	tiers            tiers                   // of the targets
 	sources          []client.Object         // the objects of the request
 	misplaced        bool                    // there are objects whose namespace could not be known yet
 	createNamespaces bool
@@ -91,7 +92,6 @@ type work struct {
 	// confirmed means that the object had vanished when the owner confirmed what is wanted; guarded by asking.
 	confirmed bool
 	written   bool // in this pass
-	tier      int  // within the stage
 }
 
 // assign gives targets their records and, if they were looked at already, their objects.

@@ -64,8 +64,8 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 	}
 	ready = true
 	unwritten := false
-	for _, tier := range group(members, p.tier) {
-		if unwritten && p.tier(tier[0]) == tierLast {
+	for _, tier := range group(members, p.tiers.of) {
+		if unwritten && p.tiers.of(tier[0]) == tierLast {
 			break
 		}
 		unready, err := p.applyTier(ctx, tier)
@@ -138,7 +138,7 @@ func (p *pass) heal(ctx context.Context, rest []*target) error {
 		return nil
 	}
 	written := slices.DeleteFunc(slices.Clone(rest), func(t *target) bool {
-		return p.works[t.index].visited || !p.item(t).written() || p.tier(t) == tierLast
+		return p.works[t.index].visited || !p.item(t).written() || p.tiers.of(t) == tierLast
 	})
 	if len(written) == 0 {
 		return nil

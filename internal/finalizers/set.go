@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package finalizers
+
+import "slices"
+
+// Set is the finalizers of an operator.
+type Set struct {
+	// Current is the one that is put on objects. Required.
+	Current string
+	// Former are those of earlier versions, which are taken off.
+	Former []string
+}
+
+// Owns reports whether a finalizer is of the operator.
+func (s Set) Owns(finalizer string) bool {
+	return finalizer == s.Current || slices.Contains(s.Former, finalizer)
+}
+
+// On reports whether any finalizer of the operator is among those of an object.
+func (s Set) On(finalizers []string) bool { return slices.ContainsFunc(finalizers, s.Owns) }
+
+// Without returns the finalizers of an object without those of the operator.
+func (s Set) Without(finalizers []string) []string {
+	return slices.DeleteFunc(slices.Clone(finalizers), s.Owns)
+}
+
+// With returns the finalizers of an object with the current one, and without former ones.
+func (s Set) With(finalizers []string) []string {
+	present := slices.DeleteFunc(slices.Clone(finalizers), func(finalizer string) bool { return finalizer != s.Current && s.Owns(finalizer) })
+	if !slices.Contains(present, s.Current) {
+		present = append(present, s.Current)
+	}
+	return present
+}

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// TestFinalizerChangesWithTheVersion upgrades an operator to a version with another finalizer. One component is deleted while no operator runs, and
+// another one lives on.
+func TestFinalizerChangesWithTheVersion(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	group := testenv.UniqueName(t) + ".example.com"
+	const former, current = "example.io/former", "example.io/current"
+	stop := r.start(r.reconciler(ReconcilerOptions{Finalizer: new(former)}))
+	living, dying := r.widget(strings.ReplaceAll(gadgets, "GROUP", group)), r.widget(strings.ReplaceAll(oneConfigMap, "name: ", "name: other-"))
+	dying.Name += "-dying"
+	r.create(living)
+	r.create(dying)
+	awaitReady(r, living)
+	awaitReady(r, dying)
+	definition := testenv.Object(t, strings.ReplaceAll(gadgets, "GROUP", group))
+	t.Cleanup(func() {
+		_ = r.client.Patch(context.WithoutCancel(t.Context()), definition, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+		_ = r.client.Delete(context.WithoutCancel(t.Context()), definition)
+	})
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(definition.GetFinalizers(), former) || !slices.Equal(living.Finalizers, []string{former}) {
+		t.Fatalf("expected the former finalizer, got %v, %v", definition.GetFinalizers(), living.Finalizers)
+	}
+	stop()
+	r.delete(dying)
+
+	r.start(r.reconciler(ReconcilerOptions{Finalizer: new(current), FormerFinalizers: []string{former}}))
+	r.awaitGone(dying)
+	await(r, living, "the new finalizer instead of the former one", func() bool { return slices.Equal(living.Finalizers, []string{current}) })
+	awaitReady(r, living)
+	r.delete(living)
+	r.awaitGone(living)
+	r.awaitGone(definition)
+}
