@@ -44,6 +44,12 @@ func (s *Session) PlanRollback(ctx context.Context, request RollbackRequest, com
 	if err := request.Failed.confirmLast(release); err != nil {
 		return nil, err
 	}
+	if current := release.Current(); request.Failed == nil && current != nil && !current.Rollback {
+		// Whether a rollback is to be continued depends on how it has ended. It may become ready right now.
+		if err := s.acknowledge(ctx, release); err != nil {
+			return nil, err
+		}
+	}
 	to, err := rollbackTarget(release, request.Number)
 	if err != nil {
 		return nil, err
