@@ -16,6 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -41,8 +42,10 @@ func setup(mgr ctrl.Manager) error {
 	if err := addToScheme(mgr.GetScheme()); err != nil {
 		return err
 	}
-	reconciler := component.NewReconciler[*Greeting]("hello.example.io", manifests.GeneratorFunc(generate), component.ReconcilerOptions{})
-	return reconciler.SetupWithManager(mgr)
+	return component.NewReconciler[*Greeting]("hello.example.io", manifests.GeneratorFunc(generate), component.ReconcilerOptions{
+		// Whoever may create greetings chooses the name of the ConfigMap: one of somebody else is left alone.
+		AdoptionPolicy: new(reconciler.AdoptionPolicyNever),
+	}).SetupWithManager(mgr)
 }
 
 func run() error {

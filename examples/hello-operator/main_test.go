@@ -5,7 +5,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +39,28 @@ func TestGreeting(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitMessage(t, clnt, key, "hello")
+
+	// A greeting does not get what somebody else has, whatever its name is.
+	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "theirs"}, Data: map[string]string{"mine": "1"}}
+	thief := &Greeting{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "theirs"}}
+	for _, object := range []client.Object{theirs, thief} {
+		if err := clnt.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		err := clnt.Get(t.Context(), client.ObjectKeyFromObject(thief), thief)
+		return err == nil && strings.Contains(fmt.Sprint(thief.Status), "exists already and has no owner"), fmt.Sprintf("%v %v", err, thief.Status)
+	})
+	if err := clnt.Delete(t.Context(), thief); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		return clnt.Get(t.Context(), client.ObjectKeyFromObject(thief), thief) != nil, "the greeting is still there"
+	})
+	if err := clnt.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || theirs.Data["mine"] != "1" || len(theirs.Data) != 1 {
+		t.Errorf("want the ConfigMap of somebody else to stay as it is, got %v, %v", theirs.Data, err)
+	}
 
 	greeting.Spec.Message = "good night"
 	if err := clnt.Patch(t.Context(), greeting, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"message":"good night"}}`))); err != nil {

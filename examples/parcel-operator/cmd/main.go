@@ -16,6 +16,7 @@ import (
 
 	parceloperator "github.com/component-operator/runtime/examples/parcel-operator"
 	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 func main() {
@@ -58,7 +59,10 @@ func run() error {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
-	if err := parceloperator.SetupWithManager(mgr, component.ReconcilerOptions{}); err != nil {
+	if err := parceloperator.SetupWithManager(mgr, component.ReconcilerOptions{
+		// Whoever may create components chooses the names of dependents: what somebody else has is left alone.
+		AdoptionPolicy: new(reconciler.AdoptionPolicyNever),
+	}); err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
