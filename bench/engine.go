@@ -16,10 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -41,15 +39,6 @@ func (c *connection) clusterClient() (cluster.Client, error) {
 		return nil, fmt.Errorf("making a client for discovery: %w", err)
 	}
 	return cluster.NewClient(c.client, discoveryClient, &record.FakeRecorder{}, c.config, c.http), nil
-}
-
-// newCache observes through a connection.
-func newCache(c *connection, reader *observe.Reader, notify func(string)) (*observe.Cache, error) {
-	return observe.New(observe.Options{Reader: reader, Config: c.config, HTTPClient: c.http, Mapper: c.client.RESTMapper(), Notify: notify})
-}
-
-func newReader() *observe.Reader {
-	return reconciler.NewReader(reconcilerName, reconcilerName, status.NewAnalyzer(reconcilerName, status.Options{}), nil)
 }
 
 // createEngine measures the engine alone, from an empty inventory until everything is ready.
@@ -146,15 +135,11 @@ func (l *lab) applyOnce(ctx context.Context, c *connection, name string) (time.D
 	if err != nil {
 		return 0, err
 	}
-	cache, err := newCache(c, newReader(), func(string) {})
+	engine, err := reconciler.New(reconcilerName, clnt, reconciler.Options{})
 	if err != nil {
 		return 0, err
 	}
-	defer cache.Close()
-	engine, err := reconciler.New(reconcilerName, clnt, reconciler.Options{Observer: cache})
-	if err != nil {
-		return 0, err
-	}
+	defer engine.Close()
 	bundle := &Bundle{Spec: usual}
 	objects, err := generateBundle(ctx, l.namespace, name, bundle.GetSpec())
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // observedBytes is the size of the content of the objects whose observation is weighed, ownedEach how many of them have one owner.
@@ -51,7 +51,9 @@ func (l *lab) weigh(ctx context.Context, n int, build func(name, content string)
 	if err != nil {
 		return 0, err
 	}
-	reader := reconciler.NewReader(reconcilerName, writer.agent, status.NewAnalyzer(reconcilerName, status.Options{}), nil)
+	reader := &observe.Reader{
+		OwnerLabel: reconcilerName + "/" + types.LabelKeySuffixOwnerId, Manager: writer.agent, Analyzer: status.NewAnalyzer(reconcilerName, status.Options{}),
+	}
 	var names []string
 	var sample *unstructured.Unstructured
 	const portion = 5000
@@ -90,7 +92,9 @@ func (l *lab) weighCache(ctx context.Context, reader *observe.Reader, kind schem
 	if err != nil {
 		return 0, err
 	}
-	cache, err := newCache(observing, reader, func(string) {})
+	cache, err := observe.New(observe.Options{
+		Reader: reader, Config: observing.config, HTTPClient: observing.http, Mapper: observing.client.RESTMapper(), Notify: func(string) {},
+	})
 	if err != nil {
 		return 0, err
 	}

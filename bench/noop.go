@@ -11,7 +11,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +24,6 @@ import (
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -60,6 +59,7 @@ func noopPass(ctx context.Context, n int64, calls int, version string) (time.Dur
 	if err != nil {
 		return 0, err
 	}
+	defer engine.Close()
 	bundle := &Bundle{Spec: BundleSpec{Dependents: n, PayloadBytes: dependentBytes}}
 	objects, err := generateBundle(ctx, "default", "noop", bundle.GetSpec())
 	if err != nil {
@@ -105,20 +105,47 @@ func newMemoryEngine(server *memoryServer) (*reconciler.Reconciler, error) {
 		return nil, fmt.Errorf("making a client in memory: %w", err)
 	}
 	bundled := cluster.NewClient(clnt, nil, &record.FakeRecorder{}, config, &http.Client{Transport: server})
-	return reconciler.New(reconcilerName, bundled, reconciler.Options{Observer: &memoryObserver{}})
+	return reconciler.New(reconcilerName, bundled, reconciler.Options{})
 }
 
-// memoryServer answers applies as an API server would, and remembers nothing.
+// memoryServer answers applies as an API server would, and remembers nothing: lists are empty, and watches without events.
 type memoryServer struct {
-	count atomic.Int64
+	count atomic.Int64 // of applies
 }
 
-// RoundTrip gives the object that is applied an identity and an owner of its fields.
+// RoundTrip answers a request.
 func (s *memoryServer) RoundTrip(request *http.Request) (*http.Response, error) {
-	version := s.count.Add(1)
-	if request.Method != http.MethodPatch {
+	switch {
+	case request.Method == http.MethodPatch:
+		return s.apply(request)
+	case request.Method == http.MethodGet && request.URL.Query().Get("watch") != "":
+		return respond(request, http.StatusOK, silence{request.Context()}), nil
+	case request.Method == http.MethodGet:
+		const empty = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"100"},"items":[]}`
+		return respond(request, http.StatusOK, strings.NewReader(empty)), nil
+	default:
 		return nil, fmt.Errorf("the API server in memory does not understand %s %s", request.Method, request.URL)
 	}
+}
+
+// silence is a response that has no content, and lasts as long as its request.
+type silence struct{ ctx context.Context }
+
+// Read waits for the end of the request.
+func (s silence) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, io.EOF
+}
+
+func respond(request *http.Request, code int, body io.Reader) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(code), StatusCode: code, Request: request, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body),
+	}
+}
+
+// apply gives the object an identity and an owner of its fields.
+func (s *memoryServer) apply(request *http.Request) (*http.Response, error) {
+	version := s.count.Add(1)
 	content, err := io.ReadAll(request.Body)
 	if err != nil {
 		return nil, err
@@ -139,48 +166,5 @@ func (s *memoryServer) RoundTrip(request *http.Request) (*http.Response, error) 
 	if content, err = json.Marshal(object.Object); err != nil {
 		return nil, err
 	}
-	return &http.Response{
-		Status: "201 Created", StatusCode: http.StatusCreated, Request: request,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(content)),
-	}, nil
+	return respond(request, http.StatusCreated, bytes.NewReader(content)), nil
 }
-
-// memoryObserver knows what was written.
-type memoryObserver struct {
-	mu   sync.Mutex
-	seen map[memoryKey]observe.Observation
-}
-
-type memoryKey struct {
-	schema.GroupVersionKind
-	namespace, name string
-}
-
-// Watch has nothing to wait for.
-func (o *memoryObserver) Watch(context.Context, string, []observe.Need) error { return nil }
-
-// Get returns what was recorded last.
-func (o *memoryObserver) Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	seen, ok := o.seen[memoryKey{gvk, namespace, name}]
-	if !ok {
-		return seen, observe.Absent
-	}
-	return seen, observe.Present
-}
-
-// Record keeps the response to a write.
-func (o *memoryObserver) Record(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.seen == nil {
-		o.seen = map[memoryKey]observe.Observation{}
-	}
-	o.seen[memoryKey{gvk, namespace, name}] = observation
-}
-
-// Guard has nothing to watch.
-func (o *memoryObserver) Guard(string, []schema.GroupVersionResource) {}
-
-var _ reconciler.Observer = &memoryObserver{}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -243,15 +244,33 @@ func (c *Cache) kind(gvk schema.GroupVersionKind) *kind {
 	return c.kinds[gvk]
 }
 
+// Kinds returns the kinds that are observed, sorted.
+func (c *Cache) Kinds() []schema.GroupVersionKind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(c.kinds), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// Unwatched returns the kinds whose objects have to be read one by one, because they cannot be watched anywhere, sorted.
+func (c *Cache) Unwatched() []schema.GroupKind {
+	var found []schema.GroupKind
+	for _, k := range c.sorted() {
+		if k.isUnwatched() {
+			found = append(found, k.gvk.GroupKind())
+		}
+	}
+	return found
+}
+
+func (c *Cache) sorted() []*kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedFunc(maps.Values(c.kinds), func(a, b *kind) int { return cmp.Compare(a.gvk.String(), b.gvk.String()) })
+}
+
 // Modes describes how each kind is observed, sorted by kind.
 func (c *Cache) Modes() []string {
-	c.mu.Lock()
-	kinds := make([]*kind, 0, len(c.kinds))
-	for _, k := range c.kinds {
-		kinds = append(kinds, k)
-	}
-	c.mu.Unlock()
-	slices.SortFunc(kinds, func(a, b *kind) int { return cmp.Compare(a.gvk.String(), b.gvk.String()) })
+	kinds := c.sorted()
 	modes := make([]string, len(kinds))
 	for i, k := range kinds {
 		modes[i] = k.gvk.GroupKind().String() + ": " + k.mode()

@@ -160,21 +160,35 @@ func (k *kind) record(namespace, name string, observation Observation) {
 	}
 }
 
+// mode says how the kind is observed.
 func (k *kind) mode() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.feeds[""].synced() {
+	watched := k.watchedLocked()
+	switch {
+	case len(watched) == 0:
+		return "read one by one (" + k.feeds[""].reason() + ")"
+	case watched[0] == "":
 		return "watched in the whole cluster"
+	default:
+		return "watched in namespaces " + strings.Join(watched, ", ")
 	}
+}
+
+func (k *kind) isUnwatched() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.watchedLocked()) == 0
+}
+
+// watchedLocked returns the namespaces that are watched, sorted; the empty one stands for the whole cluster.
+func (k *kind) watchedLocked() []string {
 	var watched []string
 	for namespace, f := range k.feeds {
-		if namespace != "" && f.synced() {
+		if f.synced() {
 			watched = append(watched, namespace)
 		}
 	}
-	if len(watched) == 0 {
-		return "read one by one (" + k.feeds[""].reason() + ")"
-	}
 	slices.Sort(watched)
-	return "watched in namespaces " + strings.Join(watched, ", ")
+	return watched
 }

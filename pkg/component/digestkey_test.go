@@ -102,7 +102,7 @@ func TestDigestsOfSecretsCannotBeGuessed(t *testing.T) {
 	r.settle(widget)
 	stop()
 	versions := r.versions()
-	known := own.worker.memories.of(request(r.namespace, "demo").NamespacedName, widget.UID, own.worker.ownerID(request(r.namespace, "demo").NamespacedName))
+	known := own.worker.memories.of(request(r.namespace, "demo").NamespacedName, widget.UID)
 	plain := known.plainDigest
 	if plain == "" || plain == now["declared"] {
 		t.Fatalf("unexpected plain digest %q", plain)

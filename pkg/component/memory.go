@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/digest"
 )
 
 // memory is what this process remembers about a component between passes. Losing it costs requests, and nothing else.
@@ -77,11 +76,10 @@ type memory struct {
 	drifted map[string]bool
 }
 
-// memories holds what is remembered of all components, and finds components by the label of their dependents.
+// memories holds what is remembered of all components.
 type memories struct {
-	mu     sync.Mutex
-	byKey  map[apitypes.NamespacedName]*memory
-	owners map[string]apitypes.NamespacedName
+	mu    sync.Mutex
+	byKey map[apitypes.NamespacedName]*memory
 	// typed are the components whose dependents depend on which types the cluster has.
 	typed map[apitypes.NamespacedName]bool
 	// orphaned has the UIDs of components whose deletion is to leave their dependents.
@@ -90,13 +88,12 @@ type memories struct {
 
 func newMemories() *memories {
 	return &memories{
-		byKey: map[apitypes.NamespacedName]*memory{}, owners: map[string]apitypes.NamespacedName{}, typed: map[apitypes.NamespacedName]bool{},
-		orphaned: map[apitypes.NamespacedName]apitypes.UID{},
+		byKey: map[apitypes.NamespacedName]*memory{}, typed: map[apitypes.NamespacedName]bool{}, orphaned: map[apitypes.NamespacedName]apitypes.UID{},
 	}
 }
 
 // of returns what is remembered of a component. A component of the same name that was created anew starts afresh.
-func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID, ownerID string) *memory {
+func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	found := r.byKey[key]
@@ -104,7 +101,6 @@ func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID, ownerID str
 		found = &memory{uid: uid, complained: map[string]bool{}, drifted: map[string]bool{}}
 		r.byKey[key] = found
 	}
-	r.owners[digest.OwnerLabel(ownerID)] = key
 	return found
 }
 
@@ -115,13 +111,12 @@ func (r *memories) keys() []apitypes.NamespacedName {
 	return slices.Collect(maps.Keys(r.byKey))
 }
 
-func (r *memories) forget(key apitypes.NamespacedName, ownerID string) {
+func (r *memories) forget(key apitypes.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byKey, key)
 	delete(r.typed, key)
 	delete(r.orphaned, key)
-	delete(r.owners, digest.OwnerLabel(ownerID))
 }
 
 // saw notes what an event shows of a component that may not be seen any more when it is read.
@@ -164,14 +159,6 @@ func (r *memories) onTypes() []apitypes.NamespacedName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Collect(maps.Keys(r.typed))
-}
-
-// byOwner finds the component whose dependents carry the label.
-func (r *memories) byOwner(label string) (apitypes.NamespacedName, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key, ok := r.owners[label]
-	return key, ok
 }
 
 // wrote notes the resource version of a write of ours.

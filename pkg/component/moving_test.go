@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -291,7 +290,7 @@ func TestIdentityOfATarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			connections := newTargets(factory, "test.example.io", reconciler.Options{FieldOwner: "test", Finalizer: "test.example.io"}, logr.Discard())
+			connections := newTargets(factory, "test.example.io", reconciler.Options{FieldOwner: "test", Finalizer: "test.example.io"})
 			id := identity{kubeConfig: []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
 				"clusters":[{"name":"a","cluster":{"server":%q}}],"users":[{"name":"a","user":{}}]}`, server.URL))}
 			for range 3 {

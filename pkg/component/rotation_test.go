@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -21,7 +20,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -113,7 +111,7 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 	t.Cleanup(factory.Close)
 	connections := newTargets(factory, "rotation.example.io", reconciler.Options{
 		FieldOwner: "rotation.example.io", Finalizer: "rotation.example.io", Analyzer: status.NewAnalyzer("rotation.example.io", status.Options{}),
-	}, logr.Discard())
+	})
 	t.Cleanup(connections.close)
 	owner := apitypes.NamespacedName{Namespace: "default", Name: "rotating"}
 	rotate := func(number int) {
@@ -125,8 +123,8 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 		if _, err := manifests.DiscoveryFromContext(manifests.WithClient(t.Context(), found.client)); err != nil {
 			t.Fatal(err)
 		}
-		view := connections.views[found.id]
-		if err := view.Watch(t.Context(), "owner", []observe.Need{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespaces: []string{"default"}}}); err != nil {
+		needs := []reconciler.Need{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespaces: []string{"default"}}}
+		if err := connections.engines[found.id].Watch("owner", needs)(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

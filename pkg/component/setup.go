@@ -199,18 +199,13 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	}
 	w.events = events.NewRecorder(factory.Local().EventRecorder(), events.Options{})
 	engineOptions := w.engineOptions()
+	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
+	connections := newTargets(factory, w.name, engineOptions)
 	// What is wrong with the policies is to be known now, and not when the first component comes.
-	if _, err := reconciler.New(w.name, w.local, engineOptions); err != nil {
+	if _, err := connections.local(); err != nil {
 		return err
 	}
-	stir := stirring(w, queue)
-	notify := func(label string) {
-		if key, ok := w.memories.byOwner(label); ok {
-			stir(key)
-		}
-	}
-	connections := newTargets(factory, w.name, engineOptions, mgr.GetLogger().WithValues("reconciler", w.name))
-	connections.notify = notify
+	connections.changed = stirring(w, queue)
 	connections.typesChanged = func() {
 		for _, key := range w.memories.onTypes() {
 			queue.wake(key)

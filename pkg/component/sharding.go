@@ -247,7 +247,7 @@ func (w *worker) confirm(ctx context.Context, key apitypes.NamespacedName) (Comp
 	if err := w.live.Get(ctx, key, component); err != nil {
 		return nil, err
 	}
-	known := w.memories.of(key, component.GetUID(), w.ownerID(key))
+	known := w.memories.of(key, component.GetUID())
 	known.confirmed, known.awaitingSince = true, time.Time{}
 	// Later passes must not start from what is older.
 	w.memories.wrote(known, component.GetResourceVersion())

@@ -5,16 +5,12 @@ package component
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync"
 
-	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -35,8 +31,8 @@ type target struct {
 	id     string
 	client cluster.Client
 	engine engine
-	// modes tells how each kind of dependents is observed; see observe.Cache.Modes. May be nil.
-	modes func() []string
+	// unwatchable returns the kinds of dependents that cannot be watched; see reconciler.Reconciler.Unwatched. May be nil.
+	unwatchable func() []schema.GroupKind
 	// types has changes of the types of the cluster noticed from now on. May be nil.
 	types func()
 }
@@ -50,14 +46,13 @@ func (t *target) watchTypes() {
 
 // unwatched returns those of the kinds that are not watched, sorted.
 func (t *target) unwatched(kinds map[string]bool) []string {
-	if t == nil || t.modes == nil {
+	if t == nil || t.unwatchable == nil {
 		return nil
 	}
 	var found []string
-	for _, mode := range t.modes() {
-		kind, how, _ := strings.Cut(mode, ": ")
-		if kinds[kind] && strings.HasPrefix(how, "read one by one") {
-			found = append(found, kind)
+	for _, kind := range t.unwatchable() {
+		if name := kind.String(); kinds[name] {
+			found = append(found, name)
 		}
 	}
 	return found
@@ -80,20 +75,20 @@ type connector interface {
 // says, and kept as long as a component uses it.
 type targets struct {
 	factory *clients.Factory
-	// options are those of engines, apart from the observer.
 	name    string
 	options reconciler.Options
-	notify  func(ownerLabel string)
+	// changed is called with the owner whose dependents have changed.
+	changed func(owner apitypes.NamespacedName)
 	// typesChanged is called some time after the types of a cluster have changed.
 	typesChanged func()
 	// dropped is called with the id of a target that nobody uses any more.
 	dropped func(id string)
-	log     logr.Logger
 
-	mu     sync.Mutex
-	kept   map[string]*keptTarget
-	views  map[string]*observe.Cache
-	usedBy map[apitypes.NamespacedName]string
+	mu   sync.Mutex
+	kept map[string]*keptTarget
+	// engines have one that observes for each view; others share what it sees.
+	engines map[string]*reconciler.Reconciler
+	usedBy  map[apitypes.NamespacedName]string
 	// clusters are those of connections, by their ids.
 	clusters map[string]clusterIdentity
 }
@@ -102,8 +97,7 @@ type keptTarget struct {
 	target
 	view   string
 	owners map[apitypes.NamespacedName]bool
-	// forget drops what the engine remembers of an owner.
-	forget func(ownerID string)
+	own    *reconciler.Reconciler // the engine of the target
 }
 
 // localView is the key of the view of the local cluster, which all identities share.
@@ -111,12 +105,12 @@ const localView = "local"
 
 var _ connector = &targets{}
 
-func newTargets(factory *clients.Factory, name string, options reconciler.Options, log logr.Logger) *targets {
+func newTargets(factory *clients.Factory, name string, options reconciler.Options) *targets {
 	return &targets{
-		factory: factory, name: name, options: options, log: log,
-		notify: func(string) {}, typesChanged: func() {}, dropped: func(string) {},
+		factory: factory, name: name, options: options,
+		changed: func(apitypes.NamespacedName) {}, typesChanged: func() {}, dropped: func(string) {},
 		kept:     map[string]*keptTarget{},
-		views:    map[string]*observe.Cache{},
+		engines:  map[string]*reconciler.Reconciler{},
 		usedBy:   map[apitypes.NamespacedName]string{},
 		clusters: map[string]clusterIdentity{},
 	}
@@ -144,6 +138,7 @@ func (t *targets) connect(owner apitypes.NamespacedName, ownerID string, id iden
 	}
 	t.usedBy[owner] = connection.ID
 	found.owners[owner] = true
+	found.own.Subscribe(ownerID, func() { t.changed(owner) })
 	current := found.target
 	return &current, nil
 }
@@ -153,56 +148,45 @@ func (t *targets) make(connection *clients.Connection, remote bool) (*keptTarget
 	if remote {
 		view, observer = connection.ID, connection
 	}
-	observed, err := t.viewLocked(view, observer)
+	own, err := t.engineLocked(view, observer)
 	if err != nil {
 		return nil, err
 	}
-	options := t.options
-	options.Observer = observed
-	if !remote && connection != observer {
+	if connection != observer {
 		// Whoever is impersonated may lose rights with the namespace that is deleted.
-		options.DeletionReader = observer
-	}
-	made, err := reconciler.New(t.name, connection, options)
-	if err != nil {
-		return nil, err
+		own = own.As(connection)
 	}
 	return &keptTarget{
 		target: target{
-			id: connection.ID, client: connection, engine: made, modes: observed.Modes,
-			types: func() { observed.WatchTypes(newTypeListener(observer, t.typesChanged)) },
+			id: connection.ID, client: connection, engine: own, unwatchable: own.Unwatched,
+			types: func() {
+				own.WatchTypes(func(watched bool) { manifests.KeepDiscovery(observer, watched) }, newTypeChanges(observer, t.typesChanged).happened)
+			},
 		},
 		view:   view,
 		owners: map[apitypes.NamespacedName]bool{},
-		forget: made.Forget,
+		own:    own,
 	}, nil
 }
 
-// local returns the view of the local cluster.
-func (t *targets) local() (*observe.Cache, error) {
+// local returns the engine that observes the local cluster.
+func (t *targets) local() (*reconciler.Reconciler, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.viewLocked(localView, t.factory.Local())
+	return t.engineLocked(localView, t.factory.Local())
 }
 
-// viewLocked returns the view of a cluster, as seen by the observer.
-func (t *targets) viewLocked(view string, observer *clients.Connection) (*observe.Cache, error) {
-	if found := t.views[view]; found != nil {
+// engineLocked returns the engine that observes a cluster, as the observer.
+func (t *targets) engineLocked(view string, observer *clients.Connection) (*reconciler.Reconciler, error) {
+	if found := t.engines[view]; found != nil {
 		return found, nil
 	}
-	observed, err := observe.New(observe.Options{
-		Reader:     reconciler.NewReader(t.name, t.options.FieldOwner, t.options.Analyzer, t.options.Clock),
-		Config:     observer.Config(),
-		HTTPClient: observer.HttpClient(),
-		Mapper:     observer.RESTMapper(),
-		Notify:     t.notify,
-		Log:        t.log,
-	})
+	made, err := reconciler.New(t.name, observer, t.options)
 	if err != nil {
-		return nil, fmt.Errorf("observing the cluster: %w", err)
+		return nil, err
 	}
-	t.views[view] = observed
-	return observed, nil
+	t.engines[view] = made
+	return made, nil
 }
 
 func (t *targets) release(owner apitypes.NamespacedName, ownerID string) {
@@ -218,20 +202,15 @@ func (t *targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
 	if found == nil {
 		return
 	}
-	label := digest.OwnerLabel(ownerID)
-	view := t.views[found.view]
-	view.Guard(label, nil)
-	// Without needs there is nothing to wait for, hence nothing that could fail.
-	_ = view.Watch(context.Background(), label, nil) //nolint:contextcheck // see above
-	found.forget(ownerID)
+	found.own.Forget(ownerID)
 	delete(found.owners, owner)
 	if len(found.owners) > 0 {
 		return
 	}
 	delete(t.kept, id)
 	if found.view != localView {
-		view.Close()
-		delete(t.views, found.view)
+		found.own.Close()
+		delete(t.engines, found.view)
 	}
 	if id != t.factory.Local().ID {
 		manifests.ForgetDiscovery(found.client)
@@ -244,7 +223,7 @@ func (t *targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
 func (t *targets) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, view := range t.views {
-		view.Close()
+	for _, made := range t.engines {
+		made.Close()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
@@ -26,17 +25,12 @@ type typeChanges struct {
 	since time.Time
 }
 
-// newTypeListener has what is remembered of the types of a cluster forgotten when they change, and changed called when
-// that has settled.
-func newTypeListener(clnt cluster.Client, changed func()) observe.TypeListener {
-	changes := &typeChanges{settled: func() {
+// newTypeChanges has what is remembered of the types of a cluster forgotten when they have changed, and changed called when that has settled.
+func newTypeChanges(clnt cluster.Client, changed func()) *typeChanges {
+	return &typeChanges{settled: func() {
 		manifests.InvalidateDiscovery(clnt)
 		changed()
 	}}
-	return observe.TypeListener{
-		Watched: func(watched bool) { manifests.KeepDiscovery(clnt, watched) },
-		Changed: changes.happened,
-	}
 }
 
 func (c *typeChanges) happened() {

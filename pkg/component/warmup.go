@@ -18,11 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// warmupOwner is whom kinds are observed for that no component has asked for yet. It is no value that the label of owners
-// can have.
+// warmupOwner is the owner of kinds that no component has asked for yet. It is no ID that a component can have.
 const warmupOwner = "*"
 
 // warmupGrace is how long after the election the kinds stay observed: meanwhile, the first passes of the components ask for
@@ -34,7 +33,8 @@ const warmupGrace = 10 * time.Minute
 type warmup struct {
 	cache        cache.Cache
 	newComponent func() Component
-	view         func() (*observe.Cache, error)
+	// engine returns the one that observes the local cluster.
+	engine func() (*reconciler.Reconciler, error)
 	// elected ends the need for it, after grace; nil means never.
 	elected <-chan struct{}
 	grace   time.Duration
@@ -51,9 +51,9 @@ type warmup struct {
 type kinds map[schema.GroupVersionKind]sets.Set[string]
 
 // newWarmup returns a warmup for the components of the worker.
-func (w *worker) newWarmup(view func() (*observe.Cache, error)) *warmup {
+func (w *worker) newWarmup(engine func() (*reconciler.Reconciler, error)) *warmup {
 	return &warmup{
-		cache: w.cache, newComponent: w.newComponent, view: view, grace: warmupGrace,
+		cache: w.cache, newComponent: w.newComponent, engine: engine, grace: warmupGrace,
 		kinds: map[client.ObjectKey]kinds{}, changed: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
@@ -75,12 +75,13 @@ func (u *warmup) Start(ctx context.Context) error {
 	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return nil
 	}
-	view, err := u.view()
+	engine, err := u.engine()
 	if err != nil {
 		return err
 	}
-	u.follow(ctx, view)
-	return view.Watch(context.WithoutCancel(ctx), warmupOwner, nil)
+	u.follow(ctx, engine)
+	engine.Forget(warmupOwner)
+	return nil
 }
 
 // untilCancelled forgets an error that is due to the end of the context.
@@ -92,11 +93,11 @@ func untilCancelled(ctx context.Context, err error) error {
 }
 
 // follow observes what the components need, until some time after the election.
-func (u *warmup) follow(ctx context.Context, view *observe.Cache) {
+func (u *warmup) follow(ctx context.Context, engine *reconciler.Reconciler) {
 	started, elected := u.done, u.elected
 	var over <-chan time.Time
 	for {
-		if view.Watch(ctx, warmupOwner, u.needs()) != nil {
+		if engine.Watch(warmupOwner, u.needs())(ctx) != nil {
 			return
 		}
 		if started != nil {
@@ -154,7 +155,7 @@ func (u *warmup) record(key client.ObjectKey, found kinds) {
 }
 
 // needs unites the kinds of all components.
-func (u *warmup) needs() []observe.Need {
+func (u *warmup) needs() []reconciler.Need {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	united := kinds{}
@@ -163,9 +164,9 @@ func (u *warmup) needs() []observe.Need {
 			united.add(kind, namespaces.UnsortedList()...)
 		}
 	}
-	needs := make([]observe.Need, 0, len(united))
+	needs := make([]reconciler.Need, 0, len(united))
 	for kind, namespaces := range united {
-		needs = append(needs, observe.Need{Kind: kind, Namespaces: slices.Sorted(maps.Keys(namespaces))})
+		needs = append(needs, reconciler.Need{Kind: kind, Namespaces: slices.Sorted(maps.Keys(namespaces))})
 	}
 	return needs
 }

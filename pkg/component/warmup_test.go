@@ -118,12 +118,12 @@ func TestWarmupEnds(t *testing.T) {
 	second.awaitWatches("configmaps", "serviceaccounts")
 	close(elected)
 	testenv.Eventually(t, func() (bool, string) {
-		view, err := reconciler.worker.warmup.view()
+		engine, err := reconciler.worker.warmup.engine()
 		if err != nil {
 			t.Fatal(err)
 		}
-		modes := view.Modes()
-		return len(modes) == 1 && strings.HasPrefix(modes[0], "ConfigMap:"), strings.Join(modes, "; ")
+		kinds := engine.Kinds()
+		return len(kinds) == 1 && kinds[0].Kind == "ConfigMap", fmt.Sprint(kinds)
 	})
 }
 

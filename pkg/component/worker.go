@@ -187,7 +187,7 @@ func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Compon
 	if err := w.client.Get(ctx, key, component); err != nil {
 		return w.unfetched(key, err)
 	}
-	known := w.memories.of(key, component.GetUID(), w.ownerID(key))
+	known := w.memories.of(key, component.GetUID())
 	if w.shards != nil && !known.confirmed {
 		component, err := w.confirm(ctx, key)
 		if err != nil {
@@ -234,7 +234,7 @@ func (w *worker) unfetched(key apitypes.NamespacedName, err error) (Component, c
 // forget drops all that is remembered, watched and measured about a component.
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
-	w.memories.forget(key, w.ownerID(key))
+	w.memories.forget(key)
 	w.allowances.forget(key)
 }
 
@@ -262,7 +262,7 @@ func (w *worker) newScope(ctx context.Context, component Component) (*scope, err
 		key:       key,
 		ownerID:   ownerID,
 		component: component,
-		memory:    w.memories.of(key, component.GetUID(), ownerID),
+		memory:    w.memories.of(key, component.GetUID()),
 		log:       log.FromContext(ctx),
 		version:   component.GetResourceVersion(),
 		deleting:  component.GetDeletionTimestamp() != nil,

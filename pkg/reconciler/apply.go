@@ -51,7 +51,7 @@ func (p *pass) open(ctx context.Context, c *course, request ApplyRequest) error 
 	if err := p.watch(ctx, targets, stageLate); err != nil {
 		return err
 	}
-	p.tiers = arrange(targets, p.works, p.options.Observer)
+	p.tiers = arrange(targets, p.works, p.cache)
 	if err := p.expect(ctx, c, request); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (p *pass) checkOwnership(targets []*target) error {
 		if item.written() || item.completing() || t.adoption == AdoptionPolicyAlways || p.takeOver[t.key] {
 			continue
 		}
-		seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
+		seen, view := p.cache.Get(t.gvk(), t.key.namespace, t.key.name)
 		if view != observe.Present || seen.Owner == p.label || seen.Deleting {
 			continue
 		}

@@ -28,7 +28,7 @@ func (p *pass) applyQuietly(t *target) (outcome, bool) {
 		// It is still there, whatever has become of the first attempt to delete it.
 		return outcome{}, false
 	}
-	seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
+	seen, view := p.cache.Get(t.gvk(), t.key.namespace, t.key.name)
 	if view != observe.Present || p.expired(seen) || item.Phase == PhaseScheduledForApplication {
 		return outcome{}, false
 	}
@@ -221,7 +221,7 @@ func (p *pass) unheard(o outcome) {
 	if o.ready {
 		return
 	}
-	seen, view := p.options.Observer.Get(o.item.GroupVersionKind(), o.item.Namespace, o.item.Name)
+	seen, view := p.cache.Get(o.item.GroupVersionKind(), o.item.Namespace, o.item.Name)
 	if view != observe.Present || seen.Owner != p.label {
 		p.requeueAfter(p.retry(o.item))
 	}

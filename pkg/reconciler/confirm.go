@@ -57,7 +57,7 @@ func (p *pass) confirmVanished() {
 	for i := range p.works {
 		item := p.works[i].item
 		// Others are at work on their items; a method would copy what they change.
-		_, view := p.options.Observer.Get(schema.GroupVersionKind(item.TypeVersionInfo), item.Namespace, item.Name)
+		_, view := p.cache.Get(schema.GroupVersionKind(item.TypeVersionInfo), item.Namespace, item.Name)
 		p.works[i].confirmed = view == observe.Absent
 	}
 }

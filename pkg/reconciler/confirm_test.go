@@ -39,8 +39,8 @@ func onlyOnce(times int) error {
 func newAskedWorld(t *testing.T, onOperation func(string)) (*world, *asked, sight) {
 	t.Helper()
 	seen, owner := sight{}, &asked{}
-	w := newWorld(t, withoutObserver, withOptions(func(o *reconciler.Options) {
-		o.Observer, o.MaxConcurrency, o.OnOperation = seen, 1, onOperation
+	w := newWorld(t, func(s *setup) { s.observer = seen }, withOptions(func(o *reconciler.Options) {
+		o.MaxConcurrency, o.OnOperation = 1, onOperation
 	}))
 	w.owner.Confirm = owner.confirm
 	return w, owner, seen

@@ -72,7 +72,7 @@ func settledPass(tb testing.TB, count int) func() reconciler.Result {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, meta.RESTScopeNamespace)
 	server := &ledger{scheme: testenv.Scheme(tb), mapper: mapper}
-	engine, err := reconciler.New(prefix, server, reconciler.Options{Observer: sight{}, MaxConcurrency: 1})
+	engine, err := reconciler.NewMadeUp(prefix, server, reconciler.Options{MaxConcurrency: 1}, sight{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	err = p.liftUnreached(ctx, err)
 	p.result.Done = gone && err == nil
 	if p.result.Done {
-		if err := r.options.Observer.Watch(ctx, p.label, nil); err != nil {
+		if err := r.cache.Watch(ctx, p.label, nil); err != nil {
 			return p.finish(), err
 		}
 	}
@@ -390,7 +390,7 @@ func (p *pass) whetherGone(ctx context.Context, item *InventoryItem, d deletion)
 	case endingRefuse:
 		return outcome{}, refused(fmt.Sprintf("%s: %s", keyOf(item), message))
 	case endingAwait, endingDelete, endingOrphan:
-		p.options.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
+		p.cache.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
 		return outcome{item: item, message: orDefault(message, "being deleted")}, nil
 	default:
 		return outcome{}, fmt.Errorf("unknown ending %d", action)

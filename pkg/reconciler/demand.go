@@ -110,7 +110,7 @@ type sight int
 const (
 	sightNobody sight = iota // nobody needs to: what was recorded as the definition of the type is not ours (any more)
 	sightClient              // nobody else: the owner has named the type, and must not learn what its identity may not know
-	sightReader              // Options.DeletionReader
+	sightReader              // the client of the reconciler from which this one was made
 )
 
 // decideSight decides who may look for instances of a type. That a type is recorded is no reason: there has to be a definition that is ours.

@@ -12,8 +12,11 @@
 // the last saved inventory continues. Everything else that a Reconciler remembers (how often an object drifted,
 // which objects were verified recently) only saves requests.
 //
-// A call goes as far as it can and returns what it waits for. It does not poll: the caller calls again when the
-// Observer reports a change of a dependent, or when Result.RequeueAfter has passed.
+// A call goes as far as it can and returns what it waits for. It does not poll: the caller calls again when it is told that
+// something has changed (see Reconciler.Subscribe), or when Result.RequeueAfter has passed.
+//
+// A Reconciler watches the kinds of the dependents that its owners have, each once for all owners, and keeps of each object what
+// decisions need. Reconcilers for the same cluster that write as different identities share that; see Reconciler.As.
 //
 // Plan says what Apply is going to do, by the same rules, and changes nothing. Apply keeps to a plan if it is given one.
 //

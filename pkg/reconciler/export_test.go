@@ -3,7 +3,53 @@
 
 package reconciler
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+)
 
 // SetBarrierPause changes how long barriers must have been in force.
 func SetBarrierPause(r *Reconciler, pause time.Duration) { r.barrierPause = pause }
+
+// Observer is what a reconciler knows about dependents without asking the server.
+type Observer = observer
+
+// NewObserving returns a reconciler that observes in another way: as the function says of the one that it would observe with.
+func NewObserving(name string, clnt cluster.Client, options Options, by func(Observer) Observer) (*Reconciler, error) {
+	r, err := New(name, clnt, options)
+	if err == nil {
+		r.cache.observer = by(r.cache.observer)
+	}
+	return r, err
+}
+
+// NewMadeUp returns a reconciler that observes nothing but what the observer makes up, so that the client may do without a connection.
+func NewMadeUp(name string, clnt cluster.Client, options Options, by Observer) (*Reconciler, error) {
+	r, err := assemble(name, clnt, options)
+	if err == nil {
+		r.cache = &cache{observer: by}
+	}
+	return r, err
+}
+
+// Blind is the Observer that sees nothing.
+type Blind struct{}
+
+// Watch has nothing to wait for.
+func (Blind) Watch(context.Context, string, []observe.Need) error { return nil }
+
+// Get knows nothing.
+func (Blind) Get(schema.GroupVersionKind, string, string) (observe.Observation, observe.View) {
+	return observe.Observation{}, observe.Unseen
+}
+
+// Record keeps nothing.
+func (Blind) Record(schema.GroupVersionKind, string, string, observe.Observation) {}
+
+// Guard watches nothing.
+func (Blind) Guard(string, []schema.GroupVersionResource) {}

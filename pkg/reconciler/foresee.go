@@ -148,7 +148,7 @@ func (p *planner) foreseeApply(ctx context.Context, change *Change, t *target) e
 		if err != nil {
 			return err
 		}
-		if err = rest(ctx, foreseePause<<attempt); err == nil {
+		if err = pause(ctx, foreseePause<<attempt); err == nil {
 			v, err = p.demand(ctx, item)
 		}
 	}
@@ -159,9 +159,9 @@ func (p *planner) foreseeApply(ctx context.Context, change *Change, t *target) e
 	return fmt.Errorf("looking at %s: %w", t.key, err)
 }
 
-// rest waits, unless the context ends first.
-func rest(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, atMost time.Duration) error {
+	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -93,10 +93,10 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Block
 		return found, nil
 	case sight == sightClient:
 		return nil, fmt.Errorf("%s is one of the additional managed types: %w", mapping.GroupVersionKind.GroupKind(), err)
-	case q.options.DeletionReader == nil:
+	case q.reading == nil:
 		return nil, err
 	}
-	found, err = q.list(ctx, q.options.DeletionReader, mapping)
+	found, err = q.list(ctx, q.reading, mapping)
 	if found != nil {
 		found.Namespace, found.Name = "", ""
 	}

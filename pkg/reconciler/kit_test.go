@@ -29,13 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/status"
 	reconcilertypes "github.com/component-operator/runtime/pkg/types"
 )
 
@@ -66,14 +63,14 @@ func init() {
 type option func(*setup)
 
 type setup struct {
-	name    string
-	blind   bool
-	options reconciler.Options
-	config  *rest.Config
-	pause   time.Duration // of barriers
+	name     string
+	options  reconciler.Options
+	observer reconciler.Observer // instead of watches; nil if there are such
+	config   *rest.Config
+	pause    time.Duration // of barriers
 }
 
-func withoutObserver(s *setup) { s.blind = true }
+func withoutObserver(s *setup) { s.observer = reconciler.Blind{} }
 
 func withOptions(change func(*reconciler.Options)) option {
 	return func(s *setup) { change(&s.options) }
@@ -89,37 +86,32 @@ func newWorld(t testing.TB, options ...option) *world {
 	w := &world{TB: t, client: testenv.Client(t), namespace: testenv.Namespace(t), woken: make(chan string, 10000), requests: requests, digest: "d"}
 	w.owner = reconciler.Owner{ID: "uid/" + w.namespace + "/" + "component", Namespace: w.namespace, Store: w}
 	clnt := newClusterClient(t, s.config)
-	if !s.blind {
-		analyzer := status.NewAnalyzer(s.name, status.Options{})
-		cache, err := observe.New(observe.Options{
-			Reader:     reconciler.NewReader(s.name, s.name, analyzer, nil),
-			Config:     s.config,
-			HTTPClient: clnt.HttpClient(),
-			Mapper:     clnt.RESTMapper(),
-			Notify: func(owner string) {
-				if owner == digest.OwnerLabel(w.owner.ID) {
-					w.woken <- owner
-				}
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
+	observing := func(watches reconciler.Observer) reconciler.Observer {
+		if s.observer != nil {
+			return s.observer
 		}
-		t.Cleanup(cache.Close)
-		w.steady = &steady{Observer: cache}
-		s.options.Observer = w.steady
+		w.steady = &steady{Observer: watches}
+		return w.steady
 	}
-	engine, err := reconciler.New(s.name, clnt, s.options)
+	engine, err := reconciler.NewObserving(s.name, clnt, s.options, observing)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(engine.Close)
+	engine.Subscribe(w.owner.ID, func() { w.woken <- w.owner.ID })
 	w.engine = engine
 	reconciler.SetBarrierPause(engine, s.pause)
-	if w.steady == nil && s.options.Observer != nil {
+	if _, isBlind := s.observer.(reconciler.Blind); s.observer != nil && !isBlind {
 		return w // what the observer says is made up, and need not be what the server says
 	}
 	s.options.OnOperation = nil
-	if w.planner, err = reconciler.New(s.name, plannerClient(t), s.options); err != nil {
+	sameView := func(reconciler.Observer) reconciler.Observer {
+		if s.observer != nil {
+			return s.observer
+		}
+		return w.steady
+	}
+	if w.planner, err = reconciler.NewObserving(s.name, plannerClient(t), s.options, sameView); err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -21,13 +21,13 @@ import (
 var errOtherScope = errors.New("its type has another scope")
 
 // readAnyway makes a request that changes nothing, and on which a deletion depends: as the client's identity and, if that may not, as
-// that of Options.DeletionReader.
+// that of the reconciler from which this one was made; see Reconciler.As.
 func (p *pass) readAnyway(read func(cluster.Client) error) error {
 	err := p.read(func() error { return read(p.client) })
-	if p.options.DeletionReader == nil || !apierrors.IsForbidden(err) {
+	if p.reading == nil || !apierrors.IsForbidden(err) {
 		return err
 	}
-	return p.read(func() error { return read(p.options.DeletionReader) })
+	return p.read(func() error { return read(p.reading) })
 }
 
 // askAnyway is ask by readAnyway.

@@ -4,12 +4,11 @@
 package reconciler
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/internal/annotations"
@@ -18,15 +17,6 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
-
-// Observer tells what is known about dependents without asking the server. Package internal/observe implements it
-// by watches; its methods are described there.
-type Observer interface {
-	Watch(ctx context.Context, owner string, needs []observe.Need) error
-	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)
-	Record(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
-	Guard(owner string, resources []schema.GroupVersionResource)
-}
 
 // Options configure a Reconciler. The zero value works.
 type Options struct {
@@ -44,14 +34,18 @@ type Options struct {
 	// ReclaimedFieldManagers are prefixes of names of field managers whose additions UpdatePolicySsaOverride
 	// removes. Defaults to "kubectl".
 	ReclaimedFieldManagers []string
-	// Observer defaults to none: then each look at a dependent is a request.
-	Observer Observer
-	// DeletionReader is asked, where the identity of the client may not ask, what a deletion depends on: whether dependents still exist,
-	// which types are served, and whether the types of AdditionalManagedTypes, and those that dependents define, have instances. A deletion
-	// would never end otherwise once the rights of that identity are gone. Types that owners name are not looked at through it, and no
-	// name of an instance is told that was seen through it. It must be a client for the same cluster; nothing is written through it.
-	// Defaults to none.
-	DeletionReader cluster.Client
+	// Owner restricts what is observed to the dependents of one owner, by its ID. The reconciler must not be used for others then. Defaults to
+	// those of all owners.
+	Owner string
+	// WatchDelay is how long what was listed is relied upon before it is watched, unless Follow is called before. It is for programs that mostly end
+	// before there is any news but their own, and for which it does not matter whether what others do in that time is seen now or as if it came
+	// afterwards. Defaults to watching from the beginning.
+	WatchDelay time.Duration
+	// OnStatus is called with the status of a dependent when a response tells it: that of a write, or of a read that was made for it. It must not
+	// block, and may be called from several goroutines. Defaults to nothing.
+	OnStatus func(object types.ObjectKey, found status.Status, message string)
+	// Log receives how kinds are observed, whenever that changes. Defaults to no log.
+	Log logr.Logger
 	// Analyzer judges the status of dependents. Defaults to status.NewAnalyzer(name).
 	Analyzer *status.Analyzer
 	// MaxConcurrency is the number of requests of one call that may be under way at once. Below it the number follows what the
@@ -69,7 +63,7 @@ const (
 	defaultConcurrency     = 16
 )
 
-// Reconciler applies and deletes the dependents of many owners in one cluster, as one identity. It is safe for
+// Reconciler applies and deletes the dependents of many owners in one cluster, as one identity, and watches them. It is safe for
 // concurrent use by different owners; calls for one owner must not overlap.
 type Reconciler struct {
 	name    string
@@ -77,7 +71,10 @@ type Reconciler struct {
 	options Options
 	keys    keys
 	reader  *observe.Reader
+	cache   *cache
 	memory  *memory
+	// reading is asked where the identity of the client may not; nil if nobody is. See As.
+	reading cluster.Client
 	// barrierPause is how long a barrier must have been in force before what it protects is deleted: other API servers may
 	// learn of it later than the one that was asked.
 	barrierPause time.Duration
@@ -88,17 +85,29 @@ type keys struct {
 	prefix, ownerLabel, ownerAnnotation, digest, barrierLabel string
 }
 
-// New returns a Reconciler that writes through the client. The name is the prefix of all labels and annotations.
+// New returns a Reconciler that watches and writes through the client. The name is the prefix of all labels and annotations. It watches nothing yet, and
+// nothing but what its owners have; Close ends that.
+//
+// Kinds that the identity of the client may not watch in the whole cluster are watched in the namespaces of the dependents; where it may not do
+// that either, dependents are read one by one.
 func New(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
+	r, err := assemble(name, clnt, options)
+	if err != nil {
+		return nil, err
+	}
+	if r.cache, err = newCache(clnt, r.options, r.reader); err != nil {
+		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// assemble returns a Reconciler that observes nothing.
+func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
 	if name == "" || clnt == nil {
 		return nil, fmt.Errorf("creating the reconciler %q: name and client are required", name)
 	}
-	if options.FieldOwner == "" {
-		options.FieldOwner = name
-	}
-	if options.Finalizer == "" {
-		options.Finalizer = name
-	}
+	options.FieldOwner = orDefault(options.FieldOwner, name)
+	options.Finalizer = orDefault(options.Finalizer, name)
 	if options.MaxConcurrency <= 0 {
 		options.MaxConcurrency = defaultConcurrency
 	}
@@ -119,34 +128,24 @@ func New(name string, clnt cluster.Client, options Options) (*Reconciler, error)
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
 	options.Policies = policies.or(defaultPolicies())
-	reader := NewReader(name, options.FieldOwner, options.Analyzer, options.Clock)
-	if options.Observer == nil {
-		options.Observer = blind{}
-	}
 	return &Reconciler{
-		name:    name,
-		client:  clnt,
-		options: options,
-		keys: keys{
-			prefix:          name + "/",
-			ownerLabel:      reader.OwnerLabel,
-			ownerAnnotation: name + "/" + types.AnnotationKeySuffixOwnerId,
-			digest:          name + "/" + types.AnnotationKeySuffixDigest,
-			barrierLabel:    name + "/" + types.LabelKeySuffixBarrierOwnerId,
-		},
-		reader:       reader,
+		name:         name,
+		client:       clnt,
+		options:      options,
+		keys:         newKeys(name),
+		reader:       &observe.Reader{OwnerLabel: newKeys(name).ownerLabel, Manager: options.FieldOwner, Analyzer: options.Analyzer, Clock: options.Clock},
 		memory:       newMemory(),
 		barrierPause: defaultBarrierPause,
 	}, nil
 }
 
-// NewReader returns the reader by which an Observer for reconcilers of that name and field owner must observe.
-func NewReader(name string, fieldOwner string, analyzer *status.Analyzer, passiveClock clock.PassiveClock) *observe.Reader {
-	return &observe.Reader{
-		OwnerLabel: name + "/" + types.LabelKeySuffixOwnerId,
-		Manager:    fieldOwner,
-		Analyzer:   analyzer,
-		Clock:      passiveClock,
+func newKeys(name string) keys {
+	return keys{
+		prefix:          name + "/",
+		ownerLabel:      name + "/" + types.LabelKeySuffixOwnerId,
+		ownerAnnotation: name + "/" + types.AnnotationKeySuffixOwnerId,
+		digest:          name + "/" + types.AnnotationKeySuffixDigest,
+		barrierLabel:    name + "/" + types.LabelKeySuffixBarrierOwnerId,
 	}
 }
 
@@ -231,13 +230,3 @@ func (r *Reconciler) reclaims(policy UpdatePolicy, manager string) bool {
 		return false
 	}
 }
-
-// blind is the Observer that sees nothing.
-type blind struct{}
-
-func (blind) Watch(context.Context, string, []observe.Need) error { return nil }
-func (blind) Get(schema.GroupVersionKind, string, string) (observe.Observation, observe.View) {
-	return observe.Observation{}, observe.Unseen
-}
-func (blind) Record(schema.GroupVersionKind, string, string, observe.Observation) {}
-func (blind) Guard(string, []schema.GroupVersionResource)                         {}

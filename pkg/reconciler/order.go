@@ -127,12 +127,12 @@ func (r tiers) of(t *target) int { return r[t.index] }
 
 // arrange puts the targets into the order in which this pass applies them, and returns their tiers. The observer must have been told of
 // their kinds.
-func arrange(targets []*target, works []work, observer Observer) tiers {
+func arrange(targets []*target, works []work, known observer) tiers {
 	ranks := make(tiers, len(works))
 	for _, t := range targets {
 		exists := true
 		if isWebhookConfiguration(t.key.GroupKind) {
-			_, view := observer.Get(t.gvk(), t.key.namespace, t.key.name)
+			_, view := known.Get(t.gvk(), t.key.namespace, t.key.name)
 			exists = view == observe.Present || view == observe.Unseen && works[t.index].item.UID != ""
 		}
 		ranks[t.index] = applyTier(t.key.GroupKind, exists)

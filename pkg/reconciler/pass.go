@@ -142,7 +142,7 @@ func (p *pass) watch(ctx context.Context, targets []*target, upTo stage) error {
 	if told && !more {
 		return nil
 	}
-	return p.options.Observer.Watch(ctx, p.label, p.needs())
+	return p.cache.Watch(ctx, p.label, p.needs())
 }
 
 // needs are all kinds and namespaces that were needed so far.
@@ -213,7 +213,7 @@ func (p *pass) remaining() []*InventoryItem {
 func (p *pass) finish() Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.options.Observer.Guard(p.label, p.guarded)
+	p.cache.Guard(p.label, p.guarded)
 	p.result.Inventory = p.remaining()
 	p.memory.keep(p.owner.ID, p.result.Inventory)
 	for group, objects := range p.actions {
@@ -259,7 +259,7 @@ func objectRef(item *InventoryItem) types.ObjectKey {
 // look returns what is known about a dependent, asking the server only if the observer cannot tell.
 func (p *pass) look(ctx context.Context, item *InventoryItem) (situation, error) {
 	s := situation{owner: p.label}
-	seen, view := p.options.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	seen, view := p.cache.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch view {
 	case observe.Present:
 		if p.expired(seen) {
@@ -289,7 +289,7 @@ func (p *pass) expired(seen observe.Observation) bool {
 func (p *pass) judge(ctx context.Context, item *InventoryItem) (situation, error) {
 	s, err := p.ask(ctx, item)
 	if err == nil && s.exists {
-		p.options.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
+		p.cache.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
 	}
 	return s, err
 }

@@ -161,7 +161,7 @@ func (p *planner) plan(ctx context.Context) (Plan, error) {
 	if err := p.watchServed(ctx); err != nil {
 		return Plan{}, err
 	}
-	p.tiers = arrange(p.targets, p.works, p.options.Observer)
+	p.tiers = arrange(p.targets, p.works, p.cache)
 	changes := make([]Change, len(p.targets))
 	var first, rest []int
 	for i, t := range p.targets {

@@ -94,7 +94,7 @@ func (p *planner) regard(ctx context.Context, item *InventoryItem) (view, error)
 	if err != nil || absent {
 		return view{situation: situation{owner: p.label, proven: true}}, err
 	}
-	seen, known := p.options.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	seen, known := p.cache.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
 	case known == observe.Present && !p.expired(seen) && seen.Owner != "":
 		return view{situation: situation{owner: p.label, exists: true, seen: seen}}, nil

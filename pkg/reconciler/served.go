@@ -147,13 +147,13 @@ func servedVersion(crd *unstructured.Unstructured) string {
 
 // lookServed is look for an object that is to go. That there is no such object is said by the server only.
 func (p *pass) lookServed(ctx context.Context, item *InventoryItem) (situation, error) {
-	seen, view := p.options.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	seen, view := p.cache.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	if view == observe.Present && !p.expired(seen) {
 		return situation{owner: p.label, exists: true, seen: seen}, nil
 	}
 	s, err := p.askServed(ctx, item)
 	if view == observe.Present && err == nil && s.exists {
-		p.options.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
+		p.cache.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.seen)
 	}
 	return s, err
 }

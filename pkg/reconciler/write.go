@@ -72,11 +72,11 @@ func (p *pass) noteAnswer(t *target, object *unstructured.Unstructured, collecto
 // wrote records the response of a write.
 func (p *pass) wrote(t *target, object *unstructured.Unstructured, d decision, changed bool) (outcome, error) {
 	item := p.item(t)
-	seen, view := p.options.Observer.Get(t.gvk(), t.key.namespace, t.key.name)
+	seen, view := p.cache.Get(t.gvk(), t.key.namespace, t.key.name)
 	// The event of a write often arrives before its response.
 	if view != observe.Present || seen.UID != object.GetUID() || seen.ResourceVersion != object.GetResourceVersion() {
 		seen = p.reader.Read(object)
-		p.options.Observer.Record(t.gvk(), t.key.namespace, t.key.name, seen)
+		p.cache.Record(t.gvk(), t.key.namespace, t.key.name, seen)
 	}
 	if err := p.refuseAlias(t, seen.UID); err != nil {
 		return outcome{}, err

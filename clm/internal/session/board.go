@@ -10,11 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/clm/internal/progress"
-	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -117,13 +115,13 @@ func (b *board) change(text string, change func(object *progress.Object)) {
 }
 
 // seen takes the response of a write into account.
-func (b *board) seen(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation) {
+func (b *board) seen(key types.ObjectKey, found status.Status, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.change(types.ObjectText(gvk.GroupKind(), namespace, name), func(object *progress.Object) {
-		object.Status, object.Wait = observation.Status, observation.Message
+	b.change(objectText(key), func(object *progress.Object) {
+		object.Status, object.Wait = found, message
 		switch {
-		case observation.Status == status.CurrentStatus:
+		case found == status.CurrentStatus:
 			object.Phase, object.Wait = reconciler.PhaseReady, ""
 		case object.Phase == reconciler.PhaseScheduledForApplication || object.Phase == "":
 			object.Phase = reconciler.PhaseUpdating

@@ -68,7 +68,7 @@ func (c *convergence) run(ctx context.Context) (result reconciler.Result, err er
 
 // sleep waits until something has happened; at most for the pause, if it is positive. It tells whether there is still time.
 func (c *convergence) sleep(ctx context.Context, pause time.Duration) bool {
-	c.cache.Follow()
+	c.engine.Follow()
 	var over <-chan time.Time
 	if pause > 0 {
 		timer := time.NewTimer(pause)

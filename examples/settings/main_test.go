@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// TestSettings has the program create, correct and delete its objects.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	clnt, namespace := testenv.Client(t), testenv.Namespace(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	t.Cleanup(interrupt)
+	ended := make(chan error, 1)
+	record := file(filepath.Join(t.TempDir(), "settings.json"))
+	go func() { ended <- run(ctx, testenv.Config(t), namespace, record, io.Discard) }()
+
+	await := func(want string) *corev1.ConfigMap {
+		t.Helper()
+		found := &corev1.ConfigMap{}
+		testenv.Eventually(t, func() (bool, string) {
+			err := clnt.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "colours"}, found)
+			return err == nil && found.Data["sky"] == want, fmt.Sprint(found.Data, err)
+		})
+		return found
+	}
+	found := await("blue")
+	found.Data["sky"] = "green"
+	if err := clnt.Update(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	if err := clnt.Delete(t.Context(), await("blue")); err != nil {
+		t.Fatal(err)
+	}
+	await("blue")
+	interrupt()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"colours", "sizes"} {
+		if err := clnt.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, found); !apierrors.IsNotFound(err) {
+			t.Errorf("want %s to be gone: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// Plain returns a client that belongs to no factory: nobody closes it, requests have the time that the configuration says, and its recorder
+// drops events. It makes no request.
+func Plain(config *rest.Config) (cluster.Client, error) {
+	config = rest.CopyConfig(config)
+	Instrument(config)
+	config.WarningHandler, config.WarningHandlerWithContext = nil, collecting{next: rest.NoWarnings{}}
+	scheme, err := NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("setting up the transport: %w", err)
+	}
+	mapper, err := cluster.NewRESTMapper(config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, err
+	}
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("setting up discovery: %w", err)
+	}
+	return cluster.NewClient(clnt, discoveryClient, &record.FakeRecorder{}, config, httpClient), nil
+}
