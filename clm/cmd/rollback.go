@@ -20,8 +20,8 @@ func newRollbackCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
-		Long: `Make release NAME what it was in an earlier revision. REVISION defaults to the newest one before the current one that was ready, be it that nobody had waited for that. The result
-is a new revision. What was generated then is applied again; sources and values are not needed.
+		Long: `Make release NAME what it was in an earlier revision. REVISION defaults to the newest one before the current one that was ready, whether or
+not anybody waited for that. The result is a new revision. What was generated then is applied again; sources and values are not needed.
 
 What that revision does not have is deleted, unless the release has adopted it: what was there before stays, without an owner.
 

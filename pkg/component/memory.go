@@ -12,7 +12,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
 )
 
 // memory is what this process remembers about a component between passes. Losing it costs requests, and nothing else.

@@ -6,6 +6,7 @@ package reconciler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -104,14 +105,20 @@ func (p *pass) sortDeletion(items []*InventoryItem) (rank func(*InventoryItem) d
 
 func deletionTier(item *InventoryItem) int { return deleteTier(item.GroupVersionKind().GroupKind()) }
 
-// deleteStage deletes tier by tier and tells whether all are gone.
+// deleteStage deletes tier by tier and tells whether all are gone. An error about one object does not keep the others of the stage from being
+// deleted, as little as waiting for one does.
 func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, waveSize int) (gone bool, err error) {
 	gone = true
+	var failures []error
 	for _, tier := range tiers {
 		remaining, err := p.deleteTier(ctx, tier)
 		if err != nil {
-			return false, fmt.Errorf("deleting wave %d: %w", tier[0].DeleteOrder, err)
+			failures = append(failures, fmt.Errorf("deleting wave %d: %w", tier[0].DeleteOrder, err))
+			if !isAboutObjects(err) || definesTypes(tier[0].GroupVersionKind().GroupKind()) {
+				break
+			}
 		}
+		// What serves types goes after them: as long as there are, or may turn out to be, instances, it is still needed.
 		needed := false
 		for _, o := range remaining {
 			gone = false
@@ -119,14 +126,20 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, waveSi
 			p.note(&p.result.Waits, o.item, o.message)
 		}
 		if needed {
-			// What serves the types goes after them: as long as there are, or may turn out to be, instances, it is still needed.
 			break
 		}
 	}
-	if !gone {
+	if !gone || len(failures) > 0 {
 		p.result.Wave, p.result.WaveSize = tiers[0][0].DeleteOrder, waveSize
 	}
-	return gone, nil
+	return gone && len(failures) == 0, errors.Join(failures...)
+}
+
+// isAboutObjects reports whether an error is about single objects: the pass itself may go on.
+func isAboutObjects(err error) bool {
+	var fenced *FencedError
+	var stale *StaleError
+	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 func (p *pass) deleteTier(ctx context.Context, tier []*InventoryItem) ([]outcome, error) {

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -27,11 +29,22 @@ func (p *planner) foretellEnd(change *Change, t *target, v view) {
 	}
 }
 
-// foreseeEnd decides as deleteOne does.
-func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *InventoryItem, d deletion, why string) error {
+// regardEnd is regard for an object that is to go.
+func (p *planner) regardEnd(ctx context.Context, item *InventoryItem) (view, error) {
 	v, err := p.regard(ctx, item)
 	if err == nil && v.live == nil && !v.proven && (p.depth == depthCompared || p.depth == depthAsked && !v.exists) {
-		v, err = p.demand(ctx, item)
+		return p.demand(ctx, item)
+	}
+	return v, err
+}
+
+// foreseeEnd decides as deleteOne does.
+func (p *planner) foreseeEnd(ctx context.Context, change *Change, item *InventoryItem, d deletion, why string) error {
+	v, err := p.regardEnd(ctx, item)
+	if apierrors.IsForbidden(err) {
+		// Apply finds that out after everything else.
+		change.Verb, change.Reason = d.verb, fmt.Sprintf("%s; it may not be looked at: %s", why, err)
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", keyOf(item), err)

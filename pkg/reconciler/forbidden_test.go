@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// TestObjectThatMustNotBeLookedAtHindersNoOthers has an identity that may do nothing with one of the objects that are to go.
+func TestObjectThatMustNotBeLookedAtHindersNoOthers(t *testing.T) {
+	t.Parallel()
+	const manifests = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: theirs}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ours}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: next, annotations: {PREFIX/delete-order: "1"}}
+`
+	w := newWorld(t)
+	w.mustApply(manifests)
+	limited := newWorld(t, withoutObserver, answering("/serviceaccounts/theirs", http.StatusForbidden, metav1.StatusReasonForbidden))
+	limited.owner, limited.namespace = w.owner, w.namespace
+
+	plan, err := limited.engine.Plan(t.Context(), reconciler.ApplyRequest{Owner: limited.owner, Digest: "d"}, reconciler.PlanOptions{Compare: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	verbs := map[string]reconciler.Verb{}
+	for _, change := range plan.Changes {
+		verbs[change.Object.Name] = change.Verb
+		if change.Object.Name == "theirs" && !strings.HasPrefix(change.Reason, "is no longer wanted; it may not be looked at: ") {
+			t.Errorf("want the plan to say why it is not known, got %q", change.Reason)
+		}
+	}
+	for _, name := range []string{"theirs", "ours", "next"} {
+		if verbs[name] != reconciler.VerbDeleted {
+			t.Errorf("want %s to be planned to be deleted, got %v", name, verbs)
+		}
+	}
+
+	testenv.Eventually(t, func() (bool, string) {
+		result, err := limited.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: limited.owner})
+		limited.owner.Inventory = result.Inventory
+		if err == nil || !strings.Contains(err.Error(), "deleting wave 0: deleting ServiceAccount "+w.namespace+"/theirs: ") {
+			t.Fatalf("want to be told of the object, got %v", err)
+		}
+		return w.configMap("ours") == nil, "the other object of the wave is still there"
+	})
+	if w.configMap("next") == nil {
+		t.Error("the next wave has begun, although this one is not over")
+	}
+	w.mustDelete()
+}
