@@ -108,7 +108,7 @@ func newMemoryEngine(server *memoryServer) (*reconciler.Reconciler, error) {
 	return reconciler.New(reconcilerName, bundled, reconciler.Options{})
 }
 
-// memoryServer answers applies as an API server would, and remembers nothing: lists are empty, and watches without events.
+// memoryServer answers applies as an API server would, and remembers nothing: whoever watches learns of no objects.
 type memoryServer struct {
 	count atomic.Int64 // of applies
 }
@@ -118,18 +118,17 @@ func (s *memoryServer) RoundTrip(request *http.Request) (*http.Response, error) 
 	switch {
 	case request.Method == http.MethodPatch:
 		return s.apply(request)
-	case request.Method == http.MethodGet && request.URL.Query().Get("watch") != "":
-		return respond(request, http.StatusOK, silence{request.Context()}), nil
-	case request.Method == http.MethodGet:
-		const empty = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"100"},"items":[]}`
-		return respond(request, http.StatusOK, strings.NewReader(empty)), nil
+	case request.Method == http.MethodGet && request.URL.Query().Get("watch") == "true":
+		const all = `{"type":"BOOKMARK","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",` +
+			`"metadata":{"resourceVersion":"100","annotations":{"k8s.io/initial-events-end":"true"}}}}`
+		return respond(request, http.StatusOK, io.MultiReader(strings.NewReader(all), silence{request.Context()})), nil
 	default:
 		return nil, fmt.Errorf("the API server in memory does not understand %s %s", request.Method, request.URL)
 	}
 }
 
-// silence is a response that has no content, and lasts as long as its request.
-type silence struct{ ctx context.Context }
+// silence is the rest of a response: it has no content, and lasts as long as the request.
+type silence struct{ ctx context.Context } //nolint:containedctx // a reader has no other way to learn of the end of the request
 
 // Read waits for the end of the request.
 func (s silence) Read([]byte) (int, error) {
