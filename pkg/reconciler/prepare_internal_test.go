@@ -56,7 +56,7 @@ func newTypesOnly(t testing.TB) *Reconciler {
 	} {
 		mapper.Add(kind, scope)
 	}
-	r, err := New("op.example.com", typesOnly{scheme: testenv.Scheme(t), mapper: brokenMapper{mapper}}, Options{})
+	r, err := assemble("op.example.com", typesOnly{scheme: testenv.Scheme(t), mapper: brokenMapper{mapper}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
