@@ -4,6 +4,7 @@
 package component
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -154,21 +155,25 @@ func (u *warmup) record(key client.ObjectKey, found kinds) {
 	}
 }
 
-// needs unites the kinds of all components.
+// needs unites the kinds of all components, up to mostKindsInAll: of those, the kinds that most components have.
 func (u *warmup) needs() []reconciler.Need {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	united := kinds{}
+	united, components := kinds{}, map[schema.GroupVersionKind]int{}
 	for _, found := range u.kinds {
 		for kind, namespaces := range found {
 			united.add(kind, namespaces.UnsortedList()...)
+			components[kind]++
 		}
 	}
 	needs := make([]reconciler.Need, 0, len(united))
 	for kind, namespaces := range united {
 		needs = append(needs, reconciler.Need{Kind: kind, Namespaces: slices.Sorted(maps.Keys(namespaces))})
 	}
-	return needs
+	slices.SortFunc(needs, func(a, b reconciler.Need) int {
+		return cmp.Or(cmp.Compare(components[b.Kind], components[a.Kind]), cmp.Compare(a.Kind.String(), b.Kind.String()))
+	})
+	return needs[:min(len(needs), mostKindsInAll)]
 }
 
 // add adds namespaces to a kind; an empty one stands for none.
@@ -182,6 +187,9 @@ func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
 // mostKinds is how many kinds of one component are watched before it is reconciled. Each kind costs a watch, or a request if
 // there is no such kind, and a status can be forged.
 const mostKinds = 100
+
+// mostKindsInAll is how many kinds of all components together are watched before these are reconciled: more than most clusters have.
+const mostKindsInAll = 500
 
 // localKinds returns the kinds of the dependents that a component has, provided that they live in the local cluster; up to mostKinds.
 func localKinds(component Component) kinds {

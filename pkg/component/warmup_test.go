@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -214,4 +215,22 @@ func TestWarmupIsBounded(t *testing.T) {
 			t.Errorf("%s: want all namespaces of a kind that is watched, got %v", kind, namespaces)
 		}
 	}
+}
+
+// TestKindsOfManyComponentsAreBounded has components whose statuses name kinds that nobody else has: they do not displace the kinds of others.
+func TestKindsOfManyComponentsAreBounded(t *testing.T) {
+	t.Parallel()
+	u := (&worker{}).newWarmup(nil)
+	common := schema.GroupVersionKind{Version: "v1", Kind: "ZConfigMap"}
+	for i := range 2 * mostKindsInAll {
+		found := kinds{}
+		found.add(schema.GroupVersionKind{Group: "example.io", Version: "v1", Kind: fmt.Sprint("Forged", i)})
+		if i < 2 {
+			found.add(common, fmt.Sprint("namespace-", i))
+		}
+		u.record(client.ObjectKey{Name: fmt.Sprint(i)}, found)
+	}
+	needs := u.needs()
+	diff(t, "kinds", mostKindsInAll, len(needs))
+	diff(t, "what most components have comes first", reconciler.Need{Kind: common, Namespaces: []string{"namespace-0", "namespace-1"}}, needs[0])
 }
