@@ -4,6 +4,7 @@
 package component
 
 import (
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -156,6 +157,19 @@ func TestALostTargetWithHooks(t *testing.T) {
 	r.awaitGone(widget)
 	r.awaitEvent("Abandoned", "1 dependent left behind: Job "+r.namespace+"/after")
 	diff(t, "secrets that are left", 0, len(r.hookSecrets()))
+}
+
+// TestALostTargetWithHooksThatHaveNotBegun has nothing in the lost cluster yet: the hooks would be left out silently.
+func TestALostTargetWithHooksThatHaveNotBegun(t *testing.T) {
+	t.Parallel()
+	w := &worker{name: "test.example.io"}
+	s := &scope{component: &Widget{}, status: &Status{DeletionHooks: &DeletionHooks{Objects: 1, Stage: DeletionStagePostDelete}}}
+	o := w.loseTarget(s, errors.New("no kubeconfig"))
+	if o.kind != outcomeRetriable || !strings.Contains(o.message, "with 0 dependents, and with deletion hooks that are not over, cannot be reached: no kubeconfig") {
+		t.Errorf("want the hooks to be waited for, got %+v", o)
+	}
+	s.status.DeletionHooks.Stage = DeletionStagePostDeleteCleanup
+	diff(t, "outcome when the hooks are over", outcomeContinue, w.loseTarget(s, errors.New("no kubeconfig")).kind)
 }
 
 // TestAStatusThatIsLostDuringTheDeletion must not have hooks left out silently.
