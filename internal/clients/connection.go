@@ -8,10 +8,8 @@ import (
 	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/discovery"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
 )
@@ -35,19 +33,11 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 	if recorder == nil {
 		recorder = f.local.own
 	}
-	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: f.options.Scheme, Mapper: mapper})
+	clnt, err := bundle(config, httpClient, f.options.Scheme, mapper, recorder)
 	if err != nil {
 		return nil, err
 	}
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("setting up discovery: %w", err)
-	}
-	return &Connection{
-		Client: cluster.NewClient(clnt, discoveryClient, recorder, config, httpClient),
-		own:    own,
-		limits: limits,
-	}, nil
+	return &Connection{Client: clnt, own: own, limits: limits}, nil
 }
 
 // foundation returns what connections to the local cluster share, with a recorder only for the first one: which

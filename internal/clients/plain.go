@@ -5,7 +5,10 @@ package clients
 
 import (
 	"fmt"
+	"net/http"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -32,6 +35,11 @@ func Plain(config *rest.Config) (cluster.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return bundle(config, httpClient, scheme, mapper, &record.FakeRecorder{})
+}
+
+// bundle makes the clients of a connection, which share its transport.
+func bundle(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, mapper meta.RESTMapper, recorder record.EventRecorder) (cluster.Client, error) {
 	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, err
@@ -40,5 +48,5 @@ func Plain(config *rest.Config) (cluster.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setting up discovery: %w", err)
 	}
-	return cluster.NewClient(clnt, discoveryClient, &record.FakeRecorder{}, config, httpClient), nil
+	return cluster.NewClient(clnt, discoveryClient, recorder, config, httpClient), nil
 }

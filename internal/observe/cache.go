@@ -154,16 +154,21 @@ type Need struct {
 // Watch declares the complete needs of an owner; those of an earlier call that are not repeated are dropped. It returns
 // when each of the kinds is either watched or known not to be watchable.
 func (c *Cache) Watch(ctx context.Context, owner string, needs []Need) error {
-	for _, k := range c.declare(owner, needs) {
-		if err := k.settled(ctx); err != nil {
-			return fmt.Errorf("waiting for the watch of %s: %w", k.gvk, err)
-		}
-	}
-	return nil
+	return c.Begin(owner, needs)(ctx)
 }
 
-// Begin is Watch for those who know already what they are going to need, and do not wait for it yet.
-func (c *Cache) Begin(owner string, needs []Need) { c.declare(owner, needs) }
+// Begin is Watch for those who know already what they are going to need, and do not wait for it yet. The function that it returns waits.
+func (c *Cache) Begin(owner string, needs []Need) (await func(context.Context) error) {
+	kinds := c.declare(owner, needs)
+	return func(ctx context.Context) error {
+		for _, k := range kinds {
+			if err := k.settled(ctx); err != nil {
+				return fmt.Errorf("waiting for the watch of %s: %w", k.gvk, err)
+			}
+		}
+		return nil
+	}
+}
 
 func (c *Cache) declare(owner string, needs []Need) []*kind {
 	c.mu.Lock()
@@ -266,14 +271,4 @@ func (c *Cache) sorted() []*kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.SortedFunc(maps.Values(c.kinds), func(a, b *kind) int { return cmp.Compare(a.gvk.String(), b.gvk.String()) })
-}
-
-// Modes describes how each kind is observed, sorted by kind.
-func (c *Cache) Modes() []string {
-	kinds := c.sorted()
-	modes := make([]string, len(kinds))
-	for i, k := range kinds {
-		modes[i] = k.gvk.GroupKind().String() + ": " + k.mode()
-	}
-	return modes
 }

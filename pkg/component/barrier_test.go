@@ -93,16 +93,7 @@ func TestDeathWhileATypeIsDeletedWithItsComponent(t *testing.T) {
 			r.create(widget)
 			awaitReady(r, widget)
 			stop()
-			healthy := r.config
-			writes := r.dieAfter(survived)
-			stop = r.start(r.reconciler(ReconcilerOptions{}))
-			r.delete(widget)
-			testenv.Eventually(t, func() (bool, string) {
-				return writes.Load() >= int64(survived) || r.isGone(widget), "the operator does not come to its end"
-			})
-			stop()
-			r.config = healthy
-			r.start(r.reconciler(ReconcilerOptions{}))
+			r.dieAfter(survived, func() { r.delete(widget) }, func() bool { return r.isGone(widget) })
 			r.awaitGone(widget)
 			definition := &metav1.PartialObjectMetadata{}
 			definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})

@@ -124,26 +124,34 @@ func TestDeathWhileOrphaning(t *testing.T) {
 			awaitReady(r, widget)
 			r.settle(widget)
 			stop()
-			healthy := r.config
-			writes := r.dieAfter(survived)
-			stop = r.start(r.reconciler(ReconcilerOptions{}))
-			r.settle(widget)
-			r.deleteOrphaning(widget)
-			testenv.Eventually(t, func() (bool, string) {
-				return writes.Load() >= int64(survived) || r.isGone(widget), "the operator does not come to its end"
-			})
-			stop()
-			r.config = healthy
-			r.start(r.reconciler(ReconcilerOptions{}))
+			r.dieAfter(survived, func() {
+				r.settle(widget)
+				r.deleteOrphaning(widget)
+			}, func() bool { return r.isGone(widget) })
 			r.awaitGone(widget)
 			r.expectReleased("settings", "other")
 		})
 	}
 }
 
-// dieAfter has the operators that are started from now on fail in all that they write, except for events, once they have written as often as is
-// said. It returns how often they have by now.
-func (r *rig) dieAfter(survived int) (writes *atomic.Int64) {
+// dieAfter starts an operator that has done its work when over reports so, and fails in all that it writes, except for events, once it has written
+// as often as is said. It then starts another one that does not fail.
+func (r *rig) dieAfter(survived int, act func(), over func() bool) {
+	r.tb.Helper()
+	healthy := r.config
+	writes := r.failAfter(survived)
+	stop := r.start(r.reconciler(ReconcilerOptions{}))
+	act()
+	testenv.Eventually(r.tb, func() (bool, string) {
+		return writes.Load() >= int64(survived) || over(), "the operator does not come to its end"
+	})
+	stop()
+	r.config = healthy
+	r.start(r.reconciler(ReconcilerOptions{}))
+}
+
+// failAfter has the operators that are started from now on fail in all that they write, and returns how often they have written by now.
+func (r *rig) failAfter(survived int) (writes *atomic.Int64) {
 	writes = &atomic.Int64{}
 	r.config = rest.CopyConfig(r.config)
 	r.config.Wrap(func(next http.RoundTripper) http.RoundTripper {

@@ -202,7 +202,8 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
 	connections := newTargets(factory, w.name, engineOptions)
 	// What is wrong with the policies is to be known now, and not when the first component comes.
-	if _, err := connections.local(); err != nil {
+	local, err := connections.local()
+	if err != nil {
 		return err
 	}
 	connections.changed = stirring(w, queue)
@@ -215,7 +216,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	w.places.call = queue.wake
 	w.targets = connections
 	if !w.options.DisableWarmup {
-		w.warmup = w.newWarmup(connections.local)
+		w.warmup = w.newWarmup(local)
 		if w.options.Sharding == nil {
 			w.warmup.elected = mgr.Elected()
 		}

@@ -34,8 +34,8 @@ const warmupGrace = 10 * time.Minute
 type warmup struct {
 	cache        cache.Cache
 	newComponent func() Component
-	// engine returns the one that observes the local cluster.
-	engine func() (*reconciler.Reconciler, error)
+	// engine observes the local cluster.
+	engine *reconciler.Reconciler
 	// elected ends the need for it, after grace; nil means never.
 	elected <-chan struct{}
 	grace   time.Duration
@@ -52,7 +52,7 @@ type warmup struct {
 type kinds map[schema.GroupVersionKind]sets.Set[string]
 
 // newWarmup returns a warmup for the components of the worker.
-func (w *worker) newWarmup(engine func() (*reconciler.Reconciler, error)) *warmup {
+func (w *worker) newWarmup(engine *reconciler.Reconciler) *warmup {
 	return &warmup{
 		cache: w.cache, newComponent: w.newComponent, engine: engine, grace: warmupGrace,
 		kinds: map[client.ObjectKey]kinds{}, changed: make(chan struct{}, 1), done: make(chan struct{}),
@@ -76,12 +76,8 @@ func (u *warmup) Start(ctx context.Context) error {
 	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return nil
 	}
-	engine, err := u.engine()
-	if err != nil {
-		return err
-	}
-	u.follow(ctx, engine)
-	engine.Forget(warmupOwner)
+	u.follow(ctx)
+	u.engine.Forget(warmupOwner)
 	return nil
 }
 
@@ -94,11 +90,11 @@ func untilCancelled(ctx context.Context, err error) error {
 }
 
 // follow observes what the components need, until some time after the election.
-func (u *warmup) follow(ctx context.Context, engine *reconciler.Reconciler) {
+func (u *warmup) follow(ctx context.Context) {
 	started, elected := u.done, u.elected
 	var over <-chan time.Time
 	for {
-		if engine.Watch(warmupOwner, u.needs())(ctx) != nil {
+		if u.engine.Watch(warmupOwner, u.needs())(ctx) != nil {
 			return
 		}
 		if started != nil {

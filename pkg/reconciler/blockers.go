@@ -37,7 +37,7 @@ const maxBlockers = 10
 // Instances of additional managed types always count. Instances of types that a dependent defines do not if all
 // dependents are going to be released.
 //
-// Types are looked at with the identity of the client. If that may not list one, that of As is asked, unless
+// Types are looked at with the identity of the client. If that may not list one, the reconciler whose As has returned this one looks, unless
 // nobody but the owner has named the type; then the error is that of the API server, or nil if none of the dependents is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
 	p := r.newPass(request.Owner, request.Inventory)

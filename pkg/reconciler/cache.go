@@ -126,18 +126,14 @@ func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context
 	for i, need := range needs {
 		wanted[i] = observe.Need(need)
 	}
-	label := digest.OwnerLabel(ownerID)
-	if r.cache.watches != nil {
-		r.cache.watches.Begin(label, wanted)
-	}
-	return func(ctx context.Context) error { return r.cache.Watch(ctx, label, wanted) }
+	return r.cache.watches.Begin(digest.OwnerLabel(ownerID), wanted)
 }
 
 // Follow ends Options.WatchDelay. Whoever is going to wait for news calls it.
 func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 
 // WatchTypes watches what brings types into the cluster: CustomResourceDefinitions and APIServices. It calls watched with true when all of it is watched, and
-// with false when that is no longer so, and changed when something was added, changed or removed. The functions may be called from several
+// with false when that is no longer so. It calls changed when a definition was added, changed or removed. The functions may be called from several
 // goroutines. The second and later calls have no effect.
 func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 	r.cache.watches.WatchTypes(observe.TypeListener{Watched: watched, Changed: changed})

@@ -105,8 +105,8 @@ func (p *pass) sortDeletion(items []*InventoryItem) (rank func(*InventoryItem) d
 
 func deletionTier(item *InventoryItem) int { return deleteTier(item.GroupVersionKind().GroupKind()) }
 
-// deleteStage deletes tier by tier and tells whether all are gone. An error about one object does not keep the others of the stage from being
-// deleted, as little as waiting for one does.
+// deleteStage deletes tier by tier, and reports whether all are gone. The others of the stage are deleted even if one object cannot be, or takes
+// its time.
 func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, waveSize int) (gone bool, err error) {
 	gone = true
 	var failures []error

@@ -21,14 +21,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -119,25 +116,11 @@ func newWorld(t testing.TB, options ...option) *world {
 
 func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 	t.Helper()
-	config = rest.CopyConfig(config)
-	clients.Instrument(config)
-	httpClient, err := rest.HTTPClientFor(config)
+	clnt, err := reconciler.Connect(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapper, err := cluster.NewRESTMapper(config, httpClient)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: testenv.Scheme(t), Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, httpClient)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster.NewClient(clnt, discoveryClient, record.NewFakeRecorder(1000), config, httpClient)
+	return clnt
 }
 
 // Save makes the world a store that counts.

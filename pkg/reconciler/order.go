@@ -47,15 +47,15 @@ const tierLast = 1
 // answers its calls may be among the objects that are denied until it does. One that exists denies them already, and may do so because
 // of what its manifest changes.
 func applyTier(kind schema.GroupKind, exists bool) int {
-	switch kind {
-	case schema.GroupKind{Kind: "Namespace"}:
-		return -4
-	case schema.GroupKind{Group: groupWebhook, Kind: "ValidatingWebhookConfiguration"},
-		schema.GroupKind{Group: groupWebhook, Kind: "MutatingWebhookConfiguration"}:
+	if isWebhookConfiguration(kind) {
 		if !exists {
 			return tierLast
 		}
 		return -3
+	}
+	switch kind {
+	case schema.GroupKind{Kind: "Namespace"}:
+		return -4
 	case schema.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"},
 		schema.GroupKind{Group: "networking.k8s.io", Kind: "IngressClass"},
 		schema.GroupKind{Group: "node.k8s.io", Kind: "RuntimeClass"},
@@ -79,13 +79,13 @@ func applyTier(kind schema.GroupKind, exists bool) int {
 
 // deleteTier ranks kinds within a stage of deletion: what others need to end properly goes last.
 func deleteTier(kind schema.GroupKind) int {
-	switch kind {
-	case schema.GroupKind{Group: groupCRD, Kind: "CustomResourceDefinition"},
-		schema.GroupKind{Group: groupAPIService, Kind: "APIService"}:
+	switch {
+	case definesTypes(kind):
 		return -1
-	case schema.GroupKind{Group: groupWebhook, Kind: "ValidatingWebhookConfiguration"},
-		schema.GroupKind{Group: groupWebhook, Kind: "MutatingWebhookConfiguration"}:
+	case isWebhookConfiguration(kind):
 		return 1
+	}
+	switch kind {
 	case schema.GroupKind{Kind: "Service"},
 		schema.GroupKind{Kind: "ConfigMap"},
 		schema.GroupKind{Kind: "Secret"}:
