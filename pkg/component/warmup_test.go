@@ -119,11 +119,7 @@ func TestWarmupEnds(t *testing.T) {
 	second.awaitWatches("configmaps", "serviceaccounts")
 	close(elected)
 	testenv.Eventually(t, func() (bool, string) {
-		engine, err := reconciler.worker.warmup.engine()
-		if err != nil {
-			t.Fatal(err)
-		}
-		kinds := engine.Kinds()
+		kinds := reconciler.worker.warmup.engine.Kinds()
 		return len(kinds) == 1 && kinds[0].Kind == "ConfigMap", fmt.Sprint(kinds)
 	})
 }
