@@ -194,7 +194,7 @@ func (p *pass) liftUnreached(ctx context.Context, reason error) error {
 			continue
 		}
 		if err := p.lift(ctx, item); err != nil {
-			return errors.Join(reason, err)
+			return joined(reason, err)
 		}
 	}
 	return reason
@@ -204,7 +204,7 @@ func (p *pass) liftUnreached(ctx context.Context, reason error) error {
 func (r *Reconciler) retreat(ctx context.Context, owner Owner, reason error) (Result, error) {
 	inventory, err := r.LiftBarriers(ctx, DeleteRequest{Owner: owner})
 	if err != nil {
-		reason = errors.Join(reason, err)
+		reason = joined(reason, err)
 	}
 	return Result{Inventory: inventory}, reason
 }

@@ -132,7 +132,7 @@ func (p *pass) deleteStage(ctx context.Context, tiers [][]*InventoryItem, waveSi
 	if !gone || len(failures) > 0 {
 		p.result.Wave, p.result.WaveSize = tiers[0][0].DeleteOrder, waveSize
 	}
-	return gone && len(failures) == 0, errors.Join(failures...)
+	return gone && len(failures) == 0, joined(failures...)
 }
 
 // isAboutObjects reports whether an error is about single objects: the pass itself may go on.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,4 +137,22 @@ func shorten(text string, limit int) string {
 		return string(runes[:limit-1]) + "…"
 	}
 	return text
+}
+
+// joined joins errors that are not nil. The result is a *RefusedError only if each of them is: as long as one may go away by itself, a retry is not
+// useless.
+func joined(errs ...error) error {
+	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	lasting := func(err error) bool {
+		var refused *RefusedError
+		return errors.As(err, &refused)
+	}
+	if slices.ContainsFunc(errs, func(err error) bool { return !lasting(err) }) {
+		for i, err := range errs {
+			if lasting(err) {
+				errs[i] = errors.New(err.Error())
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

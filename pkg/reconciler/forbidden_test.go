@@ -4,6 +4,7 @@
 package reconciler_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -63,5 +64,43 @@ metadata: {name: next, annotations: {PREFIX/delete-order: "1"}}
 	if w.configMap("next") == nil {
 		t.Error("the next wave has begun, although this one is not over")
 	}
+	w.mustDelete()
+}
+
+// TestRefusalDoesNotEndWhatMayPass deletes an object about which somebody has to decide, and one for which the server does not answer now.
+func TestRefusalDoesNotEndWhatMayPass(t *testing.T) {
+	t.Parallel()
+	const manifests = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: unanswered}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: anew, finalizers: [example.com/waits]}
+`
+	w := newWorld(t, withoutObserver)
+	w.mustApply(manifests)
+	anew := w.configMap("anew")
+	limited := newWorld(t, withoutObserver, answering("/serviceaccounts/unanswered", http.StatusInternalServerError, metav1.StatusReasonInternalError))
+	limited.owner, limited.namespace = w.owner, w.namespace
+	if _, err := limited.delete(); err == nil {
+		t.Error("want an error")
+	}
+	w.patch(w.configMap("anew"), `{"metadata":{"finalizers":null}}`)
+	anew.SetUID("")
+	anew.SetResourceVersion("")
+	anew.SetManagedFields(nil)
+	anew.SetFinalizers(nil)
+	if err := w.client.Create(t.Context(), anew); err != nil {
+		t.Fatal(err)
+	}
+	_, err := limited.delete()
+	var refused *reconciler.RefusedError
+	if err == nil || !strings.Contains(err.Error(), "unanswered") || !strings.Contains(err.Error(), "was created anew by others") || errors.As(err, &refused) {
+		t.Errorf("want to be told of both objects, and to try again, got %v", err)
+	}
+	w.remove(anew)
+	w.owner = limited.owner
 	w.mustDelete()
 }

@@ -66,11 +66,13 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 	unwritten := false
 	for _, tier := range group(members, p.tiers.of) {
 		if unwritten && p.tiers.of(tier[0]) == tierLast {
-			break
+			if tier = p.hindering(ctx, tier); len(tier) == 0 {
+				break
+			}
 		}
 		unready, err := p.applyTier(ctx, tier)
 		if err != nil {
-			return false, fmt.Errorf("applying wave %d: %w", members[0].applyOrder, err)
+			return false, fmt.Errorf("applying wave %d: %w", members[0].applyOrder, joined(err, p.unhinder(ctx, err, members)))
 		}
 		if err := p.dismissFailed(ctx, tier); err != nil {
 			return false, fmt.Errorf("deleting what has failed in wave %d: %w", members[0].applyOrder, err)
@@ -84,6 +86,33 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 		p.result.Wave, p.result.WaveSize = members[0].applyOrder, waveSize
 	}
 	return ready, nil
+}
+
+// hindering returns those webhook configurations of the last tier that nobody has worked upon and that exist, although the observer, which follows
+// nothing without our label, does not know them: they may be why others cannot be written. One that cannot be looked at is left to a later pass.
+func (p *pass) hindering(ctx context.Context, members []*target) []*target {
+	var found []*target
+	for _, t := range members {
+		if p.works[t.index].visited || p.tiers.of(t) != tierLast {
+			continue
+		}
+		if s, err := p.ask(ctx, p.item(t)); err == nil && s.exists {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// unhinder applies, after objects of a stage could not be, what may be the reason for that.
+func (p *pass) unhinder(ctx context.Context, reason error, members []*target) error {
+	if !isAboutObjects(reason) {
+		return nil
+	}
+	if tier := p.hindering(ctx, members); len(tier) > 0 {
+		_, err := p.applyTier(ctx, tier)
+		return err
+	}
+	return nil
 }
 
 // unplaced returns the objects whose type is namespaced, although they were prepared without a namespace: the type was not known then,
@@ -128,7 +157,7 @@ func (p *pass) stopped(ctx context.Context, err error, rest []*target) error {
 	if errors.As(err, &stale) {
 		return err
 	}
-	return errors.Join(err, p.heal(ctx, rest))
+	return joined(err, p.heal(ctx, rest))
 }
 
 // heal corrects drift of those dependents that the waves did not come to before they stopped.

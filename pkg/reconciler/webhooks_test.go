@@ -162,3 +162,19 @@ func kindsInOrder(plan reconciler.Plan) []string {
 	}
 	return names
 }
+
+// TestAdoptedWebhooksDoNotHinder takes over a webhook of somebody else that keeps everything else from being written.
+func TestAdoptedWebhooksDoNotHinder(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string][]option{"Observed": nil, "Blind": {withoutObserver}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options...)
+			manifests := strings.ReplaceAll(guardedConfigMaps, "VALUE", "1")
+			w.create(strings.Split(manifests, "---")[0])
+			w.awaitDenial("check.example.com")
+			mended := strings.ReplaceAll(manifests, "failurePolicy: Fail", "failurePolicy: Ignore")
+			w.mustApply(mended)
+		})
+	}
+}
