@@ -68,9 +68,7 @@ func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 		}
 		config = remote
 	}
-	if config.QPS == 0 && config.RateLimiter == nil {
-		config.QPS = -1
-	}
+	unlimit(config)
 	if config.UserAgent == "" {
 		config.UserAgent = f.options.Name
 	}
@@ -85,6 +83,14 @@ func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 		return nil, err
 	}
 	return config, nil
+}
+
+// unlimit keeps clients from limiting their requests to 5 a second, unless somebody wants a limit: the API server protects itself, and reconcilers
+// follow it.
+func unlimit(config *rest.Config) {
+	if config.QPS == 0 && config.RateLimiter == nil {
+		config.QPS = -1
+	}
 }
 
 func impersonate(config *rest.Config, key Key) error {

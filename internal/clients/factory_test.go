@@ -177,6 +177,15 @@ func TestNoClientSideRateLimit(t *testing.T) {
 	if got := limited.Local().Config().QPS; got != 7 {
 		t.Errorf("a limit that was asked for became %v", got)
 	}
+	for qps, want := range map[float32]float32{0: -1, 7: 7} {
+		plain, err := clients.Plain(&rest.Config{Host: "http://127.0.0.1:1", QPS: qps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := plain.Config().QPS; got != want {
+			t.Errorf("without a factory, a limit of %v became %v", qps, got)
+		}
+	}
 }
 
 func TestConnectionsAreShared(t *testing.T) {

@@ -18,9 +18,10 @@ import (
 )
 
 // Plain returns a client that belongs to no factory: nobody closes it, requests have the time that the configuration says, and its recorder
-// drops events. It makes no request.
+// drops events. Requests are not limited in number, unless the configuration says so. It makes no request.
 func Plain(config *rest.Config) (cluster.Client, error) {
 	config = rest.CopyConfig(config)
+	unlimit(config)
 	Instrument(config)
 	config.WarningHandler, config.WarningHandlerWithContext = nil, collecting{next: rest.NoWarnings{}}
 	scheme, err := NewScheme()

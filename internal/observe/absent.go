@@ -137,6 +137,10 @@ func (a *absences) look() {
 		a.mu.Unlock()
 		return
 	}
+	if a.timer != nil {
+		// The one that has fired was replaced at that moment.
+		a.timer.Stop()
+	}
 	a.looking, a.timer = true, nil
 	a.attempts++
 	a.mu.Unlock()

@@ -62,6 +62,21 @@ func TestChangedTypesAreLookedAtSoon(t *testing.T) {
 	}
 }
 
+// TestOneTimer has a timer fire at the very moment when another one takes its place.
+func TestOneTimer(t *testing.T) {
+	t.Parallel()
+	a := &absences{waiting: map[schema.GroupVersionKind]*absence{}, list: func() (*served, error) {
+		return &served{resources: map[schema.GroupVersion]*metav1.APIResourceList{}}, nil
+	}}
+	waited := a.join(schema.GroupVersionKind{Kind: "Thing"})
+	timer := a.timer
+	a.look()
+	if timer.Stop() {
+		t.Error("the other timer goes on, and so does each that comes after it")
+	}
+	a.leave(schema.GroupVersionKind{Kind: "Thing"}, waited)
+}
+
 func TestServed(t *testing.T) {
 	t.Parallel()
 	thing := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}

@@ -22,11 +22,17 @@ func TestAbsentTypesAreLookedUpTogether(t *testing.T) {
 	group := testenv.UniqueName(t) + ".example.com"
 	const absent = 30
 	needs := []observe.Need{{Kind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}}}
+	twice := needs[0]
+	twice.Kind.Version = "v2"
+	needs = append(needs, twice)
 	for i := range absent {
 		needs = append(needs, observe.Need{Kind: schema.GroupVersionKind{Group: fmt.Sprintf("absent-%d.%s", i, group), Version: "v1", Kind: "Thing"}})
 	}
 	if err := w.cache.Watch(t.Context(), "owner", needs); err != nil {
 		t.Fatal(err)
+	}
+	if got := w.cache.Unwatched(); len(got) != absent+1 {
+		t.Errorf("want each type once that is not watched, got %v", got)
 	}
 	before := w.requestsAbout("/apis/absent-")
 	shared := func() int { return w.requestsAbout("/apis") }

@@ -264,7 +264,8 @@ func (c *Cache) Unwatched() []schema.GroupKind {
 			found = append(found, k.gvk.GroupKind())
 		}
 	}
-	return found
+	slices.SortFunc(found, func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.Compact(found) // dependents may be recorded in several versions
 }
 
 func (c *Cache) sorted() []*kind {

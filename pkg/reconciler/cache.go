@@ -70,7 +70,7 @@ func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen
 }
 
 // Connect returns a client by which a Reconciler can work on the cluster to which a configuration leads. It makes no request, and records no
-// events. Programs that have clients of another make bundle them by cluster.NewClient.
+// events. Without QPS in the configuration, nothing but the reconciler itself limits requests. Programs that have clients of another make bundle them by cluster.NewClient.
 func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain(config) }
 
 // As returns a reconciler that reads and writes as the identity of another client for the same cluster, and shares with this one what is known about
@@ -142,8 +142,8 @@ func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 // Kinds returns the kinds that are observed now, sorted.
 func (r *Reconciler) Kinds() []schema.GroupVersionKind { return r.cache.watches.Kinds() }
 
-// Unwatched returns those of the kinds whose dependents have to be read one by one, because the identity of the client may not watch them in
-// the cluster, nor in the namespaces of the dependents; sorted.
+// Unwatched returns those of the kinds whose dependents have to be read one by one now; sorted. Mostly that is because the identity of the client may
+// watch them neither in the cluster nor in the namespaces of the dependents; but the type may also not be served, or not have been listed yet.
 func (r *Reconciler) Unwatched() []schema.GroupKind { return r.cache.watches.Unwatched() }
 
 // Close ends all watches, those of reconcilers that As has returned included. Nobody is told of anything any more. The reconcilers
