@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -55,6 +56,9 @@ func (p *pass) keepsFromRecreation(ctx context.Context, item *InventoryItem, uid
 			return "", err
 		}
 		blockers, _, err := p.instances(ctx, brought, "")
+		if apierrors.IsForbidden(err) {
+			return notRecreated("it is not known whether there are instances of its types: "+err.Error(), "grant the permission"), nil
+		}
 		if err != nil || len(blockers) == 0 {
 			return "", err
 		}

@@ -4,12 +4,16 @@
 package reconciler_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -61,6 +65,39 @@ func TestRecreationOfDefinitionSparesItsOwnInstances(t *testing.T) {
 	ty.mustApply(strings.Replace(recreated(ty, "b"), "recreate", "replace", 1) + instance)
 	if after := ty.definition(); after.GetUID() != before.GetUID() || after.GetAnnotations()["value"] != "b" || ty.widget("own") == nil {
 		t.Errorf("expected the definition to be updated in place, got %v", after.GetAnnotations())
+	}
+}
+
+// TestRecreationOfForeignDefinitionSparesInstances adopts a type with an identity that may do everything but look for instances.
+func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
+	t.Parallel()
+	for name, id := range map[string]string{"NobodyHasIt": "", "SomebodyHasIt": "somebody/else"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ty := newTyped(t, answering("/v1/widgets", http.StatusForbidden, metav1.StatusReasonForbidden))
+			manifests := strings.Replace(recreated(ty, "a"), "PREFIX/update-policy", "PREFIX/adoption-policy: always, PREFIX/update-policy", 1)
+			foreign := testenv.Object(t, ty.expand(customType))
+			if id != "" {
+				foreign.SetLabels(map[string]string{prefix + "/owner-id": digest.OwnerLabel(id)})
+			}
+			if err := ty.client.Create(t.Context(), foreign); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = ty.client.Delete(context(t), foreign) })
+			ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "theirs")))
+			testenv.Eventually(t, func() (bool, string) {
+				result, err := ty.applyExpected(manifests, nil)
+				if got := ty.definition(); got == nil || got.GetUID() != foreign.GetUID() || got.GetDeletionTimestamp() != nil || ty.widget("theirs") == nil {
+					t.Fatal("the definition was deleted, and with it what belongs to others")
+				}
+				return err != nil && strings.Contains(err.Error(), "listing instances of Widget."+ty.group), fmt.Sprint(err, notices(result.Waits))
+			})
+			ty.expectNoBarrier()
+			plan, err := ty.engine.Plan(t.Context(), ty.request(manifests), reconciler.PlanOptions{Compare: true})
+			if err != nil || !strings.Contains(plan.Changes[0].Refusal, "it is not known whether there are instances of its types: listing instances of Widget.") {
+				t.Errorf("want the plan to say so, got %v, %v", err, plan.Changes)
+			}
+		})
 	}
 }
 

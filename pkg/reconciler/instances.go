@@ -76,7 +76,8 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*B
 }
 
 // search lists a type with the identity of the client. If that may not, only whether there are instances is found out for it, and only
-// of types that are not named by the owner alone. Instances of a type whose definition is not ours any more do not matter.
+// of types that are not named by the owner alone. Instances of a type whose definition is not ours any more do not matter, unless any instance does:
+// then the definition is about to be deleted, be it in order to be ours.
 func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Blocker, error) {
 	found, err := q.list(ctx, q.client, mapping)
 	forbidden := apierrors.IsForbidden(err)
@@ -87,6 +88,8 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*Block
 	switch {
 	case lookErr != nil:
 		return nil, lookErr
+	case sight == sightNobody && q.except == "":
+		return nil, err
 	case sight == sightNobody:
 		return nil, nil
 	case !forbidden:
