@@ -67,6 +67,21 @@ metadata: {name: next, annotations: {PREFIX/delete-order: "1"}}
 	w.mustDelete()
 }
 
+// TestPlanOfTypeWhoseInstancesMustNotBeListed has an identity that cannot know whether a type may be deleted.
+func TestPlanOfTypeWhoseInstancesMustNotBeListed(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t, answering("/v1/widgets", http.StatusForbidden, metav1.StatusReasonForbidden))
+	ty.mustApply(ty.expand(customType))
+	plan, err := ty.engine.Plan(t.Context(), ty.request("{}"), reconciler.PlanOptions{Compare: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const reason = "is no longer wanted; it is not known whether there are instances of its types: listing instances of Widget."
+	if change := plan.Changes[0]; change.Verb != reconciler.VerbDeleted || !strings.HasPrefix(change.Reason, reason) {
+		t.Errorf("want the plan to say what is not known, got %s, %q", change.Verb, change.Reason)
+	}
+}
+
 // TestRefusalDoesNotEndWhatMayPass deletes an object about which somebody has to decide, and one for which the server does not answer now.
 func TestRefusalDoesNotEndWhatMayPass(t *testing.T) {
 	t.Parallel()

@@ -119,7 +119,12 @@ func (p *planner) mindContent(ctx context.Context, change *Change, item *Invento
 		return err
 	}
 	blockers, _, err := p.instances(ctx, brought, p.label)
-	if err == nil && len(blockers) > 0 {
+	switch {
+	case apierrors.IsForbidden(err):
+		// Apply finds that out when it comes to the object.
+		change.Reason += "; it is not known whether there are instances of its types: " + err.Error()
+		return nil
+	case err == nil && len(blockers) > 0:
 		change.Reason += "; kept as long as there are instances of its types: " + blockerTexts(blockers)
 	}
 	return err
