@@ -178,3 +178,21 @@ func TestAdoptedWebhooksDoNotHinder(t *testing.T) {
 		})
 	}
 }
+
+// TestWebhooksWaitForTypesThatAreCreatedAnew has a type that takes its time to be created anew.
+func TestWebhooksWaitForTypesThatAreCreatedAnew(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	ty.defined(recreated(ty, "a"))
+	ty.requests.Reset()
+	ty.mustApply(recreated(ty, "b") + "---" + strings.ReplaceAll(strings.Split(guardedConfigMaps, "---")[0], "configmaps", "secrets"))
+	var writes []string
+	for _, write := range ty.writes() {
+		if strings.Contains(write, "customresourcedefinitions") || strings.Contains(write, "validatingwebhookconfigurations") {
+			writes = append(writes, write)
+		}
+	}
+	if len(writes) < 3 || !strings.Contains(writes[len(writes)-1], "validatingwebhookconfigurations") {
+		t.Errorf("the webhook configuration was not written last:\n%s", strings.Join(writes, "\n"))
+	}
+}

@@ -262,6 +262,7 @@ func (p *pass) recreate(ctx context.Context, t *target, s situation, d decision)
 	case held != nil && held.instances != "":
 		return outcome{}, false, refused(fmt.Sprintf("%s: %s", t.key, heldByInstances(held.instances)))
 	case held != nil:
+		held.unwritten = true
 		return *held, false, nil
 	}
 	s = situation{owner: p.label, proven: true, typed: true}
