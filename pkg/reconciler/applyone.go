@@ -193,7 +193,7 @@ func (p *pass) reported(t *target, s situation, d decision) outcome {
 	p.note(&p.result.Drift, item, d.message)
 	if !s.exists {
 		// That its absence is left alone makes it ready; that it is created again only later does not.
-		return outcome{item: item, ready: d.again == 0, message: d.message}
+		return outcome{item: item, ready: d.again == 0, message: d.message, unwritten: true}
 	}
 	return p.settled(item, s)
 }

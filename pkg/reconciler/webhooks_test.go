@@ -196,3 +196,28 @@ func TestWebhooksWaitForTypesThatAreCreatedAnew(t *testing.T) {
 		t.Errorf("the webhook configuration was not written last:\n%s", strings.Join(writes, "\n"))
 	}
 }
+
+// TestWebhooksWaitForWhatIsDeletedAgainAndAgain has a new webhook whose backend is created again only later.
+func TestWebhooksWaitForWhatIsDeletedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withoutObserver)
+	manifests := strings.ReplaceAll(guardedConfigMaps, "VALUE", "1")
+	backend := strings.SplitN(manifests, "---", 2)[1]
+	w.mustApply(backend)
+	for range 10 {
+		w.remove(w.configMap("backend"))
+		if _, err := w.apply(backend); err != nil {
+			t.Fatal(err)
+		}
+		if w.configMap("backend") == nil {
+			break
+		}
+	}
+	result, err := w.apply(manifests)
+	if err != nil || !strings.Contains(notices(result.Waits), "is deleted by others again and again") {
+		t.Fatalf("want to wait for the backend, got %v, %s", err, notices(result.Waits))
+	}
+	if w.get("admissionregistration.k8s.io/v1", webhookKind, w.namespace+"-checker") != nil {
+		t.Error("the webhook is there before what is to answer its calls")
+	}
+}
