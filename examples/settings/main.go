@@ -110,13 +110,17 @@ func settings() []client.Object {
 // file is where the inventory is kept: the objects are known to the next process, too.
 type file string
 
-// Save makes the file a reconciler.Store.
+// Save makes the file a reconciler.Store. A process that dies meanwhile leaves the former inventory.
 func (f file) Save(_ context.Context, inventory []*reconciler.InventoryItem) error {
 	raw, err := json.Marshal(inventory)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(string(f), raw, 0o600)
+	next := string(f) + ".next"
+	if err := os.WriteFile(next, raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, string(f))
 }
 
 func (f file) load() (inventory []*reconciler.InventoryItem, err error) {

@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // TestSettings has the program create, correct and delete its objects.
@@ -53,5 +56,31 @@ func TestSettings(t *testing.T) {
 		if err := clnt.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, found); !apierrors.IsNotFound(err) {
 			t.Errorf("want %s to be gone: %v", name, err)
 		}
+	}
+}
+
+// TestRecordIsReplacedAsAWhole has the process die while it saves: what was saved before must still be there.
+func TestRecordIsReplacedAsAWhole(t *testing.T) {
+	t.Parallel()
+	record := file(filepath.Join(t.TempDir(), "settings.json"))
+	save := func(name string) {
+		t.Helper()
+		if err := record.Save(t.Context(), []*reconciler.InventoryItem{{NameInfo: reconciler.NameInfo{Name: name}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("former")
+	// Whoever has opened it sees what would be left of it.
+	opened, err := os.Open(string(record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = opened.Close() }()
+	save("next")
+	if former, err := io.ReadAll(opened); err != nil || !strings.Contains(string(former), "former") {
+		t.Errorf("the record was overwritten in place: %s, %v", former, err)
+	}
+	if inventory, err := record.load(); err != nil || len(inventory) != 1 || inventory[0].Name != "next" {
+		t.Errorf("got %v, %v", inventory, err)
 	}
 }

@@ -25,7 +25,7 @@ type Options struct {
 	// Finalizer is put on dependents that define types. Defaults to the name.
 	Finalizer string
 	// FormerFinalizers are what Finalizer was in earlier versions of an operator. They are taken off dependents that define types, when these are
-	// deleted or released. Defaults to none.
+	// deleted or released; so they must not be finalizers of anybody else, nor of Kubernetes. Defaults to none.
 	FormerFinalizers []string
 	// Policies apply where neither the object nor the request says otherwise.
 	Policies Policies
