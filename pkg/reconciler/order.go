@@ -45,7 +45,7 @@ const tierLast = 1
 
 // applyTier ranks objects within a stage: what others refer to comes first. A webhook configuration that does not exist comes last: what
 // answers its calls may be among the objects that are denied until it does. One that exists denies them already, and may do so because
-// of what its manifest changes. Of one that does not have our label, the observer does not know; see pass.hindering.
+// of what its manifest changes. Of one that does not have our label, the observer does not know; see hindering.
 func applyTier(kind schema.GroupKind, exists bool) int {
 	if isWebhookConfiguration(kind) {
 		if !exists {

@@ -66,13 +66,13 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 	unwritten := false
 	for _, tier := range group(members, p.tiers.of) {
 		if unwritten && p.tiers.of(tier[0]) == tierLast {
-			if tier = p.hindering(ctx, tier); len(tier) == 0 {
+			if tier = hindering(ctx, p, tier); len(tier) == 0 {
 				break
 			}
 		}
 		unready, err := p.applyTier(ctx, tier)
 		if err != nil {
-			return false, fmt.Errorf("applying wave %d: %w", members[0].applyOrder, joined(err, p.unhinder(ctx, err, members)))
+			return false, fmt.Errorf("applying wave %d: %w", members[0].applyOrder, joined(err, unhinder(ctx, p, err, members)))
 		}
 		if err := p.dismissFailed(ctx, tier); err != nil {
 			return false, fmt.Errorf("deleting what has failed in wave %d: %w", members[0].applyOrder, err)
@@ -90,7 +90,7 @@ func (p *pass) applyStage(ctx context.Context, members []*target, waveSize int) 
 
 // hindering returns those webhook configurations of the last tier that nobody has worked upon and that exist, although the observer, which follows
 // nothing without our label, does not know them: they may be why others cannot be written. One that cannot be looked at is left to a later pass.
-func (p *pass) hindering(ctx context.Context, members []*target) []*target {
+func hindering(ctx context.Context, p *pass, members []*target) []*target {
 	var found []*target
 	for _, t := range members {
 		if p.works[t.index].visited || p.tiers.of(t) != tierLast {
@@ -104,11 +104,11 @@ func (p *pass) hindering(ctx context.Context, members []*target) []*target {
 }
 
 // unhinder applies, after objects of a stage could not be, what may be the reason for that.
-func (p *pass) unhinder(ctx context.Context, reason error, members []*target) error {
+func unhinder(ctx context.Context, p *pass, reason error, members []*target) error {
 	if !isAboutObjects(reason) {
 		return nil
 	}
-	if tier := p.hindering(ctx, members); len(tier) > 0 {
+	if tier := hindering(ctx, p, members); len(tier) > 0 {
 		_, err := p.applyTier(ctx, tier)
 		return err
 	}
