@@ -103,8 +103,15 @@ func (s *Session) Absent(ctx context.Context, namespace, name string) error {
 	return s.suggest(ctx, namespace, name, fmt.Errorf("release %s/%s: %w", namespace, name, releases.ErrNotFound))
 }
 
-// suggest adds to an error about a release that does not exist which ones there are.
+// suggest adds to an error about a release that does not exist which ones there are, or that there was such a release.
 func (s *Session) suggest(ctx context.Context, namespace, name string, err error) error {
+	if parts, partsErr := s.records.HasParts(ctx, namespace, name); partsErr == nil && parts {
+		// It may have been created since it was looked for.
+		if _, again := s.records.Get(ctx, namespace, name); errors.Is(again, releases.ErrNotFound) {
+			return fmt.Errorf("%w; but there are parts of its record, which was lost. To see what is left of it: clm doctor %s -n %s. To have it again, or these parts removed: clm doctor %s -n %s --fix",
+				err, name, namespace, name, namespace)
+		}
+	}
 	nearby, listErr := s.records.Nearby(ctx, namespace, name)
 	switch {
 	case listErr != nil:
