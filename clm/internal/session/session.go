@@ -108,8 +108,8 @@ func (s *Session) suggest(ctx context.Context, namespace, name string, err error
 	if parts, partsErr := s.records.HasParts(ctx, namespace, name); partsErr == nil && parts {
 		// It may have been created since it was looked for.
 		if _, again := s.records.Get(ctx, namespace, name); errors.Is(again, releases.ErrNotFound) {
-			return fmt.Errorf("%w; but there are parts of its record, which was lost. To see what is left of it: clm doctor %s -n %s. To have it again, or these parts removed: clm doctor %s -n %s --fix",
-				err, name, namespace, name, namespace)
+			return fmt.Errorf("%w; but there are parts of its record, which was lost. "+
+				"To see what is left of it: clm doctor %[2]s -n %[3]s. To have it again, or these parts removed: clm doctor %[2]s -n %[3]s --fix", err, name, namespace)
 		}
 	}
 	nearby, listErr := s.records.Nearby(ctx, namespace, name)
