@@ -149,6 +149,11 @@ func TestFingerprintIsIndependent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// What is watched for its metadata only comes in this form.
+		typed, err := fieldset.Fingerprint(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid, ManagedFields: entries}}, us)
+		if err != nil || typed != fingerprint {
+			t.Errorf("want the same for both forms of an object, got %s and %s, %v", fingerprint, typed, err)
+		}
 		return fingerprint
 	}
 	base := object("u", entry(us, "Apply", "", data, 1), entry(us, "Update", "", more, 1))

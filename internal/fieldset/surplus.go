@@ -19,18 +19,18 @@ import (
 // A path in the result stands for everything below it. Fields that are not ours to remove are never
 // part of the result; see exempt.
 func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) ([]fieldpath.Path, error) {
-	kept, reclaimed, err := partition(entries, manager, reclaim)
+	kept, candidates, err := partition(entries, manager, reclaim)
 	if err != nil {
 		return nil, err
 	}
 	// What is exempt keeps what contains it.
-	for path := range reclaimed.All() {
+	for path := range candidates.All() {
 		if exempt(kind, path) {
 			kept.Insert(slices.Clone(path))
 		}
 	}
 	var surplus []fieldpath.Path
-	for path := range reclaimed.All() {
+	for path := range candidates.All() {
 		covered := slices.ContainsFunc(surplus, func(prefix fieldpath.Path) bool { return hasPrefix(path, prefix) })
 		if covered || hasAt(kept, path) {
 			continue
@@ -40,15 +40,15 @@ func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager
 	return surplus, nil
 }
 
-// partition divides the fields of an object into those that stay, and those that belong only to managers to be reclaimed.
-func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) (kept, reclaimed *fieldpath.Set, err error) {
+// partition returns the fields of an object that somebody keeps, and those of managers to be reclaimed. A field can be in both.
+func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) (kept, candidates *fieldpath.Set, err error) {
 	apiVersion := ""
 	for _, entry := range entries {
 		if applied(entry, manager) {
 			apiVersion = entry.APIVersion
 		}
 	}
-	kept, reclaimed = fieldpath.NewSet(), fieldpath.NewSet()
+	kept, candidates = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range entries {
 		set, err := parse(entry)
 		if err != nil {
@@ -57,12 +57,12 @@ func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func
 		// Fields written in another API version may have other names; they are left alone.
 		sameForm := entry.Subresource == "" && entry.APIVersion == apiVersion && !applied(entry, manager)
 		if sameForm && (entry.Manager == manager || reclaim(entry.Manager)) {
-			reclaimed = reclaimed.Union(set)
+			candidates = candidates.Union(set)
 		} else {
 			kept = kept.Union(set)
 		}
 	}
-	return kept, reclaimed.Difference(kept), nil
+	return kept, candidates, nil
 }
 
 // Outside returns the paths that are not below one of the given fields of an object, such as metadata.

@@ -178,19 +178,22 @@ func fields(t *testing.T, manager, operation, apiVersion, raw string) metav1.Man
 func TestSurplusKeepsWhatIsNotToBeReclaimed(t *testing.T) {
 	t.Parallel()
 	ours := fields(t, us, "Apply", "v1", `{"f:data":{"f:mine":{}}}`)
+	entries := func(entries ...metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry { return entries }
 	for _, tc := range []struct {
 		reason string
-		other  metav1.ManagedFieldsEntry
+		others []metav1.ManagedFieldsEntry
 		want   []string
 	}{
-		{"a manager that is reclaimed", fields(t, "kubectl", "Update", "v1", `{"f:data":{"f:x":{}}}`), []string{".data.x"}},
-		{"a manager that is not", fields(t, "other", "Update", "v1", `{"f:data":{"f:x":{}}}`), nil},
-		{"another API version", fields(t, "kubectl", "Update", "v2", `{"f:data":{"f:x":{}}}`), nil},
-		{"what is ours as well", fields(t, "kubectl", "Update", "v1", `{"f:data":{".":{},"f:mine":{}}}`), nil},
-		{"the whole data beside ours", fields(t, "kubectl", "Update", "v1", `{"f:data":{".":{},"f:mine":{},"f:x":{}}}`), []string{".data.x"}},
+		{"a manager that is reclaimed", entries(fields(t, "kubectl", "Update", "v1", `{"f:data":{"f:x":{}}}`)), []string{".data.x"}},
+		{"a manager that is not", entries(fields(t, "other", "Update", "v1", `{"f:data":{"f:x":{}}}`)), nil},
+		{"another API version", entries(fields(t, "kubectl", "Update", "v2", `{"f:data":{"f:x":{}}}`)), nil},
+		{"what is ours as well", entries(fields(t, "kubectl", "Update", "v1", `{"f:data":{".":{},"f:mine":{}}}`)), nil},
+		{"what a manager that is not reclaimed owns as well", entries(
+			fields(t, "kubectl", "Update", "v1", `{"f:data":{"f:x":{},"f:y":{}}}`), fields(t, "other", "Update", "v1", `{"f:data":{"f:x":{}}}`),
+		), []string{".data.y"}},
+		{"the whole data beside ours", entries(fields(t, "kubectl", "Update", "v1", `{"f:data":{".":{},"f:mine":{},"f:x":{}}}`)), []string{".data.x"}},
 	} {
-		entries := []metav1.ManagedFieldsEntry{ours, tc.other}
-		got, err := fieldset.Surplus(schema.GroupKind{Kind: "ConfigMap"}, entries, us, func(manager string) bool { return manager == "kubectl" })
+		got, err := fieldset.Surplus(schema.GroupKind{Kind: "ConfigMap"}, append(tc.others, ours), us, func(manager string) bool { return manager == "kubectl" })
 		if err != nil {
 			t.Fatal(err)
 		}
