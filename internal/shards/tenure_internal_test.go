@@ -8,6 +8,11 @@ import (
 	"errors"
 	"testing"
 	"time"
+	"unsafe"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // stopwatch is a clock that a test moves.
@@ -53,12 +58,31 @@ func TestElapsed(t *testing.T) {
 		want     time.Duration
 	}{
 		{"both clocks agree", start, start.Add(time.Minute), time.Minute},
-		{"while the machine was suspended, only the clock on the wall went on", start.Round(0), start.Add(time.Hour).Round(0), time.Hour},
+		{"there is no monotonic clock", start.Round(0), start.Add(time.Hour).Round(0), time.Hour},
+		{"while the machine was suspended, only the clock on the wall went on", start, diverging(t, start.Add(time.Hour), -59*time.Minute), time.Hour},
+		{"the clock on the wall was set back", start, diverging(t, start, time.Minute), time.Minute},
 	} {
 		if got := elapsed(test.from, test.to); got != test.want {
 			t.Errorf("%s: want %s, got %s", test.reason, test.want, got)
 		}
 	}
+}
+
+// diverging returns a time whose monotonic clock differs from that of another one, while the clock on the wall agrees. No function of package time
+// makes one.
+func diverging(t *testing.T, at time.Time, by time.Duration) time.Time {
+	t.Helper()
+	// fields are the first ones of a time; see there.
+	type fields struct {
+		wall      uint64
+		monotonic int64
+	}
+	moved := at
+	(*fields)(unsafe.Pointer(&moved)).monotonic += int64(by) //nolint:gosec // what comes of it is verified
+	if moved.Sub(at) != by || !moved.Round(0).Equal(at.Round(0)) {
+		t.Fatalf("package time has changed how it stores the monotonic clock: got %s instead of %s", moved.Sub(at), by)
+	}
+	return moved
 }
 
 func TestTenureWaitsForWhatHasBegun(t *testing.T) {
@@ -71,7 +95,7 @@ func TestTenureWaitsForWhatHasBegun(t *testing.T) {
 	}
 	idle := tenure.close()
 	if tenure.enter() {
-		t.Error("want nothing to begin any more")
+		t.Fatal("want nothing to begin any more")
 	}
 	tenure.Leave()
 	select {
@@ -80,8 +104,38 @@ func TestTenureWaitsForWhatHasBegun(t *testing.T) {
 	default:
 	}
 	tenure.Leave()
-	<-idle
-	<-tenure.close()
+	testenv.Receive(t, idle, "everything has ended")
+	testenv.Receive(t, tenure.close(), "the tenure was closed before")
+}
+
+// TestLeaseCountsFromTheRequest has renewals be answered late.
+func TestLeaseCountsFromTheRequest(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	for _, test := range []struct {
+		reason string
+		answer error
+		want   time.Duration
+	}{
+		{"others may count from when the request was sent", nil, 0},
+		{"a request that has failed renews nothing", refused, -time.Minute},
+	} {
+		start := time.Now()
+		clock := &stopwatch{start}
+		tenure := newTenure(0, time.Hour, clock.now)
+		tenure.renew(start.Add(-time.Minute))
+		late := func(context.Context, resourcelock.LeaderElectionRecord) error {
+			clock.Time = clock.Add(time.Second)
+			return test.answer
+		}
+		l := &lock{tenure: tenure, timeout: time.Hour}
+		if err := l.write(t.Context(), resourcelock.LeaderElectionRecord{}, late); !errors.Is(err, test.answer) {
+			t.Errorf("%s: want the answer to be returned, got %v", test.reason, err)
+		}
+		if got := tenure.renewed.Sub(start); got != test.want {
+			t.Errorf("%s: want the lease to count from %s, got %s", test.reason, test.want, got)
+		}
+	}
 }
 
 func TestContextsEndWithTheTenure(t *testing.T) {
@@ -90,7 +144,7 @@ func TestContextsEndWithTheTenure(t *testing.T) {
 	ctx, cancel := tenure.Context(t.Context())
 	defer cancel()
 	tenure.finish()
-	<-ctx.Done()
+	testenv.Receive(t, ctx.Done(), "the tenure is over")
 	if !errors.Is(context.Cause(ctx), ErrOver) {
 		t.Errorf("want the cause to be told, got %v", context.Cause(ctx))
 	}

@@ -4,6 +4,7 @@
 package testenv
 
 import (
+	"context"
 	"os"
 	"sync"
 	"testing"
@@ -41,4 +42,28 @@ func Eventually(tb testing.TB, condition func() (bool, string)) {
 		}
 		time.Sleep(eventuallyPause)
 	}
+}
+
+// Receive returns what comes through the channel, or the zero value if it is closed, and ends the test if neither happens within a minute, or
+// the duration in TEST_PATIENCE; then missing says what was waited for.
+func Receive[T any](tb testing.TB, channel <-chan T, missing string) T {
+	tb.Helper()
+	timer := time.NewTimer(patience())
+	defer timer.Stop()
+	select {
+	case received := <-channel:
+		return received
+	case <-timer.C:
+		tb.Fatalf("still waiting after %s: %s", patience(), missing)
+		panic("unreachable")
+	}
+}
+
+// Context returns the context of the test, except that it ends after a minute, or the duration in TEST_PATIENCE. It is for calls that are expected
+// to return by themselves.
+func Context(tb testing.TB) context.Context {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience())
+	tb.Cleanup(cancel)
+	return ctx
 }
