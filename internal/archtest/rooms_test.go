@@ -16,6 +16,14 @@ const (
 	vocabulary  layer = iota // words and single ideas, without a cluster in sight
 	foundations              // one cluster: its client, its status, a sandbox to have one
 	services                 // what the engine needs around it
+	words                    // the engine, from here on: what it knows without looking at anything
+	wishes                   // what is to be
+	records                  // what is to be recorded of it
+	decisions                // what is to be done about one object
+	looking                  // what is known about dependents
+	changing                 // the requests that change them, and what would be lost by these
+	calls                    // what one call works with
+	acting                   // what one call does
 	engine                   // from objects to a cluster, from parameters to objects
 	procedures               // what components and releases do with the engine alike
 	authoring                // what an operator is written with
@@ -55,6 +63,7 @@ var rooms = []room{
 	{path: "pkg/sandbox/...", layer: foundations},
 	{path: "pkg/status", layer: foundations},
 
+	{path: "pkg/inventory", layer: services},
 	{path: "internal/annotations", layer: services},
 	{path: "internal/chunks", layer: services},
 	{path: "internal/clients", layer: services},
@@ -67,6 +76,25 @@ var rooms = []room{
 	{path: "internal/references", layer: services},
 	{path: "internal/shards", layer: services},
 	{path: "internal/templating", layer: services},
+
+	{path: "pkg/reconciler/internal/contents", layer: words},
+	{path: "pkg/reconciler/internal/kinds", layer: words},
+	{path: "pkg/reconciler/internal/marks", layer: words},
+	{path: "pkg/reconciler/internal/policies", layer: words},
+	{path: "pkg/reconciler/internal/report", layer: words},
+	{path: "pkg/reconciler/internal/answers", layer: wishes},
+	{path: "pkg/reconciler/internal/targets", layer: wishes},
+	{path: "pkg/reconciler/internal/records", layer: records},
+	{path: "pkg/reconciler/internal/decisions", layer: decisions},
+	{path: "pkg/reconciler/internal/memory", layer: decisions},
+	{path: "pkg/reconciler/internal/server", layer: looking},
+	{path: "pkg/reconciler/internal/barriers", layer: changing},
+	{path: "pkg/reconciler/internal/executor", layer: changing},
+	{path: "pkg/reconciler/internal/losses", layer: changing},
+	{path: "pkg/reconciler/internal/calls", layer: calls},
+	{path: "pkg/reconciler/internal/plans", layer: acting},
+	{path: "pkg/reconciler/internal/rebuild", layer: acting},
+	{path: "pkg/reconciler/internal/waves", layer: acting},
 
 	{path: "pkg/manifests", layer: engine},
 	{path: "pkg/reconciler", layer: engine},

@@ -4,38 +4,13 @@
 package reconciler
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/types"
 )
-
-// Policies are the values that apply to objects whose annotations do not say otherwise. A field that is empty
-// defaults to the value in Options.Policies, and that to the documented default.
-type Policies struct {
-	// Adoption defaults to AdoptionPolicyIfUnowned.
-	Adoption AdoptionPolicy `json:"adoption,omitempty"`
-	// Reconcile defaults to ReconcilePolicyOnObjectChange.
-	Reconcile ReconcilePolicy `json:"reconcile,omitempty"`
-	// Update defaults to UpdatePolicyReplace.
-	Update UpdatePolicy `json:"update,omitempty"`
-	// Delete defaults to DeletePolicyDelete.
-	Delete DeletePolicy `json:"delete,omitempty"`
-	// Drift defaults to DriftPolicyCorrect.
-	Drift DriftPolicy `json:"drift,omitempty"`
-	// MissingNamespaces defaults to MissingNamespacesPolicyCreate.
-	MissingNamespaces MissingNamespacesPolicy `json:"missingNamespaces,omitempty"`
-	// ReapplyInterval defaults to 60 minutes. After it, an object of which it is not certain that nobody changed
-	// it is applied again; an object of which it is certain costs nothing. It is also the longest pause between two corrections of
-	// an object that others change again and again, unless it is less than 10 minutes. It must not be less than a second.
-	ReapplyInterval time.Duration `json:"reapplyInterval,omitempty"`
-}
 
 // Store keeps an inventory.
 type Store interface {
@@ -147,79 +122,4 @@ type Result struct {
 	// RequeueAfter is the time after which the call should be repeated even if no event arrives; zero if there is
 	// nothing to do until an event.
 	RequeueAfter time.Duration
-}
-
-// Notice says something about one object.
-type Notice struct {
-	// Object is type and name.
-	Object types.ObjectKey
-	// Message is a text such as "1/3 replicas available". It is stable as long as the situation is.
-	Message string
-	// Doomed means that waiting is in vain as things stand: the namespace of the object is being deleted.
-	Doomed bool
-}
-
-// sortNotices orders notices by object and text.
-func sortNotices(notices []Notice) {
-	slices.SortFunc(notices, func(a, b Notice) int {
-		return cmp.Or(compareKeys(keyOf(a.Object), keyOf(b.Object)), cmp.Compare(a.Message, b.Message))
-	})
-}
-
-// Verb says what was done to an object.
-type Verb string
-
-const (
-	// VerbCreated means that the object did not exist.
-	VerbCreated Verb = "Created"
-	// VerbAdopted means that the object existed without being owned.
-	VerbAdopted Verb = "Adopted"
-	// VerbUpdated means that the manifest changed.
-	VerbUpdated Verb = "Updated"
-	// VerbCorrected means that somebody else had changed or deleted the object.
-	VerbCorrected Verb = "Corrected"
-	// VerbDeleted means that the object is gone.
-	VerbDeleted Verb = "Deleted"
-	// VerbCompleted means that the object was purged.
-	VerbCompleted Verb = "Completed"
-	// VerbOrphaned means that the object was released.
-	VerbOrphaned Verb = "Orphaned"
-)
-
-// Action says what was done to the objects of one wave.
-type Action struct {
-	// Verb is what was done.
-	Verb Verb
-	// Wave is the apply order (for deletions: the delete order).
-	Wave int
-	// Objects are sorted by type and name.
-	Objects []types.ObjectKey
-}
-
-// Blocker is a foreign object whose existence forbids deletion.
-type Blocker struct {
-	// Type is the managed type.
-	Type schema.GroupVersionKind
-	// Namespace and Name denote one instance (there may be more). Both are empty if the identity of the client may not list them.
-	Namespace, Name string
-}
-
-// RefusedError is returned if objects cannot be accepted as they are. The objects that it names were not written; if
-// the set of objects contradicts itself, or an annotation is bad, nothing at all was written. Retrying is useless
-// until the input, or the foreign object that is named, changes.
-type RefusedError struct {
-	// Problems are texts that name object, field, value, and what is allowed; sorted.
-	Problems []string
-	// Foreign means that there is nothing wrong with the objects: all problems are objects of others that adoption policies protect.
-	Foreign bool
-}
-
-// Error returns the problems, separated by semicolons.
-func (e *RefusedError) Error() string {
-	return strings.Join(e.Problems, "; ")
-}
-
-func refused(problems ...string) *RefusedError {
-	slices.Sort(problems)
-	return &RefusedError{Problems: slices.Compact(problems)}
 }

@@ -5,10 +5,16 @@ package reconciler
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/component-operator/runtime/internal/flow"
-	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Apply brings the objects of the request into the cluster, wave by wave, and removes what the inventory records
@@ -25,122 +31,89 @@ import (
 // The error is a *RefusedError if the objects contradict each other, carry bad annotations, belong to somebody else, or are
 // rejected by the server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
-	c, err := r.begin(request)
+	c, err := r.begin(request, r.server())
 	if err != nil {
 		return r.retreat(ctx, request.Owner, err)
 	}
-	p, targets := c.pass, c.prepared.targets
-	ctx = flow.WithLimiter(ctx, p.flow)
-	if err := p.open(ctx, c, request); err != nil {
+	ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
+	if err := c.open(ctx, request); err != nil {
 		return r.retreat(ctx, request.Owner, err)
 	}
-	ready, err := p.applyWaves(ctx, targets)
-	if err == nil && ready {
-		err = p.deleteRedundant(ctx)
+	done, err := c.waves.Apply(ctx, c.set.Targets)
+	if err == nil && done {
+		done, err = c.waves.Prune(ctx)
 	}
-	if err = p.liftUnreached(ctx, err); err != nil || p.misplaced {
-		c.prepared = nil
+	if err = c.call.Barriers.LiftUnreached(ctx, err); err != nil || c.waves.Misplaced {
+		c.set = nil
 	}
-	r.memory.retain(request.ID, c.prepared)
-	return p.finish(), err
-}
-
-// open does what comes before the first dependent is touched.
-func (p *pass) open(ctx context.Context, c *course, request ApplyRequest) error {
-	targets := c.prepared.targets
-	if err := p.watch(ctx, targets, stageLate); err != nil {
-		return err
-	}
-	p.tiers = arrange(targets, p.works, p.cache)
-	if err := p.expect(ctx, c, request); err != nil {
-		return err
-	}
-	if err := p.checkOwnership(targets); err != nil {
-		return err
-	}
-	if c.grown {
-		return p.save(ctx)
-	}
-	return nil
+	c.call.Memory.Retain(c.set)
+	return finish(c.call, done && err == nil), err
 }
 
 // course is what a call of Apply begins with: all that follows from the request alone.
 type course struct {
-	pass     *pass
-	prepared *prepared // its targets are in the order in which they are applied
-	grown    bool      // the inventory must be saved before the first write
+	call      *calls.Call
+	set       *targets.Set // its targets are in the order in which they are applied
+	manifests *targets.Manifests
+	waves     *waves.Waves
+	grown     bool // the inventory must be saved before the first write
+}
+
+// open does what comes before the first dependent is touched.
+func (c *course) open(ctx context.Context, request ApplyRequest) error {
+	if err := c.call.Needs.Watch(ctx, c.set.Targets, targets.Late); err != nil {
+		return err
+	}
+	c.call.Tiers = calls.Arrange(c.set.Targets, c.call.Ledger, c.call.Server.Observer)
+	if request.Expected != nil {
+		if err := plans.Expect(ctx, c.call, c.set.Targets, request.Inventory, request.Expected); err != nil {
+			return err
+		}
+	}
+	if err := c.waves.CheckOwnership(c.set.Targets); err != nil {
+		return err
+	}
+	if c.grown {
+		return c.call.Ledger.Save(ctx)
+	}
+	return nil
 }
 
 // begin decides what can be decided without looking at the cluster.
-func (r *Reconciler) begin(request ApplyRequest) (*course, error) {
-	policies, err := request.Policies.validated()
+func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*course, error) {
+	declared, err := policies.Validate(request.Policies)
 	if err != nil {
 		return nil, err
 	}
-	policies = policies.or(r.options.Policies)
-	prepared, objects, err := r.prepare(request, policies)
+	source := targets.Source{
+		Objects: request.Objects, Version: request.Version, Namespace: request.Namespace, Digest: request.Digest, FormerDigest: request.FormerDigest,
+		DigestKey: request.DigestKey, Policies: policies.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,
+	}
+	set, manifests, err := r.preparer().Prepare(source, r.memory.For(request.ID).Recall())
 	if err != nil {
 		return nil, err
 	}
-	targets := prepared.targets
-	plan := planInventory(targets, request.Inventory)
-	request.settle(plan.items)
-	if err := validatePlan(targets, plan.items, prepared.additional); err != nil {
+	wanted := set.Targets
+	plan := records.Next(wanted, request.Inventory)
+	request.deciding().Settle(plan.Items)
+	if err := records.Validate(wanted, plan.Items, source.Additional); err != nil {
 		return nil, err
 	}
-	plan.spare()
-	p := r.newPass(request.Owner, plan.items)
-	p.releases = plan.releases
-	if p.aliases, err = newAliases(plan.wanted, plan.items); err != nil {
+	plan.Spare()
+	call := r.callWith(request.Owner, plan.Items, config)
+	call.Ledger.Releases = plan.Releases
+	call.Ledger.Want(wanted, plan.Wanted)
+	if call.Aliases, err = calls.NewAliases(plan.Wanted, plan.Items); err != nil {
 		return nil, err
 	}
-	p.assign(targets, plan.wanted, objects, request.Objects)
-	p.createNamespaces = policies.MissingNamespaces == MissingNamespacesPolicyCreate
-	p.takeOver = make(map[objectKey]bool, len(request.TakeOver))
+	call.Executor.Manifests = manifests
+	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
+	call.Pacing.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
 	for _, object := range request.TakeOver {
-		p.takeOver[keyOf(object)] = true
+		call.Pacing.TakeOver[types.IDOf(object)] = true
 	}
-	p.recordAdoptions = request.RecordAdoptions
-	return &course{pass: p, prepared: prepared, grown: plan.grown}, nil
-}
-
-// checkOwnership refuses objects of which the observer knows already that they belong to another owner. Those that only
-// the server knows are refused when they are to be created.
-func (p *pass) checkOwnership(targets []*target) error {
-	var problems []string
-	for _, t := range targets {
-		item := p.item(t)
-		if item.written() || item.completing() || t.adoption == AdoptionPolicyAlways || p.takeOver[t.key] {
-			continue
-		}
-		seen, view := p.cache.Get(t.gvk(), t.key.namespace, t.key.name)
-		if view != observe.Present || seen.Owner == p.label || seen.Deleting {
-			continue
-		}
-		if d := decideForeign(t, item, situation{owner: p.label, exists: true, seen: seen}); d.action == actionRefuse {
-			problems = append(problems, fmt.Sprintf("%s: %s", t.key, d.message))
-		}
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	refusal := refused(problems...)
-	refusal.Foreign = true
-	return refusal
-}
-
-// deleteRedundant deletes, after all objects are ready, what is no longer among them.
-func (p *pass) deleteRedundant(ctx context.Context) error {
-	var unwanted []*InventoryItem
-	for _, item := range p.items {
-		if item.unwanted() {
-			unwanted = append(unwanted, item)
-		}
-	}
-	gone, err := p.deleteWaves(ctx, unwanted)
-	if err != nil {
-		return fmt.Errorf("deleting objects that are no longer wanted: %w", err)
-	}
-	p.result.Done = gone
-	return nil
+	return &course{
+		call: call, set: set, manifests: manifests, grown: plan.Grown,
+		waves: waves.New(call, waves.Options{RecordAdoptions: request.RecordAdoptions}),
+	}, nil
 }

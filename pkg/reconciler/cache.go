@@ -14,22 +14,16 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// observer tells what is known about dependents without asking the server; see observe.Cache. Owners are denoted by the value of their label.
-type observer interface {
-	Watch(ctx context.Context, owner string, needs []observe.Need) error
-	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)
-	Record(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
-	Guard(owner string, resources []schema.GroupVersionResource)
-}
-
 // cache is what reconcilers share that work on the same cluster as different identities: what is known about dependents, and who is told when
 // that changes.
 type cache struct {
-	observer
+	server.Observer
 
 	watches  *observe.Cache
 	onStatus func(object types.ObjectKey, found status.Status, message string)
@@ -48,7 +42,7 @@ func newCache(clnt cluster.Client, options Options, reader *observe.Reader) (*ca
 		Reader: reader, Config: clnt.Config(), HTTPClient: clnt.HttpClient(), Mapper: clnt.RESTMapper(),
 		Owner: owner, Delay: options.WatchDelay, Notify: c.notify, Log: options.Log,
 	})
-	c.watches, c.observer = watches, watches
+	c.watches, c.Observer = watches, watches
 	return c, err
 }
 
@@ -64,9 +58,9 @@ func (c *cache) notify(owner string) {
 // Record takes the response of a write into account, or that a state was read and judged anew, and tells of it first.
 func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen observe.Observation) {
 	if c.onStatus != nil {
-		c.onStatus(ObjectInfo{TypeVersionInfo(gvk), NameInfo{namespace, name}}, seen.Status, seen.Message)
+		c.onStatus(ObjectInfo{TypeVersionInfo: TypeVersionInfo(gvk), NameInfo: NameInfo{Namespace: namespace, Name: name}}, seen.Status, seen.Message)
 	}
-	c.observer.Record(gvk, namespace, name, seen)
+	c.Observer.Record(gvk, namespace, name, seen)
 }
 
 // Connect returns a client by which a Reconciler can work on the cluster to which a configuration leads. It makes no request, and records no
@@ -82,7 +76,7 @@ func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain
 // is told that only this one may see.
 func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 	other := *r
-	other.client, other.reading, other.memory = clnt, r.client, newMemory()
+	other.client, other.reading, other.memory = clnt, r.client, memory.New()
 	return &other
 }
 
@@ -106,7 +100,7 @@ func (r *Reconciler) Forget(ownerID string) {
 	r.cache.Guard(label, nil)
 	// Without needs there is nothing to wait for, hence nothing that could fail.
 	_ = r.cache.Watch(context.Background(), label, nil)
-	r.memory.keep(ownerID, nil)
+	r.memory.For(ownerID).Keep(nil)
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.

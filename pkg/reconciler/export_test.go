@@ -11,28 +11,29 @@ import (
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
 // SetBarrierPause changes how long barriers must have been in force.
 func SetBarrierPause(r *Reconciler, pause time.Duration) { r.barrierPause = pause }
 
 // Observer is what a reconciler knows about dependents without asking the server.
-type Observer = observer
+type Observer = server.Observer
 
 // NewObserving returns a reconciler that observes in another way: as the function says of the one that it would observe with.
-func NewObserving(name string, clnt cluster.Client, options Options, by func(Observer) Observer) (*Reconciler, error) {
+func NewObserving(name string, clnt cluster.Client, options Options, by func(server.Observer) server.Observer) (*Reconciler, error) {
 	r, err := New(name, clnt, options)
 	if err == nil {
-		r.cache.observer = by(r.cache.observer)
+		r.cache.Observer = by(r.cache.Observer)
 	}
 	return r, err
 }
 
 // NewMadeUp returns a reconciler that observes nothing but what the observer makes up, so that the client may do without a connection.
-func NewMadeUp(name string, clnt cluster.Client, options Options, by Observer) (*Reconciler, error) {
+func NewMadeUp(name string, clnt cluster.Client, options Options, by server.Observer) (*Reconciler, error) {
 	r, err := assemble(name, clnt, options)
 	if err == nil {
-		r.cache = &cache{observer: by}
+		r.cache = &cache{Observer: by}
 	}
 	return r, err
 }

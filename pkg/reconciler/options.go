@@ -4,16 +4,25 @@
 package reconciler
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
-	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -58,10 +67,7 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-const (
-	defaultReapplyInterval = 60 * time.Minute
-	defaultConcurrency     = 16
-)
+const defaultConcurrency = 16
 
 // Reconciler applies and deletes the dependents of many owners in one cluster, as one identity, and watches them. It is safe for
 // concurrent use by different owners; calls for one owner must not overlap.
@@ -69,20 +75,15 @@ type Reconciler struct {
 	name    string
 	client  cluster.Client
 	options Options
-	keys    keys
+	keys    marks.Keys
 	reader  *observe.Reader
 	cache   *cache
-	memory  *memory
+	memory  *memory.All
 	// reading is asked where the identity of the client may not; nil if nobody is. See As.
 	reading cluster.Client
 	// barrierPause is how long a barrier must have been in force before what it protects is deleted: other API servers may
 	// learn of it later than the one that was asked.
 	barrierPause time.Duration
-}
-
-// keys are the labels and annotations of one reconciler.
-type keys struct {
-	prefix, ownerLabel, ownerAnnotation, digest, barrierLabel string
 }
 
 // New returns a Reconciler that watches and writes through the client. The name is the prefix of all labels and annotations. It watches nothing yet, and
@@ -106,8 +107,8 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if name == "" || clnt == nil {
 		return nil, fmt.Errorf("creating the reconciler %q: name and client are required", name)
 	}
-	options.FieldOwner = orDefault(options.FieldOwner, name)
-	options.Finalizer = orDefault(options.Finalizer, name)
+	options.FieldOwner = cmp.Or(options.FieldOwner, name)
+	options.Finalizer = cmp.Or(options.Finalizer, name)
 	if options.MaxConcurrency <= 0 {
 		options.MaxConcurrency = defaultConcurrency
 	}
@@ -123,110 +124,47 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if options.ReclaimedFieldManagers == nil {
 		options.ReclaimedFieldManagers = []string{"kubectl"}
 	}
-	policies, err := options.Policies.validated()
+	declared, err := policies.Validate(options.Policies)
 	if err != nil {
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
-	options.Policies = policies.or(defaultPolicies())
+	options.Policies = policies.Or(declared, policies.Defaults())
 	return &Reconciler{
 		name:         name,
 		client:       clnt,
 		options:      options,
-		keys:         newKeys(name),
-		reader:       &observe.Reader{OwnerLabel: newKeys(name).ownerLabel, Manager: options.FieldOwner, Analyzer: options.Analyzer, Clock: options.Clock},
-		memory:       newMemory(),
-		barrierPause: defaultBarrierPause,
+		keys:         marks.NewKeys(name),
+		reader:       &observe.Reader{OwnerLabel: marks.NewKeys(name).OwnerLabel, Manager: options.FieldOwner, Analyzer: options.Analyzer, Clock: options.Clock},
+		memory:       memory.New(),
+		barrierPause: barriers.DefaultPause,
 	}, nil
 }
 
-func newKeys(name string) keys {
-	return keys{
-		prefix:          name + "/",
-		ownerLabel:      name + "/" + types.LabelKeySuffixOwnerId,
-		ownerAnnotation: name + "/" + types.AnnotationKeySuffixOwnerId,
-		digest:          name + "/" + types.AnnotationKeySuffixDigest,
-		barrierLabel:    name + "/" + types.LabelKeySuffixBarrierOwnerId,
+// additionalTypes are those whose instances count for an owner although none of its objects defines them.
+func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
+	return slices.Concat(r.options.AdditionalManagedTypes, owner.AdditionalManagedTypes)
+}
+
+func (r *Reconciler) preparer() targets.Preparer {
+	return targets.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys}
+}
+
+// deciding is what decisions need to know of the owner.
+func (o Owner) deciding() decisions.Owner {
+	return decisions.Owner{
+		ID: o.ID, Label: digest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
 	}
 }
 
-func defaultPolicies() Policies {
-	return Policies{
-		Adoption:          AdoptionPolicyIfUnowned,
-		Reconcile:         ReconcilePolicyOnObjectChange,
-		Update:            UpdatePolicyReplace,
-		Delete:            DeletePolicyDelete,
-		Drift:             DriftPolicyCorrect,
-		MissingNamespaces: MissingNamespacesPolicyCreate,
-		ReapplyInterval:   defaultReapplyInterval,
+// server is what makes requests, for any owner.
+func (r *Reconciler) server() server.Config {
+	return server.Config{
+		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
+		FieldOwner: r.options.FieldOwner, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
 	}
 }
 
-// or fills empty fields from the defaults.
-func (p Policies) or(defaults Policies) Policies {
-	p.Adoption = orDefault(p.Adoption, defaults.Adoption)
-	p.Reconcile = orDefault(p.Reconcile, defaults.Reconcile)
-	p.Update = orDefault(p.Update, defaults.Update)
-	p.Delete = orDefault(p.Delete, defaults.Delete)
-	p.Drift = orDefault(p.Drift, defaults.Drift)
-	p.MissingNamespaces = orDefault(p.MissingNamespaces, defaults.MissingNamespaces)
-	p.ReapplyInterval = orDefault(p.ReapplyInterval, defaults.ReapplyInterval)
-	return p
-}
-
-func orDefault[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
-}
-
-// validated returns the policies in their canonical spelling. Those that are to be the default are empty.
-func (p Policies) validated() (Policies, error) {
-	var problems []string
-	p.Adoption = check(&problems, "adoption policy", p.Adoption, parseAdoptionPolicy)
-	p.Reconcile = check(&problems, "reconcile policy", p.Reconcile, parseReconcilePolicy)
-	p.Update = check(&problems, "update policy", p.Update, parseUpdatePolicy)
-	p.Delete = check(&problems, "delete policy", p.Delete, parseDeletePolicy)
-	p.Drift = check(&problems, "drift policy", p.Drift, parseDriftPolicy)
-	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces, parseMissingNamespacesPolicy)
-	if p.ReapplyInterval != 0 {
-		if err := annotations.CheckInterval(p.ReapplyInterval); err != nil {
-			problems = append(problems, "reapply interval: "+err.Error())
-		}
-	}
-	if len(problems) > 0 {
-		return p, refused(problems...)
-	}
-	return p, nil
-}
-
-func check[P ~string](problems *[]string, field string, value P, parse func(string) (P, error)) P {
-	if value == "" {
-		return ""
-	}
-	parsed, err := parse(string(value))
-	if err != nil {
-		*problems = append(*problems, field+": "+err.Error())
-	}
-	return parsed
-}
-
-// reclaims tells whether additions of a field manager are to be removed under the update policy.
-func (r *Reconciler) reclaims(policy UpdatePolicy, manager string) bool {
-	switch policy {
-	case UpdatePolicyReplace:
-		return true
-	case UpdatePolicySsaOverride:
-		for _, prefix := range r.options.ReclaimedFieldManagers {
-			if strings.HasPrefix(manager, prefix) {
-				return true
-			}
-		}
-		return false
-	case UpdatePolicySsaMerge, UpdatePolicyRecreate:
-		return false
-	default:
-		return false
-	}
+// finalizers returns those that this operator, and earlier versions of it, put on objects that define types.
+func (r *Reconciler) finalizers() finalizers.Set {
+	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers}
 }

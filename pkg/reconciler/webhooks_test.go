@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -200,7 +202,9 @@ func TestWebhooksWaitForTypesThatAreCreatedAnew(t *testing.T) {
 // TestWebhooksWaitForWhatIsDeletedAgainAndAgain has a new webhook whose backend is created again only later.
 func TestWebhooksWaitForWhatIsDeletedAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, withoutObserver)
+	// What is deleted again and again is so within a time that does not pass here.
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	w := newWorld(t, withoutObserver, withOptions(func(o *reconciler.Options) { o.Clock = now }))
 	manifests := strings.ReplaceAll(guardedConfigMaps, "VALUE", "1")
 	backend := strings.SplitN(manifests, "---", 2)[1]
 	w.mustApply(backend)

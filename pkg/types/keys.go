@@ -4,6 +4,7 @@
 package types
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,6 +26,29 @@ type NameKey interface {
 type ObjectKey interface {
 	TypeKey
 	NameKey
+}
+
+// ObjectID identifies an object in a cluster, whatever the version it is accessed by. It is comparable, and so can be the key of a map.
+type ObjectID struct {
+	schema.GroupKind
+	Namespace, Name string
+}
+
+// IDOf returns the identity of an object.
+func IDOf(object ObjectKey) ObjectID {
+	return ObjectID{GroupKind: object.GetObjectKind().GroupVersionKind().GroupKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// String names the object as messages do; see ObjectText.
+func (id ObjectID) String() string { return ObjectText(id.GroupKind, id.Namespace, id.Name) }
+
+// Compare orders by group, kind, namespace and name. It returns a negative number if the identity comes before the other one, zero if both are
+// equal, and a positive number otherwise.
+func (id ObjectID) Compare(other ObjectID) int {
+	return cmp.Or(
+		cmp.Compare(id.Group, other.Group), cmp.Compare(id.Kind, other.Kind),
+		cmp.Compare(id.Namespace, other.Namespace), cmp.Compare(id.Name, other.Name),
+	)
 }
 
 type typeKey struct {

@@ -101,7 +101,7 @@ func (in *ParcelServiceSpec) DeepCopyInto(out *ParcelServiceSpec) {
 	in.RetrySpec.DeepCopyInto(&out.RetrySpec)
 	in.TimeoutSpec.DeepCopyInto(&out.TimeoutSpec)
 	in.ReapplySpec.DeepCopyInto(&out.ReapplySpec)
-	out.PolicySpec = in.PolicySpec
+	in.PolicySpec.DeepCopyInto(&out.PolicySpec)
 	out.API = in.API
 	in.Database.DeepCopyInto(&out.Database)
 	if in.Routes != nil {

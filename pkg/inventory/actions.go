@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import "github.com/component-operator/runtime/pkg/types"
+
+// Verb says what was done to an object.
+type Verb string
+
+const (
+	// VerbCreated means that the object did not exist.
+	VerbCreated Verb = "Created"
+	// VerbAdopted means that the object existed without being owned.
+	VerbAdopted Verb = "Adopted"
+	// VerbUpdated means that the manifest changed.
+	VerbUpdated Verb = "Updated"
+	// VerbCorrected means that somebody else had changed or deleted the object.
+	VerbCorrected Verb = "Corrected"
+	// VerbDeleted means that the object is gone.
+	VerbDeleted Verb = "Deleted"
+	// VerbCompleted means that the object was purged.
+	VerbCompleted Verb = "Completed"
+	// VerbOrphaned means that the object was released.
+	VerbOrphaned Verb = "Orphaned"
+)
+
+// Action says what was done to the objects of one wave.
+type Action struct {
+	// Verb is what was done.
+	Verb Verb
+	// Wave is the apply order (for deletions: the delete order).
+	Wave int
+	// Objects are sorted by type and name.
+	Objects []types.ObjectKey
+}
+
+// Notice says something about one object.
+type Notice struct {
+	// Object is type and name.
+	Object types.ObjectKey
+	// Message is a text such as "1/3 replicas available". It is stable as long as the situation is.
+	Message string
+	// Doomed means that waiting is in vain as things stand: the namespace of the object is being deleted.
+	Doomed bool
+}

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// TypeInfo is a type of objects, or a pattern of types. In a pattern, Group may be "*" (any group) or
+// "*.<suffix>" (one or more labels before the suffix), and Kind may be "*".
+//
+// +kubebuilder:object:generate=true
+type TypeInfo struct {
+	// API group; empty for the core group.
+	Group string `json:"group"`
+	// API kind.
+	Kind string `json:"kind"`
+}
+
+// TypeVersionInfo is a type of objects in one version, or a pattern of such; each field may be "*".
+//
+// +kubebuilder:object:generate=true
+type TypeVersionInfo struct {
+	// API group; empty for the core group.
+	// +optional
+	Group string `json:"group"`
+	// API group version.
+	// +optional
+	Version string `json:"version"`
+	// API kind.
+	// +optional
+	Kind string `json:"kind"`
+}
+
+// NameInfo is the name of an object.
+//
+// +kubebuilder:object:generate=true
+type NameInfo struct {
+	// Namespace; empty for cluster-scoped objects.
+	Namespace string `json:"namespace,omitempty"`
+	// Name.
+	// +optional
+	Name string `json:"name"`
+}
+
+// Phase is the state of a dependent in its life. Definitions do not list the values: what a later version records must
+// not be refused.
+type Phase string
+
+const (
+	// PhaseScheduledForApplication means that the recorded digest was not written yet.
+	PhaseScheduledForApplication Phase = "ScheduledForApplication"
+	// PhaseScheduledForDeletion means that the object is no longer wanted, and was not deleted yet.
+	PhaseScheduledForDeletion Phase = "ScheduledForDeletion"
+	// PhaseScheduledForCompletion means that the object has served its purpose, and was not deleted yet.
+	PhaseScheduledForCompletion Phase = "ScheduledForCompletion"
+	// PhaseCreating means that the object was created, and is not ready yet.
+	PhaseCreating Phase = "Creating"
+	// PhaseUpdating means that the object was updated, and is not ready yet.
+	PhaseUpdating Phase = "Updating"
+	// PhaseDeleting means that deletion was requested, and the object is not gone yet.
+	PhaseDeleting Phase = "Deleting"
+	// PhaseCompleting means that deletion after completion was requested, and the object is not gone yet.
+	PhaseCompleting Phase = "Completing"
+	// PhaseReady means that the object was ready at least once since it was written.
+	PhaseReady Phase = "Ready"
+	// PhaseFailed means that the object has failed, and was or is being deleted for that; the record stays.
+	PhaseFailed Phase = "Failed"
+	// PhaseCompleted means that the object was purged; the record stays.
+	PhaseCompleted Phase = "Completed"
+)
+
+// Item records one dependent. It is part of statuses, which must never be refused: no field is required, and no
+// value is restricted.
+//
+// +kubebuilder:object:generate=true
+type Item struct {
+	// Type of the object.
+	TypeVersionInfo `json:",inline"`
+	// Name of the object.
+	NameInfo `json:",inline"`
+	// Adoption policy.
+	// +optional
+	AdoptionPolicy AdoptionPolicy `json:"adoptionPolicy"`
+	// Reconcile policy.
+	// +optional
+	ReconcilePolicy ReconcilePolicy `json:"reconcilePolicy"`
+	// Update policy.
+	// +optional
+	UpdatePolicy UpdatePolicy `json:"updatePolicy"`
+	// Delete policy.
+	// +optional
+	DeletePolicy DeletePolicy `json:"deletePolicy"`
+	// Apply order.
+	// +optional
+	ApplyOrder int `json:"applyOrder"`
+	// Delete order.
+	// +optional
+	DeleteOrder int `json:"deleteOrder"`
+	// Types whose instances exist only because of this object.
+	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
+	// Digest of the manifest that is to be, or was, applied; empty if the object is no longer wanted.
+	// +optional
+	Digest string `json:"digest"`
+	// Phase of the object.
+	Phase Phase `json:"phase,omitempty"`
+	// Status of the object as it was seen last.
+	Status status.Status `json:"status,omitempty"`
+	// Time of the last write that had, or could have had, an effect.
+	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
+	// UID of the object as of our last write.
+	UID apitypes.UID `json:"uid,omitempty"`
+	// Fingerprint of the fields that we own, as of our last write.
+	Fingerprint string `json:"fingerprint,omitempty"`
+	// Generation of the object (for kinds without one: its resource version, preceded by "rv") as of our last
+	// write or verification. As long as it stands, nobody can have changed what we declared.
+	Baseline string `json:"baseline,omitempty"`
+	// Name of the ValidatingAdmissionPolicy, and of its binding, that may deny new instances of the types that the object defines,
+	// because it is about to be deleted.
+	Barrier string `json:"barrier,omitempty"`
+	// Whether the object existed before, and was adopted; recorded only where the owner wants to know.
+	Adopted bool `json:"adopted,omitempty"`
+}
+
+var _ types.ObjectKey = &Item{}
+
+// GetObjectKind returns the item itself.
+func (i *Item) GetObjectKind() schema.ObjectKind {
+	return i
+}
+
+// GroupVersionKind returns the type of the object.
+func (i Item) GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind(i.TypeVersionInfo)
+}
+
+// SetGroupVersionKind changes the recorded type.
+func (i *Item) SetGroupVersionKind(gvk schema.GroupVersionKind) {
+	i.TypeVersionInfo = TypeVersionInfo(gvk)
+}
+
+// GetNamespace returns the namespace of the object.
+func (i Item) GetNamespace() string {
+	return i.Namespace
+}
+
+// GetName returns the name of the object.
+func (i Item) GetName() string {
+	return i.Name
+}
+
+// Matches reports whether the key denotes the same object; versions are not compared.
+func (i Item) Matches(key types.ObjectKey) bool {
+	return i.GroupVersionKind().GroupKind() == key.GetObjectKind().GroupVersionKind().GroupKind() && i.Namespace == key.GetNamespace() && i.Name == key.GetName()
+}
+
+// String returns type and name.
+func (i Item) String() string {
+	return types.ObjectKeyToString(&i)
+}
+
+// ObjectInfo is type and name of an object.
+type ObjectInfo struct {
+	TypeVersionInfo `json:",inline"`
+	NameInfo        `json:",inline"`
+}
+
+var _ types.ObjectKey = ObjectInfo{}
+
+// GetObjectKind returns the type; changes made through it do not affect the object.
+func (o ObjectInfo) GetObjectKind() schema.ObjectKind {
+	return types.TypeKeyFromGroupVersionKind(schema.GroupVersionKind(o.TypeVersionInfo)).GetObjectKind()
+}
+
+// GetNamespace returns the namespace; empty for cluster-scoped objects.
+func (o ObjectInfo) GetNamespace() string { return o.Namespace }
+
+// GetName returns the name.
+func (o ObjectInfo) GetName() string { return o.Name }
+
+// String formats type and name as messages name objects, for example "Deployment default/web".
+func (o ObjectInfo) String() string {
+	return types.ObjectText(schema.GroupKind{Group: o.Group, Kind: o.Kind}, o.Namespace, o.Name)
+}

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package barriers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Barrier denies creating instances of a type whose definition is about to be deleted. It consists of a ValidatingAdmissionPolicy and
+// its binding, which have the same name.
+type Barrier struct {
+	name          string
+	definition    string // Name of the CustomResourceDefinition
+	uid           apitypes.UID
+	plural, group string // of the instances
+}
+
+// newBarrier returns the barrier for a CustomResourceDefinition. Its name is another one if the CustomResourceDefinition is created
+// anew, so that what is seen of one barrier says nothing about another. It is nil if the name is not that of a CustomResourceDefinition.
+func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apitypes.UID) *Barrier {
+	plural, group, ok := strings.Cut(item.Name, ".")
+	if !ok || uid == "" {
+		return nil
+	}
+	return &Barrier{
+		name:       answers.BarrierPrefix + digest.OwnerLabel(strings.Join([]string{reconcilerName, ownerID, item.Name, string(uid)}, "\n")),
+		definition: item.Name,
+		uid:        uid,
+		plural:     plural,
+		group:      group,
+	}
+}
+
+func barrierKinds() (policy, binding schema.GroupVersionKind) {
+	version := schema.GroupVersion{Group: kinds.GroupWebhook, Version: "v1"}
+	return version.WithKind("ValidatingAdmissionPolicy"), version.WithKind("ValidatingAdmissionPolicyBinding")
+}
+
+// objects returns what the barrier consists of. No expression is evaluated for anything but what is denied: the only ConfigMaps that
+// match are those of the name of the barrier. The owner reference has it removed with the CustomResourceDefinition even if nobody else does.
+func (b *Barrier) objects(of *Barriers) []*unstructured.Unstructured {
+	policyKind, bindingKind := barrierKinds()
+	build := func(kind schema.GroupVersionKind, spec map[string]any) *unstructured.Unstructured {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+		object.SetGroupVersionKind(kind)
+		object.SetName(b.name)
+		object.SetLabels(map[string]string{of.Server.Keys.BarrierLabel: of.Server.Label})
+		object.SetAnnotations(map[string]string{of.Server.Keys.OwnerAnnotation: of.Owner.ID})
+		object.SetOwnerReferences([]metav1.OwnerReference{
+			{APIVersion: kinds.GroupCRD + "/v1", Kind: "CustomResourceDefinition", Name: b.definition, UID: b.uid},
+		})
+		return object
+	}
+	policy := map[string]any{
+		"failurePolicy": "Fail",
+		"matchConstraints": map[string]any{"resourceRules": []any{
+			map[string]any{
+				"apiGroups": []any{b.group}, "apiVersions": []any{"*"}, "resources": []any{b.plural}, "operations": []any{"CREATE"},
+			},
+			map[string]any{
+				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"}, "operations": []any{"CREATE"},
+				"resourceNames": []any{b.name},
+			},
+		}},
+		"validations": []any{map[string]any{
+			"expression": "false",
+			"reason":     "Forbidden",
+			"message": fmt.Sprintf("CustomResourceDefinition %s is being deleted by %s (%s); instances that are created now would be lost",
+				b.definition, of.Name, of.Owner.ID),
+		}},
+	}
+	return []*unstructured.Unstructured{
+		build(policyKind, policy),
+		build(bindingKind, map[string]any{"policyName": b.name, "validationActions": []any{"Deny"}}),
+	}
+}
+
+// raise puts up a barrier, or puts right what there is of it.
+func (bs *Barriers) raise(ctx context.Context, b *Barrier) error {
+	for _, object := range b.objects(bs) {
+		if err := bs.raiseOne(ctx, object); err != nil {
+			return fmt.Errorf("putting up %s: %w", types.IDOf(object).String(), err)
+		}
+	}
+	return nil
+}
+
+func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructured) error {
+	send := func(operation string, object *unstructured.Unstructured) error {
+		return bs.Server.Mutate(operation, func() error {
+			return bs.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(bs.Server.FieldOwner))
+		})
+	}
+	object := wanted.DeepCopy()
+	object.SetResourceVersion(server.CreateOnly)
+	err := send("create", object)
+	for range server.MaxAttempts {
+		if !answers.IsOutdated(err) {
+			return err
+		}
+		live, err := bs.barrierObject(ctx, wanted.GroupVersionKind(), wanted.GetName())
+		switch {
+		case err != nil:
+			return err
+		case live == nil:
+			// It is looked for again when it turns out that nothing is enforced.
+			return nil
+		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
+			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": exists, and is not ours")
+		}
+		object = wanted.DeepCopy()
+		object.SetUID(live.GetUID())
+		object.SetResourceVersion(live.GetResourceVersion())
+		if err := send("update", object); !answers.IsOutdated(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// barrierObject reads one of the objects of a barrier; nil if there is none.
+func (bs *Barriers) barrierObject(ctx context.Context, kind schema.GroupVersionKind, name string) (*metav1.PartialObjectMetadata, error) {
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(kind)
+	err := bs.Server.Read(func() error { return bs.Server.Client.Get(ctx, client.ObjectKey{Name: name}, live) })
+	if answers.IsGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", kind.Kind, name, err)
+	}
+	return live, nil
+}
+
+// Lift removes the barrier that is recorded. It makes no request if none is.
+func (bs *Barriers) Lift(ctx context.Context, item *inventory.Item) error {
+	if item.Barrier == "" {
+		return nil
+	}
+	policy, binding := barrierKinds()
+	for _, kind := range []schema.GroupVersionKind{binding, policy} {
+		if err := bs.liftOne(ctx, kind, item.Barrier); err != nil {
+			return fmt.Errorf("allowing again to create instances of %s: %w", types.IDOf(item), err)
+		}
+	}
+	item.Barrier = ""
+	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{}
+	return nil
+}
+
+func (bs *Barriers) liftOne(ctx context.Context, kind schema.GroupVersionKind, name string) (err error) {
+	for range server.MaxAttempts {
+		live, readErr := bs.barrierObject(ctx, kind, name)
+		if readErr != nil || live == nil || live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label {
+			return readErr
+		}
+		uid, version := live.GetUID(), live.GetResourceVersion()
+		err = bs.Server.Mutate("delete", func() error {
+			return bs.Server.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version})
+		})
+		if !answers.IsOutdated(err) {
+			break
+		}
+	}
+	if answers.IsGone(err) {
+		return nil
+	}
+	return err
+}

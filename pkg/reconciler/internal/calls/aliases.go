@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package calls
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// An API server may serve one object under several types, as it does with Events (v1 and events.k8s.io/v1). Then two records, or two
+// manifests, can be about the same object. Only its UID tells.
+
+// Aliases knows under which type each wanted object goes. It is safe for concurrent use; nil knows nothing.
+type Aliases struct {
+	mu     sync.Mutex
+	wanted map[apitypes.UID]types.ObjectID
+}
+
+// NewAliases returns what is recorded about the wanted objects, or nil if nothing is to be written and nothing is redundant: it is not
+// worth the work then. It refuses objects that are recorded as being one.
+func NewAliases(wanted, items []*inventory.Item) (*Aliases, error) {
+	if !slices.ContainsFunc(items, func(item *inventory.Item) bool {
+		return records.IsUnwanted(item) || item.Phase == inventory.PhaseScheduledForApplication
+	}) {
+		return nil, nil
+	}
+	known := &Aliases{wanted: make(map[apitypes.UID]types.ObjectID, len(wanted))}
+	var problems []string
+	for _, item := range wanted {
+		if item.Phase == inventory.PhaseCompleted {
+			continue
+		}
+		if other, same := known.Take(item.UID, types.IDOf(item)); same {
+			problems = append(problems, aliasText(types.IDOf(item), other))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, inventory.NewRefusedError(problems...)
+	}
+	return known, nil
+}
+
+// Take notes that a wanted object has the UID, and returns another one that has it, too.
+func (a *Aliases) Take(uid apitypes.UID, key types.ObjectID) (other types.ObjectID, same bool) {
+	if a == nil || uid == "" {
+		return types.ObjectID{}, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	other, known := a.wanted[uid]
+	if !known {
+		a.wanted[uid] = key
+	}
+	return other, known && other != key
+}
+
+// Refusal says why a wanted object is refused of which the UID is known; empty if it is not.
+func (a *Aliases) Refusal(t *targets.Target, uid apitypes.UID) string {
+	if other, same := a.Take(uid, t.Key); same {
+		return strings.TrimPrefix(aliasText(t.Key, other), t.Key.String()+": ")
+	}
+	return ""
+}
+
+// Of returns the wanted object that has the UID; empty if there is none.
+func (a *Aliases) Of(uid apitypes.UID) string {
+	if a == nil {
+		return ""
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if key, known := a.wanted[uid]; known {
+		return explicit(key)
+	}
+	return ""
+}
+
+// explicit is ObjectID.String with the group of the type, which messages leave out for groups of Kubernetes.
+func explicit(k types.ObjectID) string { return fmt.Sprintf("%s of %s", k, groupText(k)) }
+
+func groupText(k types.ObjectID) string {
+	if k.Group == "" {
+		return "the core group"
+	}
+	return "group " + k.Group
+}
+
+func aliasText(key, other types.ObjectID) string {
+	return fmt.Sprintf("%s: in %s, it is the same object as %s, which is defined as well; leave one of them out", key, groupText(key), explicit(other))
+}
+
+// Refuse returns a *RefusedError if the object that is about to be written, or was written, is another wanted one.
+func (a *Aliases) Refuse(t *targets.Target, uid apitypes.UID) error {
+	if other, same := a.Take(uid, t.Key); same {
+		return inventory.NewRefusedError(aliasText(t.Key, other))
+	}
+	return nil
+}
+
+// RefuseWrite is refuse for an object that was seen, if the decision is to write to it.
+func (a *Aliases) RefuseWrite(t *targets.Target, s decisions.Situation, d decisions.Decision) error {
+	if !s.Exists || !d.Action.Writes() {
+		return nil
+	}
+	return a.Refuse(t, s.Seen.UID)
+}

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package calls
+
+import (
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Call is what one call of the engine works with, for one owner.
+type Call struct {
+	Owner    decisions.Owner
+	Server   *server.Server
+	Ledger   *Ledger
+	Needs    *Needs
+	Consent  *Consent
+	Memory   memory.Owner
+	Report   *report.Report
+	Pacing   *Pacing
+	Executor *executor.Executor
+	Losses   *losses.Losses
+	Barriers *barriers.Barriers
+	// Additional are the types whose instances count although no dependent defines them.
+	Additional []inventory.TypeInfo
+	// Aliases are nil if nothing is to be written.
+	Aliases *Aliases
+	// Tiers are those of the targets.
+	Tiers Tiers
+}
+
+// Retry has the call repeated after a while, because something about a dependent has failed for a reason that is expected to go away.
+func (c *Call) Retry(item *inventory.Item) {
+	c.Report.RequeueAfter(c.Memory.Retry(types.IDOf(item), c.Server.Clock.Now()))
+}
+
+// LookAgain has a dependent looked at again of which no event will tell, because its kind cannot be watched, or because it does not carry our
+// mark.
+func (c *Call) LookAgain(item *inventory.Item) {
+	seen, view := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	if view != observe.Present || seen.Owner != c.Owner.Label {
+		c.Retry(item)
+	}
+}

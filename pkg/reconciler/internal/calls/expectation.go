@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package calls
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Expectation is the plan to which a call of Apply keeps. Nil expects nothing.
+type Expectation struct {
+	server  *server.Server
+	changes map[types.ObjectID]*inventory.Change
+}
+
+// NewExpectation returns the expectation that the changes of a plan come true.
+func NewExpectation(server *server.Server, changes map[types.ObjectID]*inventory.Change) *Expectation {
+	return &Expectation{server: server, changes: changes}
+}
+
+// Of returns what is planned for an object; nil if it may be done what has to be.
+func (e *Expectation) Of(key types.ObjectID) *inventory.Change {
+	if e == nil {
+		return nil
+	}
+	return e.changes[key]
+}
+
+// AsExpected returns a *StaleError if an object is not the one for which the plan was made. It may find out more about the object.
+func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s decisions.Situation) (decisions.Situation, error) {
+	key := types.IDOf(item)
+	then := e.Of(key)
+	if then == nil {
+		return s, nil
+	}
+	v := View{Situation: s}
+	unseen := !s.Exists && !s.Proven && then.UID != ""
+	foreign := s.Exists && s.Seen.UID == then.UID && s.Seen.Fingerprint == "" && then.Fingerprint != ""
+	if unseen || foreign {
+		var err error
+		if v.Situation, v.Live, err = e.server.Fetch(ctx, item); err != nil {
+			return s, err
+		}
+	}
+	var now inventory.Change
+	Saw(&now, v, e.server.Keys)
+	if text := Differs(then, &now); text != "" {
+		return s, &inventory.StaleError{Changes: []string{fmt.Sprintf("%s: %s", key, text)}}
+	}
+	return v.Situation, nil
+}
+
+// Differs says how the state of an object differs from the one on which a change was planned; empty if it does not.
+func Differs(then, now *inventory.Change) string {
+	switch {
+	case then.UID == now.UID:
+	case then.UID == "":
+		return "exists by now"
+	case now.UID == "":
+		return "does not exist any more, or is being deleted"
+	default:
+		return "was deleted, and created anew"
+	}
+	same := then.Baseline == now.Baseline
+	if then.Fingerprint != "" && now.Fingerprint != "" {
+		same = then.Fingerprint == now.Fingerprint
+	}
+	if !same {
+		return "was changed by others since it was planned"
+	}
+	return ""
+}
+
+// View is what is known about an object, and, if the server was asked, the object.
+type View struct {
+	decisions.Situation
+	Live *unstructured.Unstructured
+}
+
+// Saw notes the state on which a change is decided. An object that is being deleted is as good as gone.
+func Saw(change *inventory.Change, v View, keys marks.Keys) {
+	change.UID, change.Fingerprint, change.Baseline = "", "", ""
+	if !v.Exists || v.Seen.Deleting {
+		return
+	}
+	change.UID, change.Fingerprint, change.Baseline = v.Seen.UID, v.Seen.Fingerprint, v.Seen.Baseline()
+	if v.Live != nil && change.Fingerprint == "" {
+		change.Fingerprint = contentFingerprint(v.Live, keys)
+	}
+}
+
+// contentFingerprint identifies all that a plan shows of an object; empty if that cannot be encoded.
+func contentFingerprint(object *unstructured.Unstructured, keys marks.Keys) string {
+	sum, err := digest.Of(Presentable(object, keys).Object)
+	if err != nil {
+		return ""
+	}
+	return sum[:len(sum)/2]
+}
+
+// Presentable returns a copy of an object without what the server and the reconciler keep for themselves; nil of nil.
+func Presentable(object *unstructured.Unstructured, keys marks.Keys) *unstructured.Unstructured {
+	if object == nil {
+		return nil
+	}
+	object = object.DeepCopy()
+	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(object.Object, "status")
+	RemoveKeys(object, "annotations", keys.Digest)
+	return object
+}
+
+// RemoveKeys removes labels or annotations.
+func RemoveKeys(object *unstructured.Unstructured, field string, keys ...string) {
+	entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", field)
+	content, _ := entries.(map[string]any)
+	for _, key := range keys {
+		delete(content, key)
+	}
+	if len(content) == 0 {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+}

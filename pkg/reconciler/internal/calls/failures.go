@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package calls
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+)
+
+// Failures collects the errors of what is done side by side. The zero value has none. It is safe for concurrent use.
+type Failures struct {
+	mu       sync.Mutex
+	problems []string
+	faulty   bool // some of the problems are in the objects themselves
+	failures []error
+	fenced   *inventory.FencedError // one stands for all
+	stale    []string
+}
+
+// Add takes an error into account; nil is none.
+func (f *Failures) Add(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var refused *inventory.RefusedError
+	var fenced *inventory.FencedError
+	var stale *inventory.StaleError
+	switch {
+	case errors.As(err, &fenced):
+		f.fenced = fenced
+	case errors.As(err, &stale):
+		f.stale = append(f.stale, stale.Changes...)
+	case errors.As(err, &refused):
+		f.problems = append(f.problems, refused.Problems...)
+		f.faulty = f.faulty || !refused.Foreign
+	case err != nil:
+		f.failures = append(f.failures, err)
+	}
+}
+
+// Err joins all errors, in an order that does not depend on which came first. It is a *inventory.RefusedError only if a retry would not change
+// anything.
+func (f *Failures) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.fenced != nil:
+		return f.fenced
+	case len(f.stale) > 0:
+		slices.Sort(f.stale)
+		return &inventory.StaleError{Changes: f.stale}
+	case len(f.problems) == 0 && len(f.failures) == 0:
+		return nil
+	}
+	refusals := inventory.NewRefusedError(f.problems...)
+	refusals.Foreign = !f.faulty
+	if len(f.failures) == 0 {
+		return refusals
+	}
+	joined := slices.Clone(f.failures)
+	if len(f.problems) > 0 {
+		joined = append(joined, errors.New(refusals.Error()))
+	}
+	slices.SortFunc(joined, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(joined...)
+}

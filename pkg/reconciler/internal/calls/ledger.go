@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package calls
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+)
+
+// saveInterval is the time after which the end of a wave is worth a save of its own. A save costs by the size of
+// the object that holds the inventory.
+const saveInterval = 2 * time.Second
+
+// Ledger is the inventory of one call while it changes. Items are worked upon side by side, each by one goroutine at a time; the Ledger itself is
+// changed by one goroutine.
+type Ledger struct {
+	// Items are all that are, or were, recorded.
+	Items []*inventory.Item
+	// Wanted are the items of targets, by the index of the target.
+	Wanted []*inventory.Item
+	// Releases means that there are items to be released of which the saved inventory does not say so.
+	Releases bool
+
+	store Saver
+	clock clock.PassiveClock
+	gone  map[*inventory.Item]bool
+	saved time.Time
+}
+
+// Saver keeps an inventory; see the Store of an owner.
+type Saver interface {
+	Save(ctx context.Context, inventory []*inventory.Item) error
+}
+
+// NewLedger returns a ledger of items, none of which is wanted.
+func NewLedger(items []*inventory.Item, store Saver, clock clock.PassiveClock) *Ledger {
+	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
+}
+
+// Want takes over the items of targets, which are in the order of these.
+func (l *Ledger) Want(wanted []*targets.Target, items []*inventory.Item) {
+	l.Wanted = make([]*inventory.Item, len(wanted))
+	for i, t := range wanted {
+		l.Wanted[t.Index] = items[i]
+	}
+}
+
+// Of returns the item of a target.
+func (l *Ledger) Of(t *targets.Target) *inventory.Item { return l.Wanted[t.Index] }
+
+// Drop has an item not be recorded any longer.
+func (l *Ledger) Drop(item *inventory.Item) { l.gone[item] = true }
+
+// Unwanted returns the items of objects that are no longer wanted.
+func (l *Ledger) Unwanted() []*inventory.Item {
+	var unwanted []*inventory.Item
+	for _, item := range l.Items {
+		if records.IsUnwanted(item) {
+			unwanted = append(unwanted, item)
+		}
+	}
+	return unwanted
+}
+
+// Save persists the inventory as it is now.
+func (l *Ledger) Save(ctx context.Context) error {
+	if err := l.store.Save(ctx, l.Snapshot()); err != nil {
+		return fmt.Errorf("saving the inventory: %w", err)
+	}
+	l.saved, l.Releases = l.clock.Now(), false
+	return nil
+}
+
+// Checkpoint saves at the end of a wave that took time.
+func (l *Ledger) Checkpoint(ctx context.Context) error {
+	if l.clock.Since(l.saved) < saveInterval {
+		return nil
+	}
+	return l.Save(ctx)
+}
+
+// Snapshot returns copies of the items that are to be recorded.
+func (l *Ledger) Snapshot() []*inventory.Item {
+	items := l.Remaining()
+	copies := make([]inventory.Item, len(items))
+	for i, item := range items {
+		copies[i] = *item
+		items[i] = &copies[i]
+	}
+	return items
+}
+
+// Remaining returns the items that are to be recorded.
+func (l *Ledger) Remaining() []*inventory.Item {
+	items := make([]*inventory.Item, 0, len(l.Items))
+	for _, item := range l.Items {
+		if !l.gone[item] {
+			items = append(items, item)
+		}
+	}
+	return items
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package calls
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+)
+
+// Needs are the kinds and namespaces of which one call has told the observer.
+type Needs struct {
+	ledger   *Ledger
+	observer server.Observer
+	label    string // value of the owner label
+	watched  map[schema.GroupVersionKind]map[string]bool
+}
+
+// NewNeeds returns the needs of an owner who has none yet.
+func NewNeeds(ledger *Ledger, observer server.Observer, label string) *Needs {
+	return &Needs{ledger: ledger, observer: observer, label: label, watched: map[schema.GroupVersionKind]map[string]bool{}}
+}
+
+// Watch tells the observer which kinds this owner has. Kinds of targets beyond the given stage are left out, because they
+// may not exist yet, unless dependents of them are recorded.
+func (n *Needs) Watch(ctx context.Context, wanted []*targets.Target, upTo targets.Stage) error {
+	told, more := len(n.watched) > 0, false
+	var last *targets.Target
+	for _, t := range wanted {
+		if last != nil && last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace {
+			continue
+		}
+		if t.Stage() <= upTo || n.ledger.Of(t).UID != "" {
+			more = n.needed(t.GVK(), t.Key.Namespace) || more
+			last = t
+		}
+	}
+	for _, item := range n.ledger.Unwanted() {
+		more = n.needed(item.GroupVersionKind(), item.Namespace) || more
+	}
+	if told && !more {
+		return nil
+	}
+	return n.observer.Watch(ctx, n.label, n.all())
+}
+
+// all are the kinds and namespaces that were needed so far.
+func (n *Needs) all() []observe.Need {
+	all := make([]observe.Need, 0, len(n.watched))
+	for kind, namespaces := range n.watched {
+		need := observe.Need{Kind: kind}
+		for namespace := range namespaces {
+			if namespace != "" {
+				need.Namespaces = append(need.Namespaces, namespace)
+			}
+		}
+		all = append(all, need)
+	}
+	slices.SortFunc(all, func(a, b observe.Need) int { return cmp.Compare(a.Kind.String(), b.Kind.String()) })
+	return all
+}
+
+// needed reports whether this kind and namespace were not needed before.
+func (n *Needs) needed(kind schema.GroupVersionKind, namespace string) bool {
+	if n.watched[kind] == nil {
+		n.watched[kind] = map[string]bool{}
+	}
+	more := !n.watched[kind][namespace]
+	n.watched[kind][namespace] = true
+	return more
+}

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contents
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Alterations compares what was declared with what the server stored, and returns what admission changed. Only single
+// values are compared, and lists only where they have kept their length: what is added or normalised is no alteration.
+// Values are not part of the texts, because they may be secret.
+func Alterations(declared, stored map[string]any) []string {
+	var texts []string
+	for _, field := range slices.Sorted(maps.Keys(declared)) {
+		if field == "apiVersion" || field == "kind" || field == "metadata" || field == "status" {
+			continue
+		}
+		compareValues("."+field, declared[field], stored[field], func(path string) {
+			texts = append(texts, fmt.Sprintf("admission changed %s", path))
+		})
+	}
+	return texts
+}
+
+func compareValues(path string, declared, stored any, differ func(path string)) {
+	switch declared := declared.(type) {
+	case nil:
+		// A declared null leaves the value to the server.
+	case map[string]any:
+		actual, ok := stored.(map[string]any)
+		if !ok {
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(declared)) {
+			compareValues(path+"."+key, declared[key], actual[key], differ)
+		}
+	case []any:
+		actual, ok := stored.([]any)
+		if !ok || len(actual) != len(declared) {
+			return
+		}
+		for i := range declared {
+			compareValues(fmt.Sprintf("%s[%d]", path, i), declared[i], actual[i], differ)
+		}
+	default:
+		if stored != nil && !sameValue(declared, stored) {
+			differ(path)
+		}
+	}
+}
+
+// sameValue compares scalars: by JSON, in which integers of different Go types are the same, or else as quantities, which
+// the server normalises.
+func sameValue(a, b any) bool {
+	first, errFirst := json.Marshal(a)
+	second, errSecond := json.Marshal(b)
+	if errFirst != nil || errSecond != nil || string(first) == string(second) {
+		return true
+	}
+	x, errX := resource.ParseQuantity(fmt.Sprint(a))
+	y, errY := resource.ParseQuantity(fmt.Sprint(b))
+	return errX == nil && errY == nil && x.Cmp(y) == 0
+}

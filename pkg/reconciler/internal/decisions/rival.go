@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package decisions
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const (
+	helmReleaseName      = "meta.helm.sh/release-name"
+	helmReleaseNamespace = "meta.helm.sh/release-namespace"
+
+	// maxRivalText bounds what an object says about its owner, in characters.
+	maxRivalText = 200
+)
+
+// Rival is who else claims an object, besides owners of the same reconciler.
+type Rival struct {
+	// text completes "exists already and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the object.
+	text string
+	// operator is the name of another operator that has marked the object as a dependent; empty if none has.
+	operator string
+}
+
+// RivalOf returns who claims an object by its metadata: another operator of this kind, whose keys begin with another name; a controller;
+// or a Helm release.
+func RivalOf(object metav1.Object, own marks.Keys) Rival {
+	if operator, owner := operatorOf(object, own); operator != "" {
+		text := fmt.Sprintf("belongs to operator %s", operator)
+		if owner != "" {
+			text = fmt.Sprintf("belongs to %s of operator %s", owner, operator)
+		}
+		return Rival{text: report.Shorten(text, maxRivalText), operator: operator}
+	}
+	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
+		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
+		return Rival{text: report.Shorten("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
+	}
+	annotations := object.GetAnnotations()
+	if release := annotations[helmReleaseName]; release != "" {
+		if namespace := annotations[helmReleaseNamespace]; namespace != "" {
+			release = namespace + "/" + release
+		}
+		return Rival{text: report.Shorten("belongs to Helm release "+release, maxRivalText)}
+	}
+	return Rival{}
+}
+
+// operatorOf returns the name of another operator that has marked the object, and the id of the owner if that is told.
+func operatorOf(object metav1.Object, own marks.Keys) (operator, owner string) {
+	const label, annotation = "/" + types.LabelKeySuffixOwnerId, "/" + types.AnnotationKeySuffixOwnerId
+	for _, key := range slices.Sorted(maps.Keys(object.GetLabels())) {
+		if name, ok := strings.CutSuffix(key, label); ok && key != own.OwnerLabel {
+			operator = cmp.Or(operator, name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(object.GetAnnotations())) {
+		if name, ok := strings.CutSuffix(key, annotation); ok && key != own.OwnerAnnotation && (operator == "" || operator == name) {
+			return name, object.GetAnnotations()[key]
+		}
+	}
+	return operator, ""
+}

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+)
+
+// marks are the labels and annotations that make an object ours.
+func (x *Executor) marks(t *targets.Target) (labels, annotations map[string]string) {
+	return map[string]string{x.Server.Keys.OwnerLabel: x.Owner.Label},
+		map[string]string{x.Server.Keys.OwnerAnnotation: x.Owner.ID, x.Server.Keys.Digest: t.Digest}
+}
+
+// SetMarks makes an object ours that is not written yet.
+func (x *Executor) SetMarks(object *unstructured.Unstructured, t *targets.Target) {
+	labels, annotations := x.marks(t)
+	object.SetLabels(overlay(object.GetLabels(), labels))
+	object.SetAnnotations(overlay(object.GetAnnotations(), annotations))
+}
+
+// overlay returns the entries, of which the more recent ones count.
+func overlay(entries, recent map[string]string) map[string]string {
+	result := make(map[string]string, len(entries)+len(recent))
+	maps.Copy(result, entries)
+	maps.Copy(result, recent)
+	return result
+}
+
+// NoteAnswer notes what the server has warned about, and what it has changed.
+func (x *Executor) NoteAnswer(t *targets.Target, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
+	manifest, err := x.Manifests.Of(t)
+	if err != nil {
+		return err
+	}
+	for _, message := range slices.Concat(collector.Warnings(), contents.Alterations(manifest.Object, object.Object)) {
+		x.Report.Notes(item, message)
+	}
+	return nil
+}
+
+// Apply makes the apply request. A missing namespace is created if that is the policy.
+func (x *Executor) Apply(ctx context.Context, t *targets.Target, item *inventory.Item, s decisions.Situation, action decisions.Action) (*unstructured.Unstructured, error) {
+	object, err := x.Marked(t)
+	if err != nil {
+		return nil, err
+	}
+	operation := "update"
+	if action == decisions.Create {
+		object.SetResourceVersion(server.CreateOnly)
+		operation = "create"
+	} else {
+		object.SetUID(s.Seen.UID)
+		object.SetResourceVersion(s.Seen.ResourceVersion)
+	}
+	for created := false; ; {
+		// The response replaces the content of the object; an error leaves it as it is.
+		err := x.Server.Mutate(operation, func() error {
+			return x.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(x.Server.FieldOwner))
+		})
+		switch {
+		case err == nil:
+			return object, nil
+		case x.CreateNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
+			if created {
+				return nil, fmt.Errorf("namespace %s does not stay", t.Key.Namespace)
+			}
+			if err := x.createNamespace(ctx, t.Key.Namespace); err != nil {
+				return nil, err
+			}
+			created = true
+		default:
+			unknown := contents.Undeclared(err)
+			if len(unknown) == 0 {
+				return nil, err
+			}
+			if object = object.DeepCopy(); !contents.Prune(object, unknown) {
+				return nil, err
+			}
+			x.Report.Notes(item, "unknown fields were left out: "+strings.Join(unknown, ", "))
+		}
+	}
+}
+
+// Marked returns the manifest with the marks of the owner. Only its metadata may be changed; everything else is that of the manifest.
+func (x *Executor) Marked(t *targets.Target) (*unstructured.Unstructured, error) {
+	manifest, err := x.Manifests.Of(t)
+	if err != nil {
+		return nil, err
+	}
+	object := &unstructured.Unstructured{Object: maps.Clone(manifest.Object)}
+	if metadata, ok := object.Object["metadata"].(map[string]any); ok {
+		object.Object["metadata"] = maps.Clone(metadata)
+	}
+	x.SetMarks(object, t)
+	if kinds.DefinesTypes(t.Key.GroupKind) {
+		controllerutil.AddFinalizer(object, x.Finalizers.Current)
+	}
+	return object, nil
+}
+
+// createNamespace creates a namespace once per pass. It gets no marks: it is not a dependent.
+func (x *Executor) createNamespace(ctx context.Context, name string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err, tried := x.namespaces[name]; tried {
+		return err
+	}
+	err := x.Server.Mutate("create", func() error {
+		return x.Server.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, client.FieldOwner(x.Server.FieldOwner))
+	})
+	if apierrors.IsAlreadyExists(err) {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("creating namespace %s: %w", name, err)
+	}
+	if x.namespaces == nil {
+		x.namespaces = map[string]error{}
+	}
+	x.namespaces[name] = err
+	return err
+}
+
+// isAlone reports whether nobody but us, who have just applied the object, has written it, or nobody knows.
+func isAlone(managedFields any) bool {
+	entries, _ := managedFields.([]any)
+	return len(entries) < 2
+}
+
+// RemoveSurplus removes what other field managers added beside the declared fields, as far as the update policy says so.
+// It returns nil if there was nothing to remove.
+func (x *Executor) RemoveSurplus(
+	ctx context.Context, t *targets.Target, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
+) (*unstructured.Unstructured, error) {
+	cleaned, surplus, err := x.WithoutSurplus(t, object, metadata)
+	if err != nil || cleaned == nil {
+		return nil, err
+	}
+	err = x.Server.Mutate("update", func() error { return x.Server.Client.Update(ctx, cleaned, client.FieldOwner(x.Server.FieldOwner)) })
+	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
+		x.Report.Notes(item, fmt.Sprintf("fields set by others cannot be removed: %s", FieldTexts(surplus)))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if cleaned.GetResourceVersion() == object.GetResourceVersion() {
+		return nil, nil
+	}
+	return cleaned, nil
+}
+
+// WithoutSurplus returns the object as it is to be without the surplus, and the paths of that; nil if there is none.
+func (x *Executor) WithoutSurplus(t *targets.Target, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
+	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) {
+		return nil, nil, nil
+	}
+	reclaim := func(manager string) bool { return x.Reclaims(t.Update, manager) }
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), x.Server.FieldOwner, reclaim)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	if !metadata {
+		// Labels and annotations that others add are nobody's drift; they go when the manifest changes.
+		surplus = fieldset.Outside(surplus, "metadata")
+	}
+	manifest, err := x.Manifests.Of(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if targets.IsContainer(t.Key) && !targets.DeclaresData(manifest) {
+		// Whoever ships a Secret without content expects somebody to fill it.
+		surplus = fieldset.Outside(surplus, "data", "binaryData")
+	}
+	if len(surplus) == 0 {
+		return nil, nil, nil
+	}
+	owned, err := fieldset.Owned(object.GetManagedFields(), x.Server.FieldOwner)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	cleaned := object.DeepCopy()
+	fieldset.Remove(cleaned.Object, surplus, owned)
+	return cleaned, surplus, nil
+}
+
+// Reclaims reports whether additions of a field manager are to be removed under the update policy.
+func (x *Executor) Reclaims(policy inventory.UpdatePolicy, manager string) bool {
+	switch policy {
+	case inventory.UpdatePolicyReplace:
+		return true
+	case inventory.UpdatePolicySsaOverride:
+		for _, prefix := range x.Reclaimed {
+			if strings.HasPrefix(manager, prefix) {
+				return true
+			}
+		}
+		return false
+	case inventory.UpdatePolicySsaMerge, inventory.UpdatePolicyRecreate:
+		return false
+	default:
+		return false
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// RequestDeletion requests the deletion of exactly the object that was seen, and reports whether the server has said that it is
+// gone. That it does not exist is no error, and no proof either; that its type is not served is an error, because it may be
+// served in another version.
+func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s decisions.Situation) (gone bool, err error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	object.SetNamespace(item.Namespace)
+	object.SetName(item.Name)
+	var deletion clients.Deletion
+	ctx = clients.WithDeletion(ctx, &deletion)
+	err = x.Server.Mutate("delete", func() error {
+		return x.Server.Client.Delete(ctx, object,
+			client.Preconditions{UID: &s.Seen.UID, ResourceVersion: &s.Seen.ResourceVersion},
+			client.PropagationPolicy(metav1.DeletePropagationBackground))
+	})
+	if answers.IsGone(err) && !answers.IsTypeless(err) {
+		return false, nil
+	}
+	return deletion.Gone(s.Seen.UID), err
+}
+
+// ReleaseFinalizer removes our finalizer from an object that is being deleted.
+func (x *Executor) ReleaseFinalizer(ctx context.Context, item *inventory.Item) error {
+	var last error
+	for range server.MaxAttempts {
+		object, err := x.Server.Get(ctx, item)
+		if answers.IsGone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		owner := object.GetLabels()[x.Server.Keys.OwnerLabel]
+		if !x.Finalizers.On(object.GetFinalizers()) || owner != "" && owner != x.Owner.Label {
+			return nil
+		}
+		err = x.patch(ctx, object, map[string]any{"finalizers": x.Finalizers.Without(object.GetFinalizers())})
+		if err == nil || answers.IsGone(err) {
+			return nil
+		}
+		if !answers.IsOutdated(err) {
+			return err
+		}
+		last = err
+	}
+	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedAllTheTime, conflicts.Reason(last))
+}
+
+// Release releases the object that was seen: all marks are removed, so that others may adopt it.
+func (x *Executor) Release(ctx context.Context, item *inventory.Item, s decisions.Situation) error {
+	object := reference(item, s)
+	changes := map[string]any{
+		"labels":      map[string]any{x.Server.Keys.OwnerLabel: nil},
+		"annotations": map[string]any{x.Server.Keys.OwnerAnnotation: nil, x.Server.Keys.Digest: nil},
+	}
+	if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
+		live, err := x.Server.Get(ctx, item)
+		if answers.IsGone(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// The patch stays guarded by what was decided upon: if others changed the object since, it may be theirs.
+		changes["finalizers"] = x.Finalizers.Without(live.GetFinalizers())
+	}
+	err := x.patch(ctx, object, changes)
+	if answers.IsGone(err) && !answers.IsTypeless(err) {
+		return nil
+	}
+	return err
+}
+
+// reference denotes exactly the object that was seen.
+func reference(item *inventory.Item, s decisions.Situation) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	object.SetNamespace(item.Namespace)
+	object.SetName(item.Name)
+	object.SetUID(s.Seen.UID)
+	object.SetResourceVersion(s.Seen.ResourceVersion)
+	return object
+}
+
+// patch changes the metadata of an object, guarded by its UID and resource version.
+func (x *Executor) patch(ctx context.Context, object *unstructured.Unstructured, metadata map[string]any) error {
+	metadata["uid"] = object.GetUID()
+	metadata["resourceVersion"] = object.GetResourceVersion()
+	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return fmt.Errorf("encoding a patch of %s: %w", types.IDOf(object).String(), err)
+	}
+	return x.Server.Mutate("update", func() error {
+		return x.Server.Client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(x.Server.FieldOwner))
+	})
+}
+
+// MarkOnly makes the object that was seen ours, and leaves its content alone. It returns the response.
+func (x *Executor) MarkOnly(ctx context.Context, t *targets.Target, item *inventory.Item, s decisions.Situation) (*unstructured.Unstructured, error) {
+	object := reference(item, s)
+	labels, annotations := x.marks(t)
+	return object, x.patch(ctx, object, map[string]any{"labels": labels, "annotations": annotations})
+}

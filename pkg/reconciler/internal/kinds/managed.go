@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kinds
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const Wildcard = "*"
+
+// MatchesKind reports whether a type fits the pattern.
+func MatchesKind(t inventory.TypeInfo, kind schema.GroupKind) bool {
+	return MatchesGroup(t.Group, kind.Group) && (t.Kind == Wildcard || t.Kind == kind.Kind)
+}
+
+// Matches reports whether a type in a version fits the pattern.
+func Matches(t inventory.TypeVersionInfo, gvk schema.GroupVersionKind) bool {
+	return MatchesKind(inventory.TypeInfo{Group: t.Group, Kind: t.Kind}, gvk.GroupKind()) && (t.Version == Wildcard || t.Version == gvk.Version)
+}
+
+// MatchesGroup knows "*" and "*.<suffix>"; an asterisk anywhere else matches nothing.
+func MatchesGroup(pattern, group string) bool {
+	if pattern == Wildcard {
+		return true
+	}
+	if suffix, ok := strings.CutPrefix(pattern, Wildcard); ok && strings.HasPrefix(suffix, ".") {
+		return !strings.Contains(suffix, Wildcard) && len(group) > len(suffix) && strings.HasSuffix(group, suffix)
+	}
+	return pattern == group
+}
+
+// ManagedTypesOf returns the types that an object brings into the cluster.
+func ManagedTypesOf(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
+	switch kind := object.GroupVersionKind().GroupKind(); {
+	case IsCRD(kind):
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+		name, _, _ := unstructured.NestedString(object.Object, "spec", "names", "kind")
+		return []inventory.TypeVersionInfo{{Group: group, Version: Wildcard, Kind: name}}
+	case IsAPIService(kind):
+		group, _, _ := unstructured.NestedString(object.Object, "spec", "group")
+		version, _, _ := unstructured.NestedString(object.Object, "spec", "version")
+		return []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: Wildcard}}
+	default:
+		return nil
+	}
+}
+
+// TypeSet answers which item or pattern is responsible for a type.
+type TypeSet struct {
+	Items      map[types.ObjectID][]inventory.TypeVersionInfo
+	additional []inventory.TypeInfo
+	found      map[schema.GroupVersionKind][]types.ObjectID // what definitions returned; items must not change after its first call
+}
+
+// NewTypeSet returns a set without items.
+func NewTypeSet(additional []inventory.TypeInfo) TypeSet {
+	return TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}, additional: additional, found: map[schema.GroupVersionKind][]types.ObjectID{}}
+}
+
+// Instance reports whether objects of the type are instances of a managed type.
+func (s TypeSet) Instance(gvk schema.GroupVersionKind) bool {
+	for _, pattern := range s.additional {
+		if MatchesKind(pattern, gvk.GroupKind()) {
+			return true
+		}
+	}
+	return len(s.Definitions(gvk)) > 0
+}
+
+// Definitions returns the objects that bring the type into the cluster.
+func (s TypeSet) Definitions(gvk schema.GroupVersionKind) []types.ObjectID {
+	if keys, ok := s.found[gvk]; ok {
+		return keys
+	}
+	var keys []types.ObjectID
+	for key, patterns := range s.Items {
+		for _, pattern := range patterns {
+			if Matches(pattern, gvk) {
+				keys = append(keys, key)
+				break
+			}
+		}
+	}
+	if s.found != nil {
+		s.found[gvk] = keys
+	}
+	return keys
+}

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package losses
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Demand is a type, or a pattern of types, of whose instances a deletion must know.
+type Demand struct {
+	inventory.TypeVersionInfo
+	// definition is the dependent that brings the type; nil if it is an additional one.
+	definition *inventory.Item
+	// Configured means that the type is named by Options, hence by who runs the reconciler. Other additional types are named by owners.
+	configured bool
+}
+
+// Demands returns the types of whose instances must be known before the owner is deleted.
+func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
+	var demands []Demand
+	for _, additional := range l.Configured {
+		demands = append(demands, Demand{TypeVersionInfo: anyVersion(additional), configured: true})
+	}
+	for _, additional := range l.Owner.AdditionalManagedTypes {
+		demands = append(demands, Demand{TypeVersionInfo: anyVersion(additional)})
+	}
+	released := !slices.ContainsFunc(l.Items, func(item *inventory.Item) bool {
+		return item.Phase != inventory.PhaseCompleted && !policies.IsOrphanedOnDelete(item.DeletePolicy)
+	})
+	if released {
+		return demands, nil
+	}
+	for _, item := range l.Items {
+		if item.Phase == inventory.PhaseCompleted {
+			continue
+		}
+		brought, err := l.BroughtBy(ctx, item)
+		if err != nil {
+			return nil, err
+		}
+		demands = append(demands, brought...)
+	}
+	return demands, nil
+}
+
+func anyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
+	return inventory.TypeVersionInfo{Group: t.Group, Version: kinds.Wildcard, Kind: t.Kind}
+}
+
+// BroughtBy returns the types that a dependent defines. Its name says which ones. What is recorded counts only as far as it agrees with the name,
+// so that instances are not lost if the record is forged or incomplete; otherwise the definition itself is read.
+func (l *Losses) BroughtBy(ctx context.Context, item *inventory.Item) ([]Demand, error) {
+	var brought []inventory.TypeVersionInfo
+	switch kind := item.GroupVersionKind().GroupKind(); {
+	case kinds.IsAPIService(kind):
+		if version, group, ok := strings.Cut(item.Name, "."); ok {
+			brought = []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: kinds.Wildcard}}
+		}
+	case kinds.IsCRD(kind):
+		var err error
+		if brought, err = l.definedBy(ctx, item); err != nil {
+			return nil, err
+		}
+	}
+	demands := make([]Demand, len(brought))
+	for i, pattern := range brought {
+		demands[i] = Demand{TypeVersionInfo: pattern, definition: item}
+	}
+	return demands, nil
+}
+
+// definedBy returns the type that a CustomResourceDefinition defines, in any version; nothing if there is no such CustomResourceDefinition.
+func (l *Losses) definedBy(ctx context.Context, item *inventory.Item) ([]inventory.TypeVersionInfo, error) {
+	for _, recorded := range item.ManagedTypes {
+		mapping, err := l.Server.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: recorded.Group, Kind: recorded.Kind})
+		switch {
+		case cluster.IsNoMatch(err):
+		case err != nil:
+			return nil, fmt.Errorf("finding type %s.%s: %w", recorded.Kind, recorded.Group, err)
+		case mapping.Resource.GroupResource().String() == item.Name:
+			return []inventory.TypeVersionInfo{{Group: recorded.Group, Version: kinds.Wildcard, Kind: recorded.Kind}}, nil
+		}
+	}
+	var live *unstructured.Unstructured
+	err := l.Server.ReadAnyway(func(clnt cluster.Client) (err error) {
+		live, err = server.LookUp(ctx, clnt, item)
+		return err
+	})
+	if answers.IsGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	}
+	return kinds.ManagedTypesOf(live), nil
+}
+
+// sight says who may look for instances that the identity of the client may not list.
+type sight int
+
+const (
+	sightNobody sight = iota // nobody needs to: what was recorded as the definition of the type is not ours (any more)
+	sightClient              // nobody else: the owner has named the type, and must not learn what its identity may not know
+	sightReader              // the client of the reconciler from which this one was made
+)
+
+// decideSight decides who may look for instances of a type. That a type is recorded is no reason: there has to be a definition that is ours.
+func decideSight(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inventory.Item) (bool, error)) (sight, error) {
+	who := sightNobody
+	for _, d := range demands {
+		switch {
+		case !kinds.Matches(d.TypeVersionInfo, gvk):
+		case d.configured:
+			return sightReader, nil
+		case d.definition == nil:
+			who = sightClient
+		default:
+			if ours, err := isOurs(d.definition); ours || err != nil {
+				return sightReader, err
+			}
+		}
+	}
+	return who, nil
+}
+
+// isOurs reports whether there is a recorded object, and the owner is about to delete it.
+func (l *Losses) isOurs(ctx context.Context, recorded *inventory.Item) (bool, error) {
+	item := recorded.DeepCopy()
+	s, err := l.Server.LookServed(ctx, item)
+	if err != nil {
+		return false, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+	}
+	action, _ := l.Owner.Ending(item, s, decisions.Deletion{})
+	return action != decisions.Gone, nil
+}
+
+// IsNothingLeft reports whether it is certain that none of the dependents exists any more.
+func (l *Losses) IsNothingLeft(ctx context.Context) bool {
+	return !slices.ContainsFunc(l.Items, func(recorded *inventory.Item) bool {
+		if records.Unwanted(recorded, policies.IsOrphanedOnDelete) == nil {
+			return false
+		}
+		ours, err := l.isOurs(ctx, recorded)
+		return ours || err != nil
+	})
+}

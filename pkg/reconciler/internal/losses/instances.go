@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package losses
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// inquiry is one search for instances of managed types.
+type inquiry struct {
+	*Losses
+	demands []Demand
+	except  string // value of the owner label whose objects do not count, as little as the owner itself; empty: all objects count
+	// recorded are the dependents of the owner; nil if nobody has asked for them yet.
+	recorded map[types.ObjectID]*inventory.Item
+}
+
+// Instances returns, for each type that is demanded and has instances that do not carry the given owner label (if empty: any
+// instances), one of them, and the resources of these types; of maxBlockers types at most.
+func (l *Losses) Instances(ctx context.Context, demands []Demand, except string) ([]inventory.Blocker, []schema.GroupVersionResource, error) {
+	mappings, err := l.resolve(ctx, demands)
+	if err != nil {
+		return nil, nil, err
+	}
+	q := inquiry{Losses: l, demands: demands, except: except}
+	var blockers []inventory.Blocker
+	var resources []schema.GroupVersionResource
+	for _, mapping := range mappings {
+		if len(blockers) == maxBlockers {
+			break
+		}
+		found, err := q.anInstance(ctx, mapping)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found != nil {
+			blockers = append(blockers, *found)
+			resources = append(resources, mapping.Resource)
+		}
+	}
+	slices.SortFunc(blockers, func(a, b inventory.Blocker) int { return cmp.Compare(a.String(), b.String()) })
+	return blockers, resources, nil
+}
+
+// anInstance returns one instance of a type; nil if there is none. What was discovered may be outdated: a type that is not served in
+// this version may be in another one, and where nothing may be listed, the server does not say that the type is not served.
+func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
+	found, err := q.search(ctx, mapping)
+	if !answers.IsTypeless(err) && !apierrors.IsForbidden(err) {
+		return found, err
+	}
+	served, lookErr := q.Server.ServedNow(ctx, mapping.GroupVersionKind.GroupKind())
+	switch {
+	case lookErr != nil:
+		return nil, lookErr
+	case served == nil:
+		return nil, nil
+	case answers.IsTypeless(err):
+		return q.search(ctx, served)
+	default:
+		return nil, err
+	}
+}
+
+// search lists a type with the identity of the client. If that may not, only whether there are instances is found out for it, and only
+// of types that are not named by the owner alone. Instances of a type whose definition is not ours any more do not matter, unless any instance does:
+// then the definition is about to be deleted, be it in order to be ours.
+func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
+	found, err := q.list(ctx, q.Server.Client, mapping)
+	forbidden := apierrors.IsForbidden(err)
+	if !forbidden && (found == nil || q.except == "") {
+		return found, err
+	}
+	sight, lookErr := decideSight(q.demands, mapping.GroupVersionKind, func(definition *inventory.Item) (bool, error) { return q.Losses.isOurs(ctx, definition) })
+	switch {
+	case lookErr != nil:
+		return nil, lookErr
+	case sight == sightNobody && q.except == "":
+		return nil, err
+	case sight == sightNobody:
+		return nil, nil
+	case !forbidden:
+		return found, nil
+	case sight == sightClient:
+		return nil, fmt.Errorf("%s is one of the additional managed types: %w", mapping.GroupVersionKind.GroupKind(), err)
+	case q.Server.Reading == nil:
+		return nil, err
+	}
+	found, err = q.list(ctx, q.Server.Reading, mapping)
+	if found != nil {
+		found.Namespace, found.Name = "", ""
+	}
+	return found, err
+}
+
+// list returns one instance of a type, if there are any.
+func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
+	var options []client.ListOption
+	if q.except != "" {
+		selector, err := foreignSelector(q.Server.Keys.OwnerLabel, q.except)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, client.MatchingLabelsSelector{Selector: selector})
+	}
+	limit, next := client.Limit(2), "" // one of them may be the owner itself
+	for {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(mapping.GroupVersionKind)
+		page := append(slices.Clone(options), limit, client.Continue(next))
+		if err := q.Server.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
+			return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
+		}
+		for i := range list.Items {
+			list.Items[i].SetGroupVersionKind(mapping.GroupVersionKind)
+			if q.except == "" || !q.isOwn(&list.Items[i]) {
+				return &inventory.Blocker{Type: mapping.GroupVersionKind, Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}, nil
+			}
+		}
+		if limit, next = ListPage, list.Continue; next == "" {
+			return nil, nil
+		}
+	}
+}
+
+// isOwn reports whether an instance without our label belongs to the owner nevertheless: it is the owner itself, or a dependent of which somebody
+// has taken the label off. That it is recorded does not suffice; we must have written it.
+func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
+	if q.Owner.Self != nil && types.IDOf(instance) == types.IDOf(q.Owner.Self) {
+		return true
+	}
+	if q.recorded == nil {
+		q.recorded = records.Index(q.Items)
+	}
+	item := q.recorded[types.IDOf(instance)]
+	return item != nil && item.UID != "" && item.UID == instance.UID && instance.Labels[q.Server.Keys.OwnerLabel] == "" && !fieldset.IsCopy(instance, q.Server.FieldOwner)
+}
+
+func foreignSelector(key, value string) (labels.Selector, error) {
+	requirement, err := labels.NewRequirement(key, selection.NotEquals, []string{value})
+	if err != nil {
+		return nil, fmt.Errorf("selecting foreign instances: %w", err)
+	}
+	return labels.NewSelector().Add(*requirement), nil
+}
+
+// ListPage is the number of objects that are asked for at once.
+const ListPage = 500

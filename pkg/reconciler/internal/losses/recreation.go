@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package losses
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// isHolder reports whether objects of the kind hold something that is lost if they are created anew, whether or not it is owned by them. Objects
+// that define types do as well; requestEnd looks for their instances, in whatever case they are deleted.
+func isHolder(kind schema.GroupKind) bool {
+	return kinds.IsNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
+}
+
+// heldData returns what a claim or a volume holds; empty if it was never bound.
+func heldData(object *unstructured.Unstructured) string {
+	switch object.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
+		if volume, _, _ := unstructured.NestedString(object.Object, "spec", "volumeName"); volume != "" {
+			return "data, in PersistentVolume " + volume
+		}
+	case schema.GroupKind{Kind: "PersistentVolume"}:
+		claim, _, _ := unstructured.NestedStringMap(object.Object, "spec", "claimRef")
+		if name, _, _ := unstructured.NestedString(object.Object, "spec", "claimRef", "name"); name != "" {
+			return "the data of " + types.ObjectText(schema.GroupKind{Kind: "PersistentVolumeClaim"}, claim["namespace"], name)
+		}
+	}
+	return ""
+}
+
+// KeepsFromRecreation returns why the object with the UID must not be deleted in order to be created anew; empty if it may be. Live is the
+// object; it is needed if dependsOnContent says so.
+func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (string, error) {
+	kind := item.GroupVersionKind().GroupKind()
+	var held string
+	switch {
+	case kinds.IsNamespace(kind):
+		// Its dependents would be destroyed as well.
+		found, err := l.contentOf(ctx, item, false)
+		if err != nil {
+			return "", err
+		}
+		held = found.String()
+	case kinds.DefinesTypes(kind):
+		brought, err := l.BroughtBy(ctx, item)
+		if err != nil {
+			return "", err
+		}
+		blockers, _, err := l.Instances(ctx, brought, "")
+		if apierrors.IsForbidden(err) {
+			return notRecreated("it is not known whether there are instances of its types: "+err.Error(), "grant the permission"), nil
+		}
+		if err != nil || len(blockers) == 0 {
+			return "", err
+		}
+		return HeldByInstances(Texts(blockers)), nil
+	case isHolder(kind):
+		held = heldData(live)
+	default:
+		found, err := l.claimsOf(ctx, item, uid, live)
+		if err != nil {
+			return "", err
+		}
+		return found.keepFromRecreation(kind), nil
+	}
+	if held == "" {
+		return "", nil
+	}
+	return notRecreated("it holds "+held+", which would be destroyed", "remove what it holds"), nil
+}
+
+// HeldByInstances says why an object that defines types must not be created anew. Its own instances are among those that would be lost.
+func HeldByInstances(instances string) string {
+	return notRecreated("there are instances of its types: "+instances, "delete them first")
+}
+
+// notRecreated says why an object must not be deleted in order to be created anew, and what can be done about it.
+func notRecreated(reason, remedy string) string {
+	return fmt.Sprintf("cannot be updated by its update policy recreate, because %s; choose another update policy, or %s", reason, remedy)
+}
+
+// DependsOnContent reports whether the object itself says what would be lost if it were created anew.
+func DependsOnContent(kind schema.GroupKind) bool { return isHolder(kind) || isStatefulSet(kind) }

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package losses
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// maxBlockers is how many types with instances are named. Whoever waits for more of them waits for these first.
+const maxBlockers = 10
+
+// UnknownTypeDelay is the time after which it is asked again whether an API answers.
+const UnknownTypeDelay = 10 * time.Second
+
+// resolve finds the types that are demanded and served. If it is not known which ones are, the error is an *unknownTypeError.
+func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMapping, error) {
+	found := map[schema.GroupKind]*meta.RESTMapping{}
+	var open []Demand
+	for _, pattern := range demands {
+		if strings.Contains(pattern.Group, kinds.Wildcard) || pattern.Kind == kinds.Wildcard {
+			open = append(open, pattern)
+			continue
+		}
+		var versions []string
+		if pattern.Version != kinds.Wildcard {
+			versions = []string{pattern.Version}
+		}
+		mapping, err := l.Server.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind}, versions...)
+		switch {
+		case cluster.IsNoMatch(err):
+			mapping, err := l.Server.ServedNow(ctx, schema.GroupKind{Group: pattern.Group, Kind: pattern.Kind})
+			if err != nil {
+				return nil, err
+			}
+			if mapping != nil {
+				found[mapping.GroupVersionKind.GroupKind()] = mapping
+			}
+		case err != nil:
+			return nil, fmt.Errorf("finding type %s.%s: %w", pattern.Kind, pattern.Group, err)
+		default:
+			found[mapping.GroupVersionKind.GroupKind()] = mapping
+		}
+	}
+	if len(open) > 0 {
+		if err := l.discover(ctx, open, found); err != nil {
+			return nil, err
+		}
+	}
+	mappings := make([]*meta.RESTMapping, 0, len(found))
+	for _, mapping := range found {
+		mappings = append(mappings, mapping)
+	}
+	slices.SortFunc(mappings, func(a, b *meta.RESTMapping) int {
+		return cmp.Compare(a.GroupVersionKind.String(), b.GroupVersionKind.String())
+	})
+	return mappings, nil
+}
+
+// discover adds all listable types that fit one of the patterns. A group that cannot be discovered, because an aggregated API does not answer, keeps
+// its objects where nobody sees them: it is an *unknownTypeError if one of the patterns may mean it.
+func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schema.GroupKind]*meta.RESTMapping) error {
+	lists, err := l.Server.Client.DiscoveryClient().ServerPreferredResources()
+	var failed *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &failed) {
+		return fmt.Errorf("discovering types: %w", err)
+	}
+	if failed != nil {
+		hasAnswered := func(definition *inventory.Item) (bool, error) { return l.hasAnswered(ctx, definition) }
+		if err := decideSilence(demands, failed.Groups, hasAnswered); err != nil {
+			return err
+		}
+	}
+	fits := func(gvk schema.GroupVersionKind) bool {
+		return slices.ContainsFunc(demands, func(d Demand) bool { return kinds.Matches(d.TypeVersionInfo, gvk) })
+	}
+	for _, mapping := range Listable(lists, fits) {
+		found[mapping.GroupVersionKind.GroupKind()] = mapping
+	}
+	return nil
+}
+
+// decideSilence returns an *unknownTypeError if one of the APIs that do not answer may have objects of types that are demanded. One that has never answered
+// since a dependent brought it has none.
+func decideSilence(demands []Demand, silent map[schema.GroupVersion]error, hasAnswered func(*inventory.Item) (bool, error)) error {
+	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
+	for _, version := range versions {
+		for _, d := range demands {
+			if !kinds.Matches(d.TypeVersionInfo, version.WithKind(d.Kind)) {
+				continue
+			}
+			if d.definition != nil {
+				if answered, err := hasAnswered(d.definition); err != nil {
+					return err
+				} else if !answered {
+					continue
+				}
+			}
+			return &answers.UnknownTypeError{
+				Kind: schema.GroupKind{Group: version.Group, Kind: d.Kind},
+				Err:  fmt.Errorf("%w; if this API is not going to answer any more, delete APIService %s.%s", silent[version], version.Version, version.Group),
+			}
+		}
+	}
+	return nil
+}
+
+// firstJudgement is the time within which an APIService is judged to be available or not for the first time.
+const firstJudgement = 10 * time.Second
+
+// hasAnswered reports whether the API of an APIService has answered since that was created: the dependent was ready, or it answers, or was not judged to
+// be unavailable at once.
+func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, error) {
+	if item.Phase == inventory.PhaseReady {
+		return true, nil
+	}
+	var live *unstructured.Unstructured
+	err := l.Server.ReadAnyway(func(clnt cluster.Client) (err error) {
+		live, err = server.LookUp(ctx, clnt, item)
+		return err
+	})
+	if answers.IsGone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	}
+	service := &apiregistrationv1.APIService{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, service); err != nil {
+		return false, fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	}
+	for _, condition := range service.Status.Conditions {
+		if condition.Type == apiregistrationv1.Available {
+			return condition.Status == apiregistrationv1.ConditionTrue || condition.LastTransitionTime.Sub(service.CreationTimestamp.Time) > firstJudgement, nil
+		}
+	}
+	return false, nil
+}
+
+// Listable returns the types among what was discovered that fit and can be listed.
+func Listable(lists []*metav1.APIResourceList, fits func(gvk schema.GroupVersionKind) bool) []*meta.RESTMapping {
+	var mappings []*meta.RESTMapping
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, resource := range list.APIResources {
+			gvk := version.WithKind(resource.Kind)
+			if fits(gvk) && !strings.Contains(resource.Name, "/") && slices.Contains(resource.Verbs, "list") {
+				mappings = append(mappings, &meta.RESTMapping{GroupVersionKind: gvk, Resource: version.WithResource(resource.Name)})
+			}
+		}
+	}
+	return mappings
+}
+
+// Texts names blockers in a message.
+func Texts(blockers []inventory.Blocker) string {
+	texts := make([]string, len(blockers))
+	for i, blocker := range blockers {
+		texts[i] = blocker.String()
+	}
+	return strings.Join(texts, ", ")
+}

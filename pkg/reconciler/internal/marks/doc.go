@@ -1,0 +1,5 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package marks has the labels and annotations by which a reconciler knows its dependents again.
+package marks

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package marks
+
+import "github.com/component-operator/runtime/pkg/types"
+
+// Keys are the labels and annotations of one reconciler.
+type Keys struct {
+	Prefix, OwnerLabel, OwnerAnnotation, Digest, BarrierLabel string
+}
+
+// NewKeys returns the keys of the reconciler of a name.
+func NewKeys(name string) Keys {
+	return Keys{
+		Prefix:          name + "/",
+		OwnerLabel:      name + "/" + types.LabelKeySuffixOwnerId,
+		OwnerAnnotation: name + "/" + types.AnnotationKeySuffixOwnerId,
+		Digest:          name + "/" + types.AnnotationKeySuffixDigest,
+		BarrierLabel:    name + "/" + types.LabelKeySuffixBarrierOwnerId,
+	}
+}

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+)
+
+// rehearse has the server say what would become of an object about which something is to be done. It asks to be called again
+// if the object is not the one on which it was decided.
+func (p *preview) rehearse(ctx context.Context, change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) (again bool, err error) {
+	if p.isLeftAlone(t, d, v) {
+		return p.rehearseLeft(ctx, change, t, v)
+	}
+	switch d.Action {
+	case decisions.Keep, decisions.Ask, decisions.Report, decisions.Refuse, decisions.Complete:
+		return false, nil
+	case decisions.Await:
+		if change.Verb == "" {
+			return false, nil
+		}
+		return false, p.compute(change, t, calls.View{})
+	case decisions.Mark:
+		p.rehearseMark(change, t, v)
+		return false, nil
+	case decisions.Create, decisions.Write, decisions.Verify, decisions.Compare, decisions.Recreate:
+	}
+	if p.isLocal(t) {
+		return false, p.computed(change, t, d, v)
+	}
+	c, err := p.dryRun(ctx, t, d, v)
+	switch {
+	case err == nil && d.Action == decisions.Recreate:
+		return false, p.recreated(change, t, v, c.after)
+	case err == nil:
+		p.compared(change, t, d, c)
+		return false, nil
+	case answers.IsOutdated(err):
+		return true, nil
+	default:
+		return false, p.excused(change, t, v, err)
+	}
+}
+
+// comparison is an object before and after a write.
+type comparison struct {
+	before, after *unstructured.Unstructured
+	applied       *unstructured.Unstructured // by the first of two requests, if there were two
+	surplus       []fieldpath.Path           // that the second one removed
+}
+
+// dryRun makes the requests of a write without effect.
+func (p *preview) dryRun(ctx context.Context, t *targets.Target, d decisions.Decision, v calls.View) (comparison, error) {
+	action := d.Action
+	if action != decisions.Create {
+		action = decisions.Write
+	}
+	collector := &clients.Collector{}
+	ctx = clients.WithWarnings(ctx, collector)
+	object, err := p.Executor.Apply(ctx, t, p.Ledger.Of(t), v.Situation, action)
+	c := comparison{before: v.Live, applied: object, after: object}
+	if err == nil {
+		err = p.Executor.NoteAnswer(t, p.Ledger.Of(t), object, collector)
+	}
+	if err != nil || d.Action == decisions.Compare || d.Action == decisions.Recreate {
+		return c, err
+	}
+	changed := d.Action != decisions.Verify || !contents.Same(v.Live, object)
+	cleaned, surplus, err := p.Executor.WithoutSurplus(t, object, changed && d.Verb != inventory.VerbCorrected)
+	if err != nil || cleaned == nil {
+		return c, err
+	}
+	err = p.Server.Mutate("update", func() error { return p.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.Server.FieldOwner)) })
+	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
+		// Apply would leave the fields alone as well.
+		return c, nil
+	}
+	c.after, c.surplus = cleaned, surplus
+	return c, err
+}
+
+// compared completes a change by what the comparison shows.
+func (p *preview) compared(change *inventory.Change, t *targets.Target, d decisions.Decision, c comparison) {
+	same := c.before != nil && contents.Same(c.before, c.after)
+	switch {
+	case d.Action == decisions.Verify && same, d.Action == decisions.Compare && same:
+		if change.Reason == decisions.Suspected {
+			change.Reason = ""
+		}
+		return
+	case d.Action == decisions.Compare:
+		change.Reason = p.blame(c)
+		if p.leftAlone {
+			p.showLeft(change, t, c)
+		}
+		return
+	case d.Action == decisions.Verify:
+		change.Verb, change.Reason = inventory.VerbCorrected, p.blame(c)
+	case d.Message == decisions.ChangedByOthers:
+		change.Reason = p.blame(c)
+	}
+	change.Before, change.After = calls.Presentable(c.before, p.Server.Keys), calls.Presentable(c.after, p.Server.Keys)
+	if change.Verb == inventory.VerbCorrected && c.before != nil {
+		change.Changed = p.changedFields(c)
+	}
+	if c.before == nil {
+		p.forgetAllocated(t, change.After, c.after.GetUID())
+	}
+}
+
+// recreated completes the change of an object that is created anew: nothing stays that others own. The server, which refuses to
+// create what exists, has been asked to apply it.
+func (p *preview) recreated(change *inventory.Change, t *targets.Target, v calls.View, object *unstructured.Unstructured) error {
+	manifest, err := p.Executor.Manifests.Of(t)
+	if err != nil {
+		return err
+	}
+	if err := p.removeLocally(object, t, true, manifest); err != nil {
+		return err
+	}
+	change.Before, change.After = calls.Presentable(v.Live, p.Server.Keys), calls.Presentable(object, p.Server.Keys)
+	p.forgetAllocated(t, change.Before, v.Live.GetUID())
+	p.forgetAllocated(t, change.After, v.Live.GetUID())
+	return nil
+}
+
+// blame says who changed which fields. Nobody is named if fields were removed, which leaves no trace.
+func (p *preview) blame(c comparison) string {
+	fields := p.contested(c)
+	if len(fields) == 0 {
+		return decisions.ChangedByOthers
+	}
+	holders, err := fieldset.Holders(c.before.GetManagedFields(), fields, p.Server.FieldOwner)
+	if err != nil || len(holders) == 0 {
+		return decisions.ChangedByOthers + ": " + executor.FieldTexts(fields)
+	}
+	return fmt.Sprintf("was changed by %s: %s", strings.Join(holders, ", "), executor.FieldTexts(fields))
+}
+
+// excused completes a change whose dry run failed.
+func (p *preview) excused(change *inventory.Change, t *targets.Target, v calls.View, err error) error {
+	switch {
+	case answers.IsImmutable(err) && v.Exists && t.Update == inventory.UpdatePolicyRecreate && !v.Seizes():
+		change.Recreate = true
+		return p.compute(change, t, v)
+	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
+		return p.compute(change, t, v)
+	case answers.IsNoDryRun(err):
+		return p.compute(change, t, v)
+	case answers.IsRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):
+		change.Refusal = fmt.Sprintf("rejected by the API server: %s", err)
+		return nil
+	}
+	if reason, ok := answers.Awaitable(err); ok {
+		if !p.provided(t) {
+			change.Reason += "; " + reason
+		}
+		return p.compute(change, t, v)
+	}
+	return fmt.Errorf("comparing %s: %w", t.Key, err)
+}
+
+// rehearseMark shows what mark would do.
+func (p *preview) rehearseMark(change *inventory.Change, t *targets.Target, v calls.View) {
+	after := v.Live.DeepCopy()
+	p.Executor.SetMarks(after, t)
+	change.Before, change.After = calls.Presentable(v.Live, p.Server.Keys), calls.Presentable(after, p.Server.Keys)
+}

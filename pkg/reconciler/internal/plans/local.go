@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+)
+
+// computed is compute for a decision that depends on whether there is a difference.
+func (p *preview) computed(change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) error {
+	if err := p.compute(change, t, v); err != nil {
+		return err
+	}
+	if d.Action != decisions.Verify && d.Action != decisions.Compare {
+		return nil
+	}
+	same := change.After != nil && contents.Same(change.Before, change.After)
+	if !same && d.Action == decisions.Verify {
+		change.Verb, change.Reason = inventory.VerbCorrected, decisions.ChangedByOthers
+		return nil
+	}
+	change.Before, change.After, change.Local, change.Reason = nil, nil, false, ""
+	if !same {
+		change.Reason = decisions.ChangedByOthers
+	}
+	return nil
+}
+
+// compute completes a change without the server.
+func (p *preview) compute(change *inventory.Change, t *targets.Target, v calls.View) error {
+	manifest, err := p.Executor.Marked(t)
+	if err != nil {
+		return err
+	}
+	manifest = manifest.DeepCopy()
+	after := manifest
+	if v.Live != nil {
+		content, err := fieldset.Merge(v.Live.Object, manifest.Object, v.Live.GetManagedFields(), p.Server.FieldOwner)
+		if err != nil {
+			return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+		}
+		after = &unstructured.Unstructured{Object: content}
+		if err := p.removeLocally(after, t, change.Recreate, manifest); err != nil {
+			return err
+		}
+	}
+	content, _ := contents.Integers(after.Object).(map[string]any)
+	p.definitions[t.Key.GroupKind][t.Version].Complete(content)
+	change.Local = true
+	change.Before, change.After = calls.Presentable(v.Live, p.Server.Keys), calls.Presentable(after, p.Server.Keys)
+	if change.Recreate {
+		p.forgetAllocated(t, change.Before, v.Live.GetUID())
+		p.forgetAllocated(t, change.After, v.Live.GetUID())
+	}
+	return nil
+}
+
+// removeLocally takes out what others own, if it goes with the write: all of it if the object is created anew, otherwise what the update policy
+// says.
+func (p *preview) removeLocally(object *unstructured.Unstructured, t *targets.Target, recreate bool, manifest *unstructured.Unstructured) error {
+	reclaim := func(manager string) bool { return recreate || p.Executor.Reclaims(t.Update, manager) }
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.Server.FieldOwner, reclaim)
+	if err != nil {
+		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+	}
+	// What is declared from now on is not known to be ours yet.
+	surplus = slices.DeleteFunc(surplus, func(path fieldpath.Path) bool { return fieldset.Exists(manifest.Object, path) })
+	fieldset.Remove(object.Object, surplus, nil)
+	return nil
+}
+
+// released is presentable of an object from which the marks of the owner are taken.
+func (p *preview) released(object *unstructured.Unstructured) *unstructured.Unstructured {
+	object = calls.Presentable(object, p.Server.Keys)
+	calls.RemoveKeys(object, "labels", p.Server.Keys.OwnerLabel)
+	calls.RemoveKeys(object, "annotations", p.Server.Keys.OwnerAnnotation)
+	if kinds.DefinesTypes(object.GroupVersionKind().GroupKind()) {
+		object.SetFinalizers(p.Executor.Finalizers.Without(object.GetFinalizers()))
+	}
+	return object
+}
+
+// forgetAllocated takes out of an object that does not exist yet what is another value each time it is created: its UID, where
+// controllers of Jobs have it in labels, and what Services are allocated.
+func (p *preview) forgetAllocated(t *targets.Target, object *unstructured.Unstructured, uid apitypes.UID) {
+	if uid != "" {
+		forgetValue(object.Object, string(uid))
+	}
+	if (t.Key.GroupKind != schema.GroupKind{Kind: "Service"}) {
+		return
+	}
+	manifest, err := p.Executor.Manifests.Of(t)
+	if err != nil {
+		return
+	}
+	for _, field := range []string{"clusterIP", "clusterIPs", "healthCheckNodePort"} {
+		if _, declared, _ := unstructured.NestedFieldNoCopy(manifest.Object, "spec", field); !declared {
+			unstructured.RemoveNestedField(object.Object, "spec", field)
+		}
+	}
+	declared, _, _ := unstructured.NestedSlice(manifest.Object, "spec", "ports")
+	ports, _, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "ports")
+	list, _ := ports.([]any)
+	for i, port := range list {
+		port, ok := port.(map[string]any)
+		if ok && (i >= len(declared) || !fieldset.Exists(declared[i], fieldpath.MakePathOrDie("nodePort"))) {
+			delete(port, "nodePort")
+		}
+	}
+}
+
+// forgetValue removes entries of maps that have the value, and maps that are empty without them. It reports whether that is so of the
+// node itself.
+func forgetValue(node any, value string) (empty bool) {
+	switch node := node.(type) {
+	case map[string]any:
+		before := len(node)
+		for key, child := range node {
+			if child == value || forgetValue(child, value) {
+				delete(node, key)
+			}
+		}
+		return before > 0 && len(node) == 0
+	case []any:
+		for _, child := range node {
+			forgetValue(child, value)
+		}
+	}
+	return false
+}

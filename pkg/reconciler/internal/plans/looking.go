@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+)
+
+// watchServed tells the observer of all kinds that the server knows.
+func (p *planner) watchServed(ctx context.Context) error {
+	var known []*targets.Target
+	for _, t := range p.targets {
+		served, found := p.known[t.GVK()]
+		if !found {
+			var err error
+			if served, err = p.knows(t.GVK()); err != nil {
+				return err
+			}
+			p.known[t.GVK()] = served
+		}
+		if served {
+			known = append(known, t)
+		}
+	}
+	return p.Needs.Watch(ctx, known, targets.Instances)
+}
+
+// knows reports whether the server knows a type.
+func (p *planner) knows(gvk schema.GroupVersionKind) (bool, error) {
+	_, err := p.Server.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	if cluster.IsNoMatch(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("finding type %s: %w", gvk.GroupKind(), err)
+	}
+	return true, nil
+}
+
+// absent reports whether an object cannot exist, because its namespace or its type does not.
+func (p *planner) absent(item *inventory.Item) (bool, error) {
+	if p.preview.namespaces[item.Namespace] {
+		return true, nil
+	}
+	if len(p.types.Definitions(item.GroupVersionKind())) == 0 {
+		return false, nil
+	}
+	if served, found := p.known[item.GroupVersionKind()]; found {
+		return !served, nil
+	}
+	served, err := p.knows(item.GroupVersionKind())
+	return !served, err
+}
+
+// regard returns what is known about an object, asking the server only if the observer cannot tell.
+func (p *planner) regard(ctx context.Context, item *inventory.Item) (calls.View, error) {
+	absent, err := p.absent(item)
+	if err != nil || absent {
+		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label, Proven: true}}, err
+	}
+	seen, known := p.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	switch {
+	case known == observe.Present && !p.Server.Expired(seen) && seen.Owner != "":
+		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label, Exists: true, Seen: seen}}, nil
+	case known == observe.Absent:
+		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label}}, nil
+	default:
+		return p.demand(ctx, item)
+	}
+}
+
+// demand returns what the server says about an object, in whatever version it serves it.
+func (p *planner) demand(ctx context.Context, item *inventory.Item) (calls.View, error) {
+	s, live, err := p.Server.Fetch(ctx, item)
+	if err == nil && !s.Exists && !s.Typed {
+		probe := *item // goes over to a version that is served
+		if s, err = p.Server.AskServed(ctx, &probe); err == nil && s.Exists {
+			s, live, err = p.Server.Fetch(ctx, &probe)
+		}
+	}
+	return calls.View{Situation: s, Live: live}, err
+}

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Options say what is planned.
+type Options struct {
+	// Compare has the server say what would become of each object that is not known to be as it should be, by dry runs.
+	Compare bool
+	// LeftAlone, with Compare, also compares dependents whose drift is left alone.
+	LeftAlone bool
+	// CreatesNamespaces means that namespaces are going to be created that are missing.
+	CreatesNamespaces bool
+}
+
+// Make returns what applying the targets of a call would do, which are sorted afterwards. Recorded is the inventory before the call. The server of the call
+// must make dry runs only.
+func Make(ctx context.Context, call *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, options Options) (inventory.Plan, error) {
+	planner := newPlanner(call, wanted, recorded, depthTold)
+	if options.Compare {
+		planner.depth = depthCompared
+		planner.preview.leftAlone = options.LeftAlone
+	}
+	planner.preview.createsNamespaces = options.CreatesNamespaces
+	return planner.plan(ctx)
+}
+
+// plan looks at all dependents. Those on which others depend come first: what is to be said about an object in a namespace that is
+// going to be created depends on that.
+func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
+	if err := p.watchServed(ctx); err != nil {
+		return inventory.Plan{}, err
+	}
+	p.Tiers = calls.Arrange(p.targets, p.Ledger, p.Server.Observer)
+	changes := make([]inventory.Change, len(p.targets))
+	var first, rest []int
+	for i, t := range p.targets {
+		if kinds.DefinesTypes(t.Key.GroupKind) || kinds.IsNamespace(t.Key.GroupKind) {
+			first = append(first, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	wanted := func(i int) (err error) {
+		changes[i], err = p.wanted(ctx, p.targets[i])
+		return err
+	}
+	if err := p.all(ctx, first, wanted); err != nil {
+		return inventory.Plan{}, err
+	}
+	for _, i := range first {
+		if err := p.comes(p.targets[i], changes[i]); err != nil {
+			return inventory.Plan{}, err
+		}
+	}
+	if err := p.all(ctx, rest, wanted); err != nil {
+		return inventory.Plan{}, err
+	}
+	p.refuseAliases(changes)
+	items := p.Ledger.Unwanted()
+	p.SortDeletion(items)
+	last := make([]inventory.Change, len(items))
+	indexes := make([]int, len(items))
+	for i := range items {
+		indexes[i] = i
+	}
+	err := p.all(ctx, indexes, func(i int) (err error) {
+		last[i], err = p.redundant(ctx, items[i])
+		return err
+	})
+	return inventory.Plan{Changes: p.noted(append(changes, last...))}, err
+}
+
+// noted adds to changes what was noted about their objects.
+func (p *planner) noted(changes []inventory.Change) []inventory.Change {
+	notes := map[types.ObjectID][]string{}
+	for _, notice := range p.Report.End().Notes {
+		notes[types.IDOf(notice.Object)] = append(notes[types.IDOf(notice.Object)], notice.Message)
+	}
+	for i := range changes {
+		object := &changes[i].Object
+		messages := notes[types.IDOf(&inventory.Item{TypeVersionInfo: object.TypeVersionInfo, NameInfo: object.NameInfo})]
+		slices.Sort(messages)
+		changes[i].Notes = slices.Compact(messages)
+	}
+	return changes
+}
+
+// all does the work for all indexes side by side.
+func (p *planner) all(ctx context.Context, indexes []int, work func(int) error) error {
+	var failures calls.Failures
+	flow.Each(ctx, p.Server.Flow, indexes, func(i int) { failures.Add(work(i)) })
+	if err := failures.Err(); err != nil {
+		return fmt.Errorf("planning: %w", err)
+	}
+	return nil
+}
+
+// refuseAliases says which of the wanted objects turned out to be another one.
+func (p *planner) refuseAliases(changes []inventory.Change) {
+	for i, t := range p.targets {
+		change := &changes[i]
+		if refusal := p.Aliases.Refusal(t, change.UID); refusal != "" && change.Refusal == "" {
+			change.Verb, change.Reason, change.Recreate, change.Before, change.After = "", "", false, nil, nil
+			change.Refusal = refusal
+		}
+	}
+}

@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// depth says how much is asked of the server in order to plan.
+type depth int
+
+const (
+	depthTold     depth = iota // nothing that the observer can tell
+	depthAsked                 // also whether there is what the observer does not see
+	depthCompared              // also what would become of what is to be changed
+)
+
+// planner looks at the dependents of a call without changing anything.
+type planner struct {
+	*calls.Call
+
+	preview  *preview
+	targets  []*targets.Target
+	recorded map[types.ObjectID]*inventory.Item // before this call
+	depth    depth
+
+	// What follows does not change while objects are looked at side by side.
+	known map[schema.GroupVersionKind]bool // whether the server knows the types of the targets
+	types kinds.TypeSet                    // that do not exist yet, and are defined by objects
+}
+
+func newPlanner(c *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, depth depth) *planner {
+	return &planner{
+		Call: c, targets: wanted, recorded: records.Index(recorded), depth: depth, preview: &preview{Call: c, namespaces: map[string]bool{}, definitions: definitions{}},
+		known: map[schema.GroupVersionKind]bool{}, types: kinds.TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}},
+	}
+}
+
+// comes remembers what will exist, or be different, when the objects are applied that depend on it.
+func (p *planner) comes(t *targets.Target, change inventory.Change) error {
+	created := change.Verb == inventory.VerbCreated
+	if kinds.IsNamespace(t.Key.GroupKind) {
+		p.preview.namespaces[t.Key.Name] = created
+		return nil
+	}
+	if created {
+		p.types.Items[t.Key] = t.ManagedTypes
+	}
+	altered := change.Before != nil && change.After != nil && !reflect.DeepEqual(change.Before.Object["spec"], change.After.Object["spec"])
+	if p.depth != depthCompared || !kinds.IsCRD(t.Key.GroupKind) || !created && !altered {
+		return nil
+	}
+	definition, err := p.Executor.Manifests.Of(t)
+	if err != nil {
+		return err
+	}
+	for _, managed := range t.ManagedTypes {
+		p.preview.definitions[schema.GroupKind{Group: managed.Group, Kind: managed.Kind}] = contents.OpenSchemas(definition)
+	}
+	return nil
+}
+
+// wanted returns what would become of a wanted object.
+func (p *planner) wanted(ctx context.Context, t *targets.Target) (inventory.Change, error) {
+	item := p.Ledger.Of(t)
+	change, err := p.change(t)
+	if err != nil {
+		return change, err
+	}
+	switch {
+	case item.Phase == inventory.PhaseCompleted, records.IsCompleting(item) && t.PurgeOrder == nil:
+		return change, nil
+	case records.IsCompleting(item):
+		return change, p.foreseeEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbCompleted}, "has served its purpose")
+	case records.IsDismissed(item):
+		change.Reason = "failed, and was deleted"
+		return change, nil
+	case item.Phase == inventory.PhaseFailed:
+		return change, p.foreseeEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbDeleted}, "has failed")
+	default:
+		return change, p.foreseeApply(ctx, &change, t)
+	}
+}
+
+// change returns what is known of a change without looking at the object.
+func (p *planner) change(t *targets.Target) (inventory.Change, error) {
+	item := p.Ledger.Of(t)
+	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder}
+	content := t.Digest
+	if content == targets.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
+		// What is applied once has yet to be.
+		object, err := p.Executor.Manifests.Of(t)
+		if err != nil {
+			return change, err
+		}
+		if content, err = targets.DigestOf(object, inventory.ReconcilePolicyOnObjectChange, ""); err != nil {
+			return change, err
+		}
+	}
+	sum, err := digest.Of([]string{content, string(t.Adoption), string(t.Reconcile), string(t.Update), string(t.Delete), string(t.Drift)})
+	if err != nil {
+		return change, fmt.Errorf("computing the digest of %s: %w", t.Key, err)
+	}
+	change.Digest = sum[:len(sum)/2]
+	return change, nil
+}
+
+// foreseePause is how long to wait before a dry run is repeated for the first time because the object changed in between; it doubles each time. A
+// controller that is at work on the object writes its status several times within a second.
+const foreseePause = 100 * time.Millisecond
+
+// foreseeApply decides as applyOne does. Unlike that, nobody calls it again later; so it waits between attempts.
+func (p *planner) foreseeApply(ctx context.Context, change *inventory.Change, t *targets.Target) error {
+	item := p.Ledger.Of(t)
+	v, err := p.regard(ctx, item)
+	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
+		v.Situation = p.Pacing.Paced(t, v.Situation)
+		d := decisions.Apply(t, item, v.Situation)
+		if p.unsure(t, d, v) {
+			v, err = p.demand(ctx, item)
+			continue
+		}
+		calls.Saw(change, v, p.Server.Keys)
+		p.foretell(change, t, d, v)
+		if p.depth != depthCompared {
+			return nil
+		}
+		var again bool
+		if again, err = p.preview.rehearse(ctx, change, t, d, v); err == nil && !again {
+			if err := p.mindHeld(ctx, change, item, v.Live); err != nil {
+				return err
+			}
+			return p.showEnd(ctx, change, item, v)
+		}
+		if err != nil {
+			return err
+		}
+		if err = pause(ctx, foreseePause<<attempt); err == nil {
+			v, err = p.demand(ctx, item)
+		}
+	}
+	if err == nil {
+		change.Reason = decisions.ChangedAllTheTime
+		return nil
+	}
+	return fmt.Errorf("looking at %s: %w", t.Key, err)
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, atMost time.Duration) error {
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// unsure reports whether the server has to be asked before a decision counts.
+func (p *planner) unsure(t *targets.Target, d decisions.Decision, v calls.View) bool {
+	if v.Live != nil {
+		return false
+	}
+	switch d.Action {
+	case decisions.Ask:
+		return true
+	case decisions.Create:
+		return !v.Proven && (p.depth == depthAsked || p.depth == depthCompared && p.preview.isLocal(t))
+	case decisions.Write, decisions.Recreate, decisions.Mark:
+		return p.depth == depthCompared || p.depth == depthAsked && d.Verb == inventory.VerbAdopted
+	case decisions.Verify, decisions.Compare:
+		return p.depth == depthCompared
+	case decisions.Keep, decisions.Report:
+		return p.preview.isLeftAlone(t, d, v)
+	case decisions.Await, decisions.Complete, decisions.Refuse:
+		return false
+	default:
+		return false
+	}
+}
+
+// foretell turns a decision into what would be done.
+func (p *planner) foretell(change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) {
+	item := p.Ledger.Of(t)
+	change.Verb, change.Recreate, change.Reason = "", false, d.Message
+	switch d.Action {
+	case decisions.Refuse:
+		change.Reason, change.Refusal, change.Foreign = "", d.Message, v.Seen.Record == ""
+	case decisions.Await:
+		next := decisions.Apply(t, item, decisions.Situation{Owner: p.Owner.Label, Proven: true, Typed: true})
+		change.Verb = next.Verb
+	case decisions.Create, decisions.Write, decisions.Recreate, decisions.Mark, decisions.Complete:
+		change.Verb, change.Recreate = d.Verb, d.Action == decisions.Recreate
+		change.Reason = p.because(t, d)
+	case decisions.Keep, decisions.Ask, decisions.Verify, decisions.Compare, decisions.Report:
+		p.foretellEnd(change, t, v)
+	}
+}
+
+// because says more exactly why a manifest is applied.
+func (p *planner) because(t *targets.Target, d decisions.Decision) string {
+	recorded := p.recorded[t.Key]
+	switch {
+	case d.Verb != inventory.VerbUpdated || recorded == nil:
+		return d.Message
+	case records.IsByAncestor(recorded):
+		return "was recorded by other rules"
+	case recorded.Digest == t.Digest:
+		return "was not written yet"
+	case records.IsUnwanted(recorded):
+		return "is wanted again"
+	case t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange && sameManifest(recorded.Digest, t.Digest):
+		return "the owner changed"
+	default:
+		return d.Message
+	}
+}
+
+// sameManifest reports whether two digests differ at most in what they say about the owner.
+func sameManifest(a, b string) bool {
+	a, _, _ = strings.Cut(a, "@")
+	b, _, _ = strings.Cut(b, "@")
+	return a == b
+}

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Behavior is what the annotations of an object, or else the policies of its owner, say about it.
+type Behavior struct {
+	Adoption        inventory.AdoptionPolicy
+	Reconcile       inventory.ReconcilePolicy
+	Update          inventory.UpdatePolicy
+	Delete          inventory.DeletePolicy
+	Drift           inventory.DriftPolicy
+	ApplyOrder      int
+	PurgeOrder      *int
+	PurgeOnFailure  bool
+	DeleteOrder     int
+	ReapplyInterval time.Duration
+}
+
+// Parse reads the annotations of an object. Each problem names object, key, value and what is allowed.
+func Parse(prefix string, object *unstructured.Unstructured, policies inventory.Policies) (Behavior, []string) {
+	p := &annotationParser{prefix: prefix, object: types.IDOf(object).String(), values: object.GetAnnotations()}
+	b := Behavior{
+		Adoption:        cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixAdoptionPolicy, parseAdoptionPolicy), policies.Adoption),
+		Reconcile:       cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
+		Update:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
+		Delete:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, ParseDelete), policies.Delete),
+		Drift:           cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
+		ApplyOrder:      parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, annotations.Order),
+		PurgeOnFailure:  parseAnnotation(p, types.AnnotationKeySuffixPurgeOnFailure, annotations.Flag),
+		DeleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
+		ReapplyInterval: cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
+	}
+	if _, ok := p.values[prefix+types.AnnotationKeySuffixPurgeOrder]; ok {
+		order := parseAnnotation(p, types.AnnotationKeySuffixPurgeOrder, annotations.Order)
+		b.PurgeOrder = &order
+	}
+	parseAnnotation(p, types.AnnotationKeySuffixStatusHint, status.ParseHints)
+	parseAnnotation(p, types.AnnotationKeySuffixDeletionHook, func(string) (string, error) {
+		return "", errors.New("deletion hooks must be taken out before dependents are applied")
+	})
+	parseAnnotation(p, types.AnnotationKeySuffixReleaseHook, func(string) (string, error) {
+		return "", errors.New("release hooks must be taken out before dependents are applied; components have none")
+	})
+	return b, p.problems
+}
+
+type annotationParser struct {
+	prefix   string
+	object   string
+	values   map[string]string
+	problems []string
+}
+
+func parseAnnotation[T any](p *annotationParser, suffix string, parse func(string) (T, error)) T {
+	var zero T
+	text, ok := p.values[p.prefix+suffix]
+	if !ok {
+		return zero
+	}
+	value, err := parse(text)
+	if err != nil {
+		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: %s", p.object, p.prefix+suffix, err))
+		return zero
+	}
+	return value
+}

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/inventory"
+)
+
+const (
+	defaultReapplyInterval = 60 * time.Minute
+)
+
+// Defaults are the documented ones.
+func Defaults() inventory.Policies {
+	return inventory.Policies{
+		Adoption:          inventory.AdoptionPolicyIfUnowned,
+		Reconcile:         inventory.ReconcilePolicyOnObjectChange,
+		Update:            inventory.UpdatePolicyReplace,
+		Delete:            inventory.DeletePolicyDelete,
+		Drift:             inventory.DriftPolicyCorrect,
+		MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
+		ReapplyInterval:   defaultReapplyInterval,
+	}
+}
+
+// Or fills empty fields from the defaults.
+func Or(p, defaults inventory.Policies) inventory.Policies {
+	p.Adoption = cmp.Or(p.Adoption, defaults.Adoption)
+	p.Reconcile = cmp.Or(p.Reconcile, defaults.Reconcile)
+	p.Update = cmp.Or(p.Update, defaults.Update)
+	p.Delete = cmp.Or(p.Delete, defaults.Delete)
+	p.Drift = cmp.Or(p.Drift, defaults.Drift)
+	p.MissingNamespaces = cmp.Or(p.MissingNamespaces, defaults.MissingNamespaces)
+	p.ReapplyInterval = cmp.Or(p.ReapplyInterval, defaults.ReapplyInterval)
+	return p
+}
+
+// Validate returns the policies in their canonical spelling. Those that are to be the default are empty.
+func Validate(p inventory.Policies) (inventory.Policies, error) {
+	var problems []string
+	p.Adoption = check(&problems, "adoption policy", p.Adoption, parseAdoptionPolicy)
+	p.Reconcile = check(&problems, "reconcile policy", p.Reconcile, parseReconcilePolicy)
+	p.Update = check(&problems, "update policy", p.Update, parseUpdatePolicy)
+	p.Delete = check(&problems, "delete policy", p.Delete, ParseDelete)
+	p.Drift = check(&problems, "drift policy", p.Drift, parseDriftPolicy)
+	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces, parseMissingNamespacesPolicy)
+	if p.ReapplyInterval != 0 {
+		if err := annotations.CheckInterval(p.ReapplyInterval); err != nil {
+			problems = append(problems, "reapply interval: "+err.Error())
+		}
+	}
+	if len(problems) > 0 {
+		return p, inventory.NewRefusedError(problems...)
+	}
+	return p, nil
+}
+
+func check[P ~string](problems *[]string, field string, value P, parse func(string) (P, error)) P {
+	if value == "" {
+		return ""
+	}
+	parsed, err := parse(string(value))
+	if err != nil {
+		*problems = append(*problems, field+": "+err.Error())
+	}
+	return parsed
+}

@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rebuild
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+)
+
+// Request says where dependents are looked for; see the request of Rebuild. Policies are complete.
+type Request struct {
+	Objects    []client.Object
+	Types      []inventory.TypeVersionInfo
+	Namespaces []string
+	Policies   inventory.Policies
+}
+
+// Result is what was found.
+type Result struct {
+	Items []*inventory.Item
+	// Unlisted are the types of which it is not known whether there are dependents, sorted.
+	Unlisted []inventory.TypeInfo
+}
+
+// Find finds the dependents of the owner of a call by their marks.
+func Find(ctx context.Context, call *calls.Call, request Request) (Result, error) {
+	s := &search{Call: call, policies: request.Policies, namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[inventory.TypeInfo]bool{}}
+	found, err := s.kinds(request)
+	if err != nil {
+		return Result{}, err
+	}
+	var failures calls.Failures
+	flow.Each(ctx, call.Server.Flow, found, func(kind schema.GroupVersionKind) { failures.Add(s.kind(ctx, kind)) })
+	if err := failures.Err(); err != nil {
+		return Result{}, fmt.Errorf("looking for dependents: %w", err)
+	}
+	unlisted := slices.SortedFunc(maps.Keys(s.unlisted), func(a, b inventory.TypeInfo) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	return Result{Items: s.found, Unlisted: unlisted}, nil
+}
+
+// search is one call of Rebuild.
+type search struct {
+	*calls.Call
+	policies   inventory.Policies
+	namespaces []string
+
+	mu       sync.Mutex
+	found    []*inventory.Item
+	uids     map[apitypes.UID]bool // the same object may be served by several groups
+	unlisted map[inventory.TypeInfo]bool
+}
+
+// kinds returns the types to look into, each in one version: that of the wanted objects comes first.
+func (s *search) kinds(request Request) ([]schema.GroupVersionKind, error) {
+	var found []schema.GroupVersionKind
+	seen := map[schema.GroupKind]bool{}
+	add := func(kind schema.GroupVersionKind) {
+		if !seen[kind.GroupKind()] {
+			seen[kind.GroupKind()] = true
+			found = append(found, kind)
+		}
+	}
+	for _, object := range request.Objects {
+		// What has no type that is known is going to be refused by Apply.
+		if kind, err := apiutil.GVKForObject(object, s.Server.Client.Scheme()); err == nil {
+			add(kind)
+		}
+	}
+	var patterns []inventory.TypeInfo
+	for _, wanted := range request.Types {
+		if wanted.Kind == kinds.Wildcard || strings.Contains(wanted.Group, kinds.Wildcard) {
+			patterns = append(patterns, inventory.TypeInfo{Group: wanted.Group, Kind: wanted.Kind})
+			continue
+		}
+		add(schema.GroupVersionKind(wanted))
+	}
+	if len(patterns) == 0 {
+		return found, nil
+	}
+	discovered, err := s.discovered(patterns)
+	for _, kind := range discovered {
+		add(kind)
+	}
+	return found, err
+}
+
+// discovered returns the types that can be listed and fit one of the patterns. Groups that fit and do not answer are noted.
+func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersionKind, error) {
+	fits := func(gvk schema.GroupVersionKind) bool {
+		return slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return kinds.MatchesKind(pattern, gvk.GroupKind()) })
+	}
+	lists, err := s.Server.Client.DiscoveryClient().ServerPreferredResources()
+	var partial *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &partial) {
+		return nil, fmt.Errorf("discovering types: %w", err)
+	}
+	if partial != nil {
+		for version := range partial.Groups {
+			if slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return kinds.MatchesGroup(pattern.Group, version.Group) }) {
+				s.unlisted[inventory.TypeInfo{Group: version.Group, Kind: kinds.Wildcard}] = true
+			}
+		}
+	}
+	var found []schema.GroupVersionKind
+	for _, mapping := range losses.Listable(lists, fits) {
+		found = append(found, mapping.GroupVersionKind)
+	}
+	return found, nil
+}
+
+// kind looks into one type.
+func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
+	err := s.list(ctx, kind, "")
+	if answers.IsTypeless(err) {
+		// It may be served in another version. If it is not served at all, there is nothing that could be found.
+		mapping, servedErr := s.Server.ServedNow(ctx, kind.GroupKind())
+		if err = servedErr; err == nil && mapping != nil {
+			kind = mapping.GroupVersionKind
+			err = s.list(ctx, kind, "")
+		}
+	}
+	if apierrors.IsForbidden(err) && s.isNamespaced(kind) && len(s.namespaces) > 0 {
+		err = nil
+		for _, namespace := range s.namespaces {
+			err = errors.Join(err, s.list(ctx, kind, namespace))
+		}
+	}
+	if apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || answers.IsUnknownType(err) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.unlisted[inventory.TypeInfo{Group: kind.Group, Kind: kind.Kind}] = true
+		return nil
+	}
+	return err
+}
+
+func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
+	mapping, err := s.Server.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+// list takes what is ours of a type, in one namespace or in all of them. Of objects that define types the content is needed.
+func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
+	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.Server.Keys.OwnerLabel: s.Owner.Label}, client.Limit(losses.ListPage)}
+	next := ""
+	for {
+		page := append(slices.Clone(options), client.Continue(next))
+		objects, err := s.page(ctx, kind, &next, page)
+		if err != nil {
+			return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
+		}
+		for i := range objects {
+			s.take(kind, &objects[i])
+		}
+		if next == "" {
+			return nil
+		}
+	}
+}
+
+// page reads one page, and sets next to where the following one begins.
+func (s *search) page(ctx context.Context, kind schema.GroupVersionKind, next *string, options []client.ListOption) ([]unstructured.Unstructured, error) {
+	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
+	if kinds.DefinesTypes(kind.GroupKind()) {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(listKind)
+		err := s.Server.Read(func() error { return s.Server.Client.List(ctx, list, options...) })
+		*next = list.GetContinue()
+		return list.Items, err
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(listKind)
+	err := s.Server.Read(func() error { return s.Server.Client.List(ctx, list, options...) })
+	*next = list.GetContinue()
+	objects := make([]unstructured.Unstructured, len(list.Items))
+	for i, item := range list.Items {
+		objects[i] = bare(item)
+	}
+	return objects, err
+}
+
+// bare has all of the metadata that matters here.
+func bare(object metav1.PartialObjectMetadata) unstructured.Unstructured {
+	u := unstructured.Unstructured{Object: map[string]any{}}
+	u.SetNamespace(object.Namespace)
+	u.SetName(object.Name)
+	u.SetUID(object.UID)
+	u.SetCreationTimestamp(object.CreationTimestamp)
+	u.SetLabels(object.Labels)
+	u.SetAnnotations(object.Annotations)
+	u.SetOwnerReferences(object.OwnerReferences)
+	u.SetManagedFields(object.ManagedFields)
+	return u
+}
+
+// Take records an object if it is ours.
+func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstructured) {
+	if object.GetAnnotations()[s.Server.Keys.OwnerAnnotation] != s.Owner.ID || fieldset.IsCopy(object, s.Server.FieldOwner) || observe.RecordLabel(object.GetLabels()) != "" {
+		return
+	}
+	object.SetGroupVersionKind(kind)
+	// An annotation that somebody has spoiled since is like none.
+	parsed, _ := policies.Parse(s.Server.Keys.Prefix, object, s.policies)
+	item := &inventory.Item{
+		TypeVersionInfo: inventory.TypeVersionInfo(kind),
+		NameInfo:        inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
+		AdoptionPolicy:  parsed.Adoption,
+		ReconcilePolicy: parsed.Reconcile,
+		UpdatePolicy:    parsed.Update,
+		DeletePolicy:    parsed.Delete,
+		ApplyOrder:      parsed.ApplyOrder,
+		DeleteOrder:     parsed.DeleteOrder,
+		ManagedTypes:    kinds.ManagedTypesOf(object),
+		Digest:          object.GetAnnotations()[s.Server.Keys.Digest],
+		// Without a UID and a baseline it has to be verified, and is not taken for the object that was recorded.
+		Phase:         inventory.PhaseReady,
+		LastAppliedAt: new(object.GetCreationTimestamp()),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.uids[object.GetUID()] {
+		s.uids[object.GetUID()] = true
+		s.found = append(s.found, item)
+	}
+}

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
+)
+
+// Observer tells what is known about dependents without asking the server; see observe.Cache. Owners are denoted by the value of their label.
+type Observer interface {
+	Watch(ctx context.Context, owner string, needs []observe.Need) error
+	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)
+	Record(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
+	Guard(owner string, resources []schema.GroupVersionResource)
+}
+
+// Config is what servers of one reconciler have in common. All is required but Reading.
+type Config struct {
+	Client cluster.Client
+	// Reading is asked where the client may not; nil if nobody is.
+	Reading  cluster.Client
+	Observer Observer
+	Reader   *observe.Reader
+	Keys     marks.Keys
+	// FieldOwner is the field manager of all writes.
+	FieldOwner string
+	// OnOperation is called for each request; see the options of the reconciler.
+	OnOperation func(action string)
+	Clock       clock.PassiveClock
+}
+
+// DryRun returns a configuration with which nothing can be changed: all writes are dry runs.
+func (c Config) DryRun() Config {
+	count := c.OnOperation
+	c.Client = cluster.NewClient(client.NewDryRunClient(c.Client), c.Client.DiscoveryClient(), c.Client.EventRecorder(), c.Client.Config(), c.Client.HttpClient())
+	c.OnOperation = func(string) { count("read") }
+	return c
+}

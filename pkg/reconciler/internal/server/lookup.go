@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// ReadAnyway makes a request that changes nothing, and on which a deletion depends: as the client's identity and, if that may not, as
+// that of the reconciler from which this one was made; see Reconciler.As.
+func (api *Server) ReadAnyway(read func(cluster.Client) error) error {
+	err := api.Read(func() error { return read(api.Client) })
+	if api.Reading == nil || !apierrors.IsForbidden(err) {
+		return err
+	}
+	return api.Read(func() error { return read(api.Reading) })
+}
+
+// askAnyway is ask by readAnyway.
+func (api *Server) askAnyway(ctx context.Context, item *inventory.Item) (s decisions.Situation, err error) {
+	err = api.ReadAnyway(func(clnt cluster.Client) error {
+		object, err := LookUp(ctx, clnt, item)
+		s, err = api.situationOf(object, err)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("reading %s: %w", types.IDOf(item), err)
+	}
+	return s, err
+}
+
+// LookUp reads an object as it is recorded.
+func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	err := clnt.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object)
+	switch {
+	case err == nil && object.GetNamespace() != item.Namespace:
+		// Clients leave out the namespace if the type has none. That is another object.
+		return nil, answers.ErrOtherScope
+	case err != nil && lacksNamespace(clnt, item, err):
+		return nil, answers.ErrOtherScope
+	default:
+		return object, err
+	}
+}
+
+// lacksNamespace reports whether a request was not sent because the type is namespaced, and the object is not.
+func lacksNamespace(clnt client.Client, item *inventory.Item, err error) bool {
+	var status apierrors.APIStatus
+	if item.Namespace != "" || errors.As(err, &status) || cluster.IsNoMatch(err) {
+		return false
+	}
+	mapping, lookErr := clnt.RESTMapper().RESTMapping(item.GroupVersionKind().GroupKind(), item.Version)
+	return lookErr == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
+}

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+
+	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+)
+
+// unrecordedAdoption reports whether a decision is to adopt an object of which that must be recorded first. Afterwards, nobody could tell what was
+// there before from what was created.
+func (a *applier) unrecordedAdoption(item *inventory.Item, d decisions.Decision) bool {
+	return a.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
+}
+
+// adopt records the adoptions that the outcomes of a tier ask for, in one write, and goes on with these objects.
+func (w *Waves) adopt(ctx context.Context, t *tally, work func(outcome) (outcome, error)) {
+	held := t.adopting
+	t.adopting = nil
+	if len(held) == 0 {
+		return
+	}
+	for _, o := range held {
+		o.item.Adopted = true
+	}
+	if err := w.Ledger.Save(ctx); err != nil {
+		t.add(outcome{}, err)
+		return
+	}
+	flow.Each(ctx, w.Server.Flow, held, func(o outcome) { t.add(work(o)) })
+}

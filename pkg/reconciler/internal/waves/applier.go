@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// applier works upon one wanted dependent: it observes, decides, and makes a request. It is safe for concurrent use about different dependents.
+type applier struct {
+	*calls.Call
+
+	remover         *Remover
+	recordAdoptions bool
+	written         []bool // by the index of the target; whether that was in this call
+}
+
+// applyQuietly settles a dependent about which nothing has to be requested.
+func (a *applier) applyQuietly(t *targets.Target) (outcome, bool) {
+	item := a.Ledger.Of(t)
+	if records.IsCompleting(item) {
+		return outcome{item: item, ready: true}, true
+	}
+	if records.IsDismissed(item) {
+		return a.mourned(item), true
+	}
+	if item.Phase == inventory.PhaseFailed || item.Barrier != "" {
+		// It is still there, whatever has become of the first attempt to delete it.
+		return outcome{}, false
+	}
+	seen, view := a.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	if view != observe.Present || a.Server.Expired(seen) || item.Phase == inventory.PhaseScheduledForApplication {
+		return outcome{}, false
+	}
+	s := a.Pacing.Paced(t, decisions.Situation{Owner: a.Owner.Label, Exists: true, Seen: seen})
+	d := decisions.Apply(t, item, s)
+	if d.Action != decisions.Keep || status.InProgressStatus == seen.Status && isClaim(t.Key) {
+		return outcome{}, false
+	}
+	a.Report.RequeueAfter(d.Again)
+	return a.settled(item, s), true
+}
+
+// applyOne does what is to be done about one wanted object: it observes, decides, and makes one mutating request (and, for
+// some update policies, a second one that removes what others added).
+func (a *applier) applyOne(ctx context.Context, t *targets.Target) (outcome, error) {
+	item := a.Ledger.Of(t)
+	a.Barriers.Reach(item)
+	if item.Phase == inventory.PhaseFailed {
+		return a.mourned(item), a.dismiss(ctx, t)
+	}
+	s, err := a.Server.Look(ctx, item)
+	return a.applySeen(ctx, t, s, err)
+}
+
+// applySeen is applyOne for an object that was looked at, or could not be.
+func (a *applier) applySeen(ctx context.Context, t *targets.Target, s decisions.Situation, err error) (outcome, error) {
+	item := a.Ledger.Of(t)
+	var fight decisions.Contention
+	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
+		if !a.written[t.Index] {
+			if s, err = a.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
+				break
+			}
+		}
+		s = a.Pacing.Paced(t, s)
+		d := decisions.Apply(t, item, s)
+		a.Report.RequeueAfter(d.Again)
+		var o outcome
+		var again bool
+		if o, again, err = a.execute(ctx, t, s, d); !again && err == nil {
+			if o.adopting != nil {
+				return o, nil
+			}
+			if !o.securing {
+				if err = a.Barriers.Lift(ctx, item); err != nil {
+					break
+				}
+			}
+			if !o.ready {
+				a.LookAgain(item)
+			}
+			return o, nil
+		}
+		if again || answers.IsOutdated(err) {
+			answer, before := err, s
+			s, err = a.Server.Ask(ctx, item)
+			fight.Met(answer, before, s)
+		}
+	}
+	if err == nil {
+		a.Retry(item)
+		return outcome{item: item, message: fight.Message(), unwritten: true}, nil
+	}
+	return a.excuse(t, item, err)
+}
+
+// excuse turns an error that is expected to go away into something that is waited for.
+func (a *applier) excuse(t *targets.Target, item *inventory.Item, err error) (outcome, error) {
+	if reason, ok := answers.Awaitable(err); ok {
+		a.Retry(item)
+		return outcome{item: item, message: reason, doomed: answers.IsDoomed(err), unwritten: true}, nil
+	}
+	if answers.IsRefusal(err) {
+		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: rejected by the API server: %s", t.Key, err))
+	}
+	return outcome{}, fmt.Errorf("applying %s: %w", t.Key, err)
+}
+
+// execute carries out a decision. It asks to be called again with what the server says if the decision depends on that.
+func (a *applier) execute(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (o outcome, again bool, err error) {
+	item := a.Ledger.Of(t)
+	if err := a.Aliases.RefuseWrite(t, s, d); err != nil {
+		return o, false, err
+	}
+	if a.unrecordedAdoption(item, d) {
+		return outcome{item: item, adopting: &s}, false, nil
+	}
+	switch d.Action {
+	case decisions.Keep:
+		o, err = a.kept(ctx, t, s)
+		return o, false, err
+	case decisions.Ask:
+		return o, true, nil
+	case decisions.Await:
+		o, err = a.awaitEnd(ctx, item, d)
+		return o, false, err
+	case decisions.Refuse:
+		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
+	case decisions.Report:
+		return a.reported(t, s, d), false, nil
+	case decisions.Complete:
+		a.completed(item, t.ApplyOrder)
+		return outcome{item: item, ready: true}, false, nil
+	case decisions.Compare:
+		o, err = a.compare(ctx, t, s)
+		return o, false, err
+	case decisions.Create:
+		o, err = a.create(ctx, t, s, d)
+		return o, false, err
+	case decisions.Write, decisions.Verify:
+		return a.overwrite(ctx, t, s, d)
+	case decisions.Mark:
+		o, err = a.mark(ctx, t, s, d)
+		return o, false, err
+	case decisions.Recreate:
+		return a.recreate(ctx, t, s, d)
+	default:
+		return o, false, fmt.Errorf("applying %s: unknown action %d", t.Key, d.Action)
+	}
+}
+
+// overwrite applies the manifest to the object that was seen.
+func (a *applier) overwrite(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
+	o, err := a.write(ctx, t, s, d)
+	if answers.IsImmutable(err) && s.Exists && t.Update == inventory.UpdatePolicyRecreate && !s.Seizes() {
+		return a.recreate(ctx, t, s, d)
+	}
+	return o, false, err
+}
+
+// kept settles a dependent that is as it should be.
+func (a *applier) kept(ctx context.Context, t *targets.Target, s decisions.Situation) (outcome, error) {
+	item := a.Ledger.Of(t)
+	o := a.settled(item, s)
+	if !o.ready && s.Seen.Status == status.InProgressStatus && isClaim(t.Key) {
+		awaits, err := a.awaitsConsumer(ctx, t, item, s.Seen.UID)
+		if err != nil {
+			return outcome{}, err
+		}
+		o.ready = awaits
+	}
+	return o, nil
+}
+
+// reported settles a dependent that others changed and that is left alone. That it drifted does not make it unready.
+func (a *applier) reported(t *targets.Target, s decisions.Situation, d decisions.Decision) outcome {
+	item := a.Ledger.Of(t)
+	a.Report.Drifts(item, d.Message)
+	if !s.Exists {
+		// That its absence is left alone makes it ready; that it is created again only later does not.
+		return outcome{item: item, ready: d.Again == 0, message: d.Message, unwritten: true}
+	}
+	return a.settled(item, s)
+}
+
+// awaitEnd waits until an object is gone that somebody deletes although it is wanted. Our finalizer protects nothing any more.
+func (a *applier) awaitEnd(ctx context.Context, item *inventory.Item, d decisions.Decision) (outcome, error) {
+	item.Status = status.TerminatingStatus
+	if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
+		if err := a.Executor.ReleaseFinalizer(ctx, item); err != nil {
+			return outcome{}, err
+		}
+	}
+	return outcome{item: item, message: d.Message, securing: true, unwritten: true}, nil
+}
+
+// completed records that the object has served its purpose and is gone.
+func (a *applier) completed(item *inventory.Item, wave int) {
+	records.Complete(item)
+	a.Report.Acted(inventory.VerbCompleted, wave, item)
+}

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"fmt"
+
+	storagev1 "k8s.io/api/storage/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+func isClaim(key types.ObjectID) bool {
+	return key.Group == "" && key.Kind == "PersistentVolumeClaim"
+}
+
+// awaitsConsumer reports whether a claim is not bound because its class waits until a Pod uses it. Such a claim
+// does not hold its wave: the Pod may come in a later one. The answer is remembered for the claim that was seen, since a class cannot change it;
+// a claim of the same name that others create later gets an answer of its own.
+func (a *applier) awaitsConsumer(ctx context.Context, t *targets.Target, item *inventory.Item, seen apitypes.UID) (bool, error) {
+	recalled := a.Memory.Of(t.Key)
+	if answer, ok := recalled.Consumer[seen]; ok {
+		return answer, nil
+	}
+	claim, err := a.Server.Get(ctx, item)
+	if err != nil {
+		return false, err
+	}
+	class := status.StorageClassOf(claim)
+	if !status.IsPendingClaim(claim) || class == "" {
+		return false, nil
+	}
+	storageClass := &storagev1.StorageClass{}
+	if err := a.Server.Read(func() error { return a.Server.Client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
+		if answers.IsNotFound(err) {
+			return false, nil
+		}
+		return false, fmt.Errorf("reading StorageClass %s of %s: %w", class, t.Key, err)
+	}
+	mode := storageClass.VolumeBindingMode
+	answer := mode != nil && *mode == storagev1.VolumeBindingWaitForFirstConsumer
+	recalled.Consumer = map[apitypes.UID]bool{claim.GetUID(): answer}
+	return answer, nil
+}

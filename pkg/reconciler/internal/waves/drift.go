@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+)
+
+// fightThreshold is the number of corrections of one object in short succession after which it is found out, at the price
+// of a request, who changes it. It is below the number from which on corrections are put off.
+const fightThreshold = 2
+
+// suspects returns who owned the fields of an object that is about to be corrected, if it was corrected often. It returns
+// nothing if that cannot be found out.
+func (a *applier) suspects(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
+	recalled := a.Memory.Peek(t.Key)
+	if recalled == nil {
+		return nil
+	}
+	if recalled.Corrections.Count == 0 {
+		recalled.Fight = ""
+	}
+	if d.Verb != inventory.VerbCorrected || d.Action != decisions.Write || recalled.Corrections.Count < fightThreshold {
+		return nil
+	}
+	object, err := a.Server.Get(ctx, a.Ledger.Of(t))
+	if err != nil || object.GetResourceVersion() != s.Seen.ResourceVersion {
+		return nil
+	}
+	return object.GetManagedFields()
+}
+
+// attribute remembers who had changed an object that was corrected often.
+func (a *applier) attribute(t *targets.Target, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured) {
+	if before == nil {
+		return
+	}
+	fields, managers, err := fieldset.Contested(before, object.GetManagedFields(), a.Server.FieldOwner)
+	if err != nil || len(managers) == 0 {
+		return
+	}
+	a.Memory.Of(t.Key).Fight = fmt.Sprintf("is changed again and again by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(fields))
+}
+
+// compare finds out, without writing, whether a dependent whose drift is only reported differs from its manifest.
+func (a *applier) compare(ctx context.Context, t *targets.Target, s decisions.Situation) (outcome, error) {
+	item := a.Ledger.Of(t)
+	live, err := a.Server.Get(ctx, item)
+	if err != nil {
+		return outcome{}, err
+	}
+	applied, err := a.Executor.Marked(t)
+	if err != nil {
+		return outcome{}, err
+	}
+	err = a.Server.Read(func() error {
+		return a.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(a.Server.FieldOwner), client.DryRunAll)
+	})
+	if err != nil {
+		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
+	}
+	a.Memory.Of(t.Key).Verifications.Happened(a.Server.Clock.Now())
+	if !contents.Same(live, applied) {
+		return a.reported(t, s, decisions.Decision{Message: decisions.ChangedByOthers}), nil
+	}
+	item.Baseline = a.Server.Reader.Read(live).Baseline()
+	return a.kept(ctx, t, s)
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// recreate deletes the object that was seen and, if it is gone at once, creates it.
+func (a *applier) recreate(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
+	item := a.Ledger.Of(t)
+	if !kinds.DefinesTypes(t.Key.GroupKind) {
+		if again, err := a.mayRecreate(ctx, t, s); again || err != nil {
+			return outcome{}, again, err
+		}
+	}
+	gone, held, err := a.remover.requestEnd(ctx, item, s)
+	switch {
+	case err != nil:
+		return outcome{}, false, err
+	case held != nil && held.instances != "":
+		return outcome{}, false, inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, losses.HeldByInstances(held.instances)))
+	case held != nil:
+		held.unwritten = true
+		return *held, false, nil
+	}
+	s = decisions.Situation{Owner: a.Owner.Label, Proven: true, Typed: true}
+	if !gone {
+		if s, err = a.Server.Ask(ctx, item); err != nil {
+			return outcome{}, false, err
+		}
+	}
+	if s.Exists && !s.Seen.Deleting {
+		return outcome{}, true, nil // others were faster; what to do about theirs is another decision
+	}
+	if s.Exists {
+		item.Status = status.TerminatingStatus
+		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.Seen.Message, securing: true, unwritten: true}, false, nil
+	}
+	create := a.create
+	if gone {
+		create = a.write // it was not others who removed it
+	}
+	o, err := create(ctx, t, s, decisions.Decision{Action: decisions.Create, Verb: d.Verb})
+	return o, false, err
+}
+
+// mayRecreate returns a *RefusedError if an object must not be deleted in order to be created anew. It asks to be called again if the object is not
+// the one that was seen.
+func (a *applier) mayRecreate(ctx context.Context, t *targets.Target, s decisions.Situation) (again bool, err error) {
+	item := a.Ledger.Of(t)
+	var live *unstructured.Unstructured
+	if losses.DependsOnContent(t.Key.GroupKind) {
+		live, err = a.Server.Get(ctx, item)
+		if answers.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	reason, err := a.Losses.KeepsFromRecreation(ctx, item, s.Seen.UID, live)
+	if err == nil && reason != "" {
+		err = inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, reason))
+	}
+	return false, err
+}
