@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // impatient is for servers that do not answer.
@@ -201,7 +202,8 @@ func TestHostileServers(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			err := tt.call(t.Context(), remote(t, tt.server, tt.patience))
+			connection := remote(t, tt.server, tt.patience)
+			err := testenv.Within(t, func() error { return tt.call(t.Context(), connection) })
 			if !tt.want(err) {
 				t.Errorf("got error %T: %v", err, err)
 			}
@@ -377,7 +379,7 @@ func TestServersMustNotSwitchProtocols(t *testing.T) {
 		"discovery": func() error { return discover(t.Context(), connection) },
 	} {
 		var foreign *clients.ForeignAnswerError
-		if err := request(); !errors.As(err, &foreign) || foreign.Code != http.StatusSwitchingProtocols {
+		if err := testenv.Within(t, request); !errors.As(err, &foreign) || foreign.Code != http.StatusSwitchingProtocols {
 			t.Errorf("%s: expected the answer to be refused, got %v", name, err)
 		}
 	}

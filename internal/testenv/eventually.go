@@ -4,7 +4,6 @@
 package testenv
 
 import (
-	"context"
 	"os"
 	"sync"
 	"testing"
@@ -45,8 +44,8 @@ func Eventually(tb testing.TB, condition func() (bool, string)) {
 }
 
 // Receive returns what comes through the channel, or the zero value if it is closed, and ends the test if neither happens within a minute, or
-// the duration in TEST_PATIENCE; then missing says what was waited for.
-func Receive[T any](tb testing.TB, channel <-chan T, missing string) T {
+// the duration in TEST_PATIENCE; then awaited says what for.
+func Receive[T any](tb testing.TB, channel <-chan T, awaited string) T {
 	tb.Helper()
 	timer := time.NewTimer(patience())
 	defer timer.Stop()
@@ -54,16 +53,16 @@ func Receive[T any](tb testing.TB, channel <-chan T, missing string) T {
 	case received := <-channel:
 		return received
 	case <-timer.C:
-		tb.Fatalf("still waiting after %s: %s", patience(), missing)
+		tb.Fatalf("still not so after %s: %s", patience(), awaited)
 		panic("unreachable")
 	}
 }
 
-// Context returns the context of the test, except that it ends after a minute, or the duration in TEST_PATIENCE. It is for calls that are expected
-// to return by themselves.
-func Context(tb testing.TB) context.Context {
+// Within calls a function that is expected to return, and returns its error. It ends the test like Receive if the function does not return; then the
+// function goes on.
+func Within(tb testing.TB, call func() error) error {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience())
-	tb.Cleanup(cancel)
-	return ctx
+	returned := make(chan error, 1)
+	go func() { returned <- call() }()
+	return Receive(tb, returned, "the call returns")
 }

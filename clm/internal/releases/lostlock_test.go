@@ -167,7 +167,7 @@ func TestLockOutlastsAPause(t *testing.T) {
 			})
 			fenced := make(chan error, 1)
 			go func() { fenced <- lock.Fence(t.Context()) }()
-			if doubt := <-doubts; !strings.Contains(doubt.Error(), "the process died") {
+			if doubt := testenv.Receive(t, doubts, "the lock is in doubt"); !strings.Contains(doubt.Error(), "the process died") {
 				t.Errorf("want to be told why the lock is not relied upon, got %v", doubt)
 			}
 			test.happens(w)
@@ -180,13 +180,13 @@ func TestLockOutlastsAPause(t *testing.T) {
 			default:
 			}
 			left.Store(1 << 30)
-			err = <-fenced
+			err = testenv.Receive(t, fenced, "the fence says whether the lock is held")
 			var lost *LostLockError
 			switch {
 			case test.lost && !errors.As(err, &lost):
 				t.Errorf("want the lock to be lost, got %v", err)
 			case test.lost:
-				<-lock.Lost()
+				testenv.Receive(t, lock.Lost(), "the lock is lost")
 			case err != nil:
 				t.Errorf("want the lock to be held, got %v", err)
 			case w.leaseVersion() == version:
