@@ -154,3 +154,76 @@ func TestStep(t *testing.T) {
 		}
 	}
 }
+
+// recorder is an engine that keeps what it is asked for. Deletions need another round.
+type recorder struct {
+	applied []reconciler.ApplyRequest
+	deleted []reconciler.DeleteRequest
+}
+
+func (r *recorder) Apply(_ context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
+	r.applied = append(r.applied, request)
+	return reconciler.Result{}, nil
+}
+
+func (r *recorder) Delete(_ context.Context, request reconciler.DeleteRequest) (reconciler.Result, error) {
+	r.deleted = append(r.deleted, request)
+	return reconciler.Result{}, nil
+}
+
+// TestPoliciesOfHooks passes policies of an owner that would allow more than hooks may do.
+func TestPoliciesOfHooks(t *testing.T) {
+	t.Parallel()
+	r := &recorder{}
+	owners := reconciler.Policies{
+		Adoption: reconciler.AdoptionPolicyAlways, Drift: reconciler.DriftPolicyIgnore, MissingNamespaces: reconciler.MissingNamespacesPolicyCreate,
+		Update: reconciler.UpdatePolicyRecreate,
+	}
+	runner := &deletionhooks.Runner{Engine: r, Policies: owners, Save: func(context.Context, deletionhooks.State) error { return nil }}
+	if _, err := runner.Step(t.Context(), deletionhooks.PreDelete, deletionhooks.State{}, []client.Object{configMap("a")}); err != nil || len(r.applied) != 1 {
+		t.Fatalf("want the hook to be applied, got %v, %v", r.applied, err)
+	}
+	want := owners
+	want.Adoption, want.Drift, want.MissingNamespaces = reconciler.AdoptionPolicyNever, reconciler.DriftPolicyCorrect, reconciler.MissingNamespacesPolicyDoNotCreate
+	if diff := cmp.Diff(want, r.applied[0].Policies); diff != "" {
+		t.Errorf("policies (-want +got):\n%s", diff)
+	}
+	if !r.applied[0].RunOnce {
+		t.Error("want hooks to run once")
+	}
+}
+
+// TestDependentsThatAreHooks has a hook and a dependent of the same name, beside other dependents.
+func TestDependentsThatAreHooks(t *testing.T) {
+	t.Parallel()
+	item := func(kind, namespace, name string) *reconciler.InventoryItem {
+		return &reconciler.InventoryItem{
+			TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: kind}, NameInfo: reconciler.NameInfo{Namespace: namespace, Name: name},
+		}
+	}
+	dependents := []*reconciler.InventoryItem{item("ConfigMap", "home", "a"), item("ConfigMap", "home", "b"), item("ConfigMap", "other", "a"), item("Secret", "home", "a")}
+	for _, test := range []struct {
+		reason  string
+		stage   deletionhooks.Stage
+		deleted []*reconciler.InventoryItem
+	}{
+		{"a dependent that is a hook goes before the hook is applied", "", dependents[:1]},
+		{"once hooks are applied, it is one of them", deletionhooks.StagePreDelete, nil},
+	} {
+		r := &recorder{}
+		runner := &deletionhooks.Runner{Engine: r, Owner: reconciler.Owner{Namespace: "home", Inventory: dependents}, Save: func(context.Context, deletionhooks.State) error { return nil }}
+		if _, err := runner.Step(t.Context(), deletionhooks.PreDelete, deletionhooks.State{Stage: test.stage}, []client.Object{configMap("a")}); err != nil {
+			t.Fatal(err)
+		}
+		var deleted []*reconciler.InventoryItem
+		for _, request := range r.deleted {
+			deleted = append(deleted, request.Inventory...)
+		}
+		if diff := cmp.Diff(test.deleted, deleted); diff != "" {
+			t.Errorf("%s: deleted (-want +got):\n%s", test.reason, diff)
+		}
+		if (len(r.applied) == 0) != (len(test.deleted) > 0) {
+			t.Errorf("%s: want hooks to be applied only when nothing is left to be deleted, got %d calls", test.reason, len(r.applied))
+		}
+	}
+}
