@@ -119,6 +119,22 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
+// TestRebuildNeedsTheID has others change the id on objects that we have made; our label, of which others may have a copy, is left.
+func TestRebuildNeedsTheID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifest := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }
+	all := strings.Join([]string{manifest("ours"), manifest("given"), manifest("stripped")}, "---\n")
+	w.mustApply(all)
+	w.patch(w.configMap("given"), `{"metadata":{"annotations":{"PREFIX/owner-id":"another"}}}`)
+	w.patch(w.configMap("stripped"), `{"metadata":{"annotations":{"PREFIX/owner-id":null}}}`)
+	w.rebuild(reconciler.RebuildRequest{Objects: objects(w, all)})
+	want := []string{`ConfigMap ours IfUnowned/OnObjectChange/Replace/Delete 0 0 Ready ""`}
+	if diff := cmp.Diff(want, describeItems(w.owner.Inventory)); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+}
+
 // TestRebuildDoesNotRecreate sees a changed object whose update policy is recreate: it may have been changed already.
 func TestRebuildDoesNotRecreate(t *testing.T) {
 	t.Parallel()
