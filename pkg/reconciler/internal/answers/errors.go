@@ -180,19 +180,24 @@ func IsUnknownType(err error) bool {
 	return errors.As(err, &unknown)
 }
 
-// Join joins errors that are not nil. The result is a *inventory.RefusedError only if each of them is: as long as one may go away by itself, a retry is
-// not useless.
+// Join joins errors that are not nil. As long as one of them may go away by itself, a retry is not useless, and the others are nothing but text: the
+// result is a *inventory.RefusedError only if each of them is, and says that the permission is missing only if each of them is that or a refusal.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
-	lasting := func(err error) bool {
-		var refused *inventory.RefusedError
-		return errors.As(err, &refused)
+	refused := func(err error) bool {
+		var refusal *inventory.RefusedError
+		return errors.As(err, &refusal)
 	}
-	if slices.ContainsFunc(errs, func(err error) bool { return !lasting(err) }) {
-		for i, err := range errs {
-			if lasting(err) {
-				errs[i] = errors.New(err.Error())
-			}
+	lasting := func(err error) bool {
+		return refused(err) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
+	}
+	all := func(is func(error) bool) bool {
+		return !slices.ContainsFunc(errs, func(err error) bool { return !is(err) })
+	}
+	allRefused, allLasting := all(refused), all(lasting)
+	for i, err := range errs {
+		if refused(err) && !allRefused || lasting(err) && !allLasting {
+			errs[i] = errors.New(err.Error())
 		}
 	}
 	return errors.Join(errs...)

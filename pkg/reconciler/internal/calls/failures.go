@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 )
 
 // Failures collects the errors of what is done side by side. The zero value has none. It is safe for concurrent use.
@@ -43,7 +44,7 @@ func (f *Failures) Add(err error) {
 }
 
 // Err joins all errors, in an order that does not depend on which came first. It is a *inventory.RefusedError only if a retry would not change
-// anything.
+// anything; see answers.Join.
 func (f *Failures) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,10 +62,10 @@ func (f *Failures) Err() error {
 	if len(f.failures) == 0 {
 		return refusals
 	}
-	joined := slices.Clone(f.failures)
+	all := slices.Clone(f.failures)
 	if len(f.problems) > 0 {
-		joined = append(joined, errors.New(refusals.Error()))
+		all = append(all, refusals)
 	}
-	slices.SortFunc(joined, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return errors.Join(joined...)
+	slices.SortFunc(all, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return answers.Join(all...)
 }
