@@ -26,6 +26,7 @@ const (
 	acting                   // what one call does
 	engine                   // from objects to a cluster, from parameters to objects
 	procedures               // what components and releases do with the engine alike
+	keeping                  // what components record
 	authoring                // what an operator is written with
 	parts                    // what the command line is put together from
 	commands                 // programs, and what they are made of
@@ -100,6 +101,13 @@ var rooms = []room{
 	{path: "pkg/reconciler", layer: engine},
 
 	{path: "internal/deletionhooks", layer: procedures},
+
+	{path: "pkg/component/internal/queue", layer: procedures},
+	{path: "pkg/component/internal/specs", layer: procedures},
+	{path: "pkg/component/internal/statusdiff", layer: procedures},
+	{path: "pkg/component/internal/texts", layer: procedures},
+	{path: "pkg/component/internal/visits", layer: procedures},
+	{path: "pkg/component/internal/items", layer: keeping},
 
 	{path: "pkg/component", layer: authoring},
 	{path: "pkg/manifests/helm", layer: authoring},

@@ -30,7 +30,7 @@ var oversized = map[string]int{
 	"clm/internal/releases.Store":  48,
 	"clm/internal/session":         39,
 	"clm/internal/session.Session": 73,
-	"pkg/component":                51,
+	"pkg/component":                47,
 	"pkg/component.worker":         151,
 }
 

@@ -11,7 +11,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -28,7 +30,7 @@ func (w *worker) warn(s *scope, reason string, message string) {
 // announceVerdict writes an event if state or reason have changed, or the message of a state that is not supposed to
 // change it all the time: the progress of a rollout is seen in the status.
 func (w *worker) announceVerdict(s *scope, v verdict) {
-	v.message = boundMessage(v.message)
+	v.message = texts.Bound(v.message)
 	sameState := s.before.state == v.state && s.before.reason == v.reason
 	inMotion := v.reason == ReadyConditionReasonProcessing || v.reason == ReadyConditionReasonDeletionProcessing
 	if sameState && (inMotion || s.before.message == v.message) {
@@ -55,20 +57,20 @@ func (w *worker) announceResult(s *scope) {
 		w.events.Event(w.metadataOnly(s), corev1.EventTypeNormal, string(action.Verb), actionMessage(action))
 	}
 	if len(s.result.Notes) > 0 {
-		w.warn(s, "Noticed", boundMessage(describe(s.result.Notes)))
+		w.warn(s, "Noticed", texts.Bound(texts.Notices(s.result.Notes)))
 	}
 }
 
 func actionMessage(action reconciler.Action) string {
 	names := make([]string, len(action.Objects))
 	for i, object := range action.Objects {
-		names[i] = nameOf(object)
+		names[i] = texts.Name(object)
 	}
-	list := joinBounded(names[:min(len(names), announcedObjects)], ", ")
+	list := texts.Join(names[:min(len(names), announcedObjects)], ", ")
 	if more := len(names) - announcedObjects; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
-	return boundMessage(fmt.Sprintf("%s %s of wave %d: %s", action.Verb, dependents(len(names)), action.Wave, list))
+	return texts.Bound(fmt.Sprintf("%s %s of wave %d: %s", action.Verb, texts.Dependents(len(names)), action.Wave, list))
 }
 
 // announceEach writes events into the cluster of the dependents.
@@ -95,7 +97,7 @@ func (w *worker) countDrift(s *scope) {
 	present := map[string]bool{}
 	var news []reconciler.Notice
 	for _, notice := range s.result.Drift {
-		name := nameOf(notice.Object)
+		name := texts.Name(notice.Object)
 		present[name] = true
 		if s.memory.drifted[name] {
 			continue
@@ -109,13 +111,13 @@ func (w *worker) countDrift(s *scope) {
 	}
 	s.memory.drifted = present
 	if len(news) > 0 {
-		w.warn(s, "Drift", boundMessage("changed by others: "+describe(news)))
+		w.warn(s, "Drift", texts.Bound("changed by others: "+texts.Notices(news)))
 	}
 }
 
 // driftPolicy is that of dependents whose annotations do not say otherwise.
 func (w *worker) driftPolicy(s *scope) reconciler.DriftPolicy {
-	return cmp.Or(s.settings.policies.Drift, valueOr(w.options.DriftPolicy, ""), reconciler.DriftPolicyCorrect)
+	return cmp.Or(s.settings.policies.Drift, ptr.Deref(w.options.DriftPolicy, ""), reconciler.DriftPolicyCorrect)
 }
 
 // measure updates the metrics of the component.

@@ -4,22 +4,12 @@
 package component
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/internal/redact"
-	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 )
-
-// maxMessageLength bounds messages of conditions, in bytes. They are repeated in events, whose limit is 1 KiB.
-const maxMessageLength = 1024
 
 // verdict is what is said about a component.
 type verdict struct {
@@ -64,7 +54,7 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 // setState is the only place where state and conditions are set.
 func (s *Status) setState(v verdict, now metav1.Time) {
 	s.State = v.state
-	message := boundMessage(v.message)
+	message := texts.Bound(v.message)
 	for _, name := range []ConditionType{ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled} {
 		condition := s.condition(name)
 		if condition == nil {
@@ -82,70 +72,4 @@ func (s *Status) setState(v verdict, now metav1.Time) {
 			condition.Message = message
 		}
 	}
-}
-
-// boundMessage makes a sentence that fits into a condition, and quotes no rejected values.
-func boundMessage(message string) string {
-	message = redact.Text(strings.ToValidUTF8(message, "?"))
-	if first, size := utf8.DecodeRuneInString(message); size > 0 {
-		message = string(unicode.ToUpper(first)) + message[size:]
-	}
-	if len(message) <= maxMessageLength {
-		return message
-	}
-	const ellipsis = "…"
-	end := maxMessageLength - len(ellipsis)
-	for !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end] + ellipsis
-}
-
-// listLimit leaves room for what stands before and after a list in a message.
-const listLimit = maxMessageLength - 160
-
-// joinBounded joins as many items as fit, and counts the others.
-func joinBounded(items []string, separator string) string {
-	var out strings.Builder
-	for i, item := range items {
-		if i > 0 && out.Len()+len(separator)+len(item) > listLimit {
-			return out.String() + " … and " + strconv.Itoa(len(items)-i) + " more"
-		}
-		if i > 0 {
-			out.WriteString(separator)
-		}
-		out.WriteString(item)
-	}
-	return out.String()
-}
-
-func nameOf(object types.ObjectKey) string {
-	return types.ObjectText(object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName())
-}
-
-func describe(notices []reconciler.Notice) string {
-	items := make([]string, len(notices))
-	for i, notice := range notices {
-		items[i] = nameOf(notice.Object) + ": " + notice.Message
-	}
-	slices.Sort(items)
-	return joinBounded(items, "; ")
-}
-
-// describeWaits says which dependents are missing to the end of a wave; what is one of "ready", "deleted".
-func describeWaits(result reconciler.Result, what string) string {
-	if len(result.Waits) == 0 {
-		return fmt.Sprintf("wave %d is being processed", result.Wave)
-	}
-	// Waits may be about more than the wave, such as a namespace or what is no longer wanted.
-	size := max(result.WaveSize, len(result.Waits))
-	return fmt.Sprintf("%d of %s of wave %d not %s: %s", len(result.Waits), dependents(size), result.Wave, what, describe(result.Waits))
-}
-
-// dependents formats a number of dependents.
-func dependents(count int) string {
-	if count == 1 {
-		return "1 dependent"
-	}
-	return strconv.Itoa(count) + " dependents"
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -104,11 +105,11 @@ func TestWaitMessages(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			got := describeWaits(test.result, "ready")
+			got := texts.Waits(test.result, "ready")
 			if !strings.HasPrefix(got, test.want) || (len(test.result.Waits) < 10 && got != test.want) {
 				t.Errorf("want %q, got %q", test.want, got)
 			}
-			if len(got) > maxMessageLength {
+			if len(got) > texts.MaxMessageLength {
 				t.Errorf("the message has %d bytes", len(got))
 			}
 			if len(test.result.Waits) > 10 && !strings.HasSuffix(got, "available … and 82 more") {
@@ -130,7 +131,7 @@ func TestBoundMessage(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			diff(t, "message", test.want, boundMessage(test.in))
+			diff(t, "message", test.want, texts.Bound(test.in))
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -30,7 +31,7 @@ func (w *worker) loseTarget(s *scope, reason error) outcome {
 		w.abandon(s, reason)
 		return proceed
 	default:
-		content := dependents(len(s.leftBehind()))
+		content := texts.Dependents(len(s.leftBehind()))
 		if s.record.gap != "" {
 			content = "dependents that are not known, because " + s.record.gap + ","
 		}
@@ -57,12 +58,12 @@ func (w *worker) abandon(s *scope, reason error) {
 	left := s.leftBehind()
 	names := make([]string, len(left))
 	for i, item := range left {
-		names[i] = nameOf(item)
+		names[i] = texts.Name(item)
 	}
 	slices.Sort(names)
 	s.log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
 	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, "Abandoned",
-		boundMessage(fmt.Sprintf("%s left behind: %s", dependents(len(names)), joinBounded(names, ", "))))
+		texts.Bound(fmt.Sprintf("%s left behind: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
 	if w.awaitsHooks(s) {
 		w.warn(s, "HooksSkipped", "deletion hooks that are not over are left out, because the cluster of the dependents is abandoned")
 	}
@@ -143,7 +144,7 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 		names[i] = blocker.String()
 	}
 	slices.Sort(names)
-	return "deletion blocked by instances of managed types, such as: " + joinBounded(names, ", ")
+	return "deletion blocked by instances of managed types, such as: " + texts.Join(names, ", ")
 }
 
 // liftBarriers ends a pass that did not come to the dependents: instances of types whose deletion has begun can be created again until it
@@ -186,7 +187,7 @@ func (w *worker) deleteDependents(ctx context.Context, s *scope) outcome {
 	case err != nil:
 		return w.unreachable(ctx, s, err)
 	case !result.Done:
-		return outcome{kind: outcomeDeleting, message: describeWaits(result, "deleted"), wake: result.RequeueAfter}
+		return outcome{kind: outcomeDeleting, message: texts.Waits(result, "deleted"), wake: result.RequeueAfter}
 	}
 	return proceed
 }

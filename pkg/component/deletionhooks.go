@@ -11,6 +11,7 @@ import (
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -90,9 +91,9 @@ func encodeHooks(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	for i, hook := range hooks {
 		value, err := json.Marshal(saltedHook{Hook: hook, Salt: salt})
 		if err != nil {
-			return nil, fmt.Errorf("encoding the deletion hook %s: %w", nameOf(hook.Object), err)
+			return nil, fmt.Errorf("encoding the deletion hook %s: %w", texts.Name(hook.Object), err)
 		}
-		items[i] = chunks.Item{Key: hook.Hook + "/" + nameOf(hook.Object), Value: value}
+		items[i] = chunks.Item{Key: hook.Hook + "/" + texts.Name(hook.Object), Value: value}
 	}
 	return chunks.Spread(items, 0, hookChunkSize), nil
 }
@@ -191,7 +192,7 @@ func (w *worker) storedHooks(ctx context.Context, s *scope) (hooks []deletionhoo
 		return nil, "", fmt.Errorf("reading deletion hooks: %w", err)
 	}
 	if len(found.Damage) > 0 {
-		return nil, joinBounded(found.Damage, "; "), nil
+		return nil, texts.Join(found.Damage, "; "), nil
 	}
 	if chunks.Checksum(found.Contents) != reference.Checksum {
 		return nil, "they are not those of which status.deletionHooks has the checksum", nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -66,14 +67,14 @@ func (w *worker) runDeletionHooks(ctx context.Context, s *scope, at deletionhook
 	case progress.Done:
 		return proceed
 	case progress.Doing == deletionhooks.Clearing:
-		return outcome{kind: outcomeDeleting, message: fmt.Sprintf("before %s hooks: %s", at, describeWaits(result, "deleted")), wake: result.RequeueAfter}
+		return outcome{kind: outcomeDeleting, message: fmt.Sprintf("before %s hooks: %s", at, texts.Waits(result, "deleted")), wake: result.RequeueAfter}
 	case progress.Doing == deletionhooks.Removing:
-		return outcome{kind: outcomeDeleting, message: fmt.Sprintf("%s hooks are done; %s", at, describeWaits(result, "deleted")), wake: result.RequeueAfter}
+		return outcome{kind: outcomeDeleting, message: fmt.Sprintf("%s hooks are done; %s", at, texts.Waits(result, "deleted")), wake: result.RequeueAfter}
 	case len(result.Failures) > 0:
 		message := fmt.Sprintf("%s hooks: %s; delete what has failed to have it run again; %s", at, failureMessage(result), w.skipAdvice())
 		return outcome{kind: outcomeFailed, message: message, wake: result.RequeueAfter}
 	default:
-		return outcome{kind: outcomeDeleting, message: fmt.Sprintf("%s hooks: %s", at, describeWaits(result, "ready")), wake: result.RequeueAfter}
+		return outcome{kind: outcomeDeleting, message: fmt.Sprintf("%s hooks: %s", at, texts.Waits(result, "ready")), wake: result.RequeueAfter}
 	}
 }
 
@@ -115,7 +116,7 @@ func (w *worker) hookRunner(s *scope, at deletionhooks.Time) *deletionhooks.Runn
 			w.announceResult(s)
 		},
 		LeftOut: func(hooks []reconciler.Notice) {
-			w.warn(s, "HooksSkipped", boundMessage(at.String()+" hooks cannot be applied any more: "+describe(hooks)))
+			w.warn(s, "HooksSkipped", texts.Bound(at.String()+" hooks cannot be applied any more: "+texts.Notices(hooks)))
 		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 )
 
 func TestKeyedDigests(t *testing.T) {
@@ -52,7 +53,7 @@ const secretAndHook = `{apiVersion: v1, kind: Secret, metadata: {name: made}, st
 
 // digestsIn returns all that the status has of the content of Secrets.
 func digestsIn(widget *Widget) map[string]string {
-	declared, _, _ := strings.Cut(widget.Status.ProcessingDigest, markSeparator)
+	declared, _, _ := strings.Cut(widget.Status.ProcessingDigest, items.MarkSeparator)
 	found := map[string]string{"declared": declared, "last": widget.Status.LastProcessingDigest}
 	for _, item := range widget.Status.Inventory {
 		found[item.Kind] = item.Digest

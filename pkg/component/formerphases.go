@@ -6,6 +6,7 @@ package component
 import (
 	"slices"
 
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -13,13 +14,6 @@ import (
 // CustomResourceDefinitions that an earlier version generated list the phases of dependents, and lack Failed: the server
 // refuses each status that has it. There, a dependent that has failed is recorded as completed with the status Failed,
 // which no other dependent has.
-
-// isFormerFailure reports whether an item stands for one of phase Failed.
-func isFormerFailure(item *reconciler.InventoryItem) bool {
-	return item.Phase == reconciler.PhaseCompleted && item.Status == status.FailedStatus
-}
-
-func hasFailed(item *reconciler.InventoryItem) bool { return item.Phase == reconciler.PhaseFailed }
 
 // inventories returns the lists of items that the status has.
 func (s *Status) inventories() []*[]*reconciler.InventoryItem {
@@ -35,7 +29,7 @@ func (s *Status) recognizeFailures() bool {
 	found := false
 	for _, list := range s.inventories() {
 		for _, item := range *list {
-			if isFormerFailure(item) {
+			if items.IsFormerFailure(item) {
 				item.Phase, found = reconciler.PhaseFailed, true
 			}
 		}
@@ -51,7 +45,7 @@ func (s *Status) disguiseFailures() (undo func()) {
 		undos = append(undos, func() { *list = original })
 		*list = slices.Clone(original)
 		for i, item := range original {
-			if hasFailed(item) {
+			if items.HasFailed(item) {
 				disguised := *item
 				disguised.Phase, disguised.Status = reconciler.PhaseCompleted, status.FailedStatus
 				(*list)[i] = &disguised
@@ -68,6 +62,6 @@ func (s *Status) disguiseFailures() (undo func()) {
 // mayDisguise reports whether a status that was refused may be accepted if failures are recorded otherwise.
 func (s *scope) mayDisguise() bool {
 	return !s.memory.disguises && slices.ContainsFunc(s.status.inventories(), func(list *[]*reconciler.InventoryItem) bool {
-		return slices.ContainsFunc(*list, hasFailed)
+		return slices.ContainsFunc(*list, items.HasFailed)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -51,7 +52,7 @@ func TestNullInTheInventory(t *testing.T) {
 func TestNameable(t *testing.T) {
 	t.Parallel()
 	named := &reconciler.InventoryItem{TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"}, NameInfo: reconciler.NameInfo{Name: "a"}}
-	if got := nameable([]*reconciler.InventoryItem{nil, {}, named, nil}); len(got) != 1 || got[0] != named {
+	if got := items.Nameable([]*reconciler.InventoryItem{nil, {}, named, nil}); len(got) != 1 || got[0] != named {
 		t.Errorf("unexpected items: %v", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -155,7 +156,7 @@ func TestLateHookIsReported(t *testing.T) {
 func TestTriggersBeforeTheStartAreBounded(t *testing.T) {
 	t.Parallel()
 	reconciler := NewReconciler[*Widget]("test.example.io", nil, ReconcilerOptions{})
-	for range triggerCapacity {
+	for range queue.TriggerCapacity {
 		if err := reconciler.Trigger("a", "b"); err != nil {
 			t.Fatal(err)
 		}

@@ -8,22 +8,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/component/internal/visits"
 )
 
-// crowdDelay is the time after which a component that has to wait for its turn looks again, at the latest.
-const crowdDelay = 3 * time.Second
-
 // bound limits the time that the pass may take. The returned function ends the visit to the target.
-func (s *scope) bound(ctx context.Context, limits *places) (context.Context, func()) {
-	ctx, cancel := context.WithTimeoutCause(ctx, longestPass, errTooLong)
+func (s *scope) bound(ctx context.Context, limits *visits.Places) (context.Context, func()) {
+	ctx, cancel := context.WithTimeoutCause(ctx, visits.LongestPass, visits.ErrTooLong)
 	ctx, s.cut = context.WithCancelCause(ctx)
-	ctx = clients.WithWatchdog(ctx, &clients.Watchdog{After: limits.slowness.request, Slow: s.slowed})
+	ctx = clients.WithWatchdog(ctx, &clients.Watchdog{After: limits.Slowness.Request, Slow: s.slowed})
 	return ctx, func() {
 		if s.visit != nil {
-			s.visit.leave()
+			s.visit.Leave()
 		}
 		s.cut(nil)
 		cancel()
@@ -33,7 +30,7 @@ func (s *scope) bound(ctx context.Context, limits *places) (context.Context, fun
 // slowed notes that a request to the target takes long. It is called only when there is a visit.
 func (s *scope) slowed() {
 	if s.visit != nil {
-		s.visit.slowed()
+		s.visit.Slowed()
 	}
 }
 
@@ -58,7 +55,7 @@ func (w *worker) visitFormer(_ context.Context, s *scope) outcome {
 }
 
 func (w *worker) visit(s *scope, target string) outcome {
-	entered, ok := w.places.enter(target, s.key, s.cut)
+	entered, ok := w.places.Enter(target, s.key, s.cut)
 	if !ok {
 		return w.crowded(s)
 	}
@@ -71,9 +68,9 @@ func (w *worker) visit(s *scope, target string) outcome {
 func (w *worker) crowded(s *scope) outcome {
 	message := s.memory.unanswered
 	if message == "" {
-		message = fmt.Sprintf("waiting for its turn: %s (%d)", errCrowded, w.places.limit)
+		message = fmt.Sprintf("waiting for its turn: %s (%d)", visits.ErrCrowded, w.places.Limit)
 	}
-	return outcome{kind: outcomeRetriable, message: message, retryAfter: new(crowdDelay), crowded: true}
+	return outcome{kind: outcomeRetriable, message: message, retryAfter: new(visits.CrowdDelay), crowded: true}
 }
 
 // interpret replaces the outcome of a pass that was ended, or got no answer, by one that says so.
@@ -86,9 +83,9 @@ func (w *worker) interpret(ctx context.Context, s *scope, o outcome) outcome {
 	switch cause := context.Cause(ctx); {
 	case o.crowded:
 		return o
-	case errors.Is(cause, errCrowded):
+	case errors.Is(cause, visits.ErrCrowded):
 		return w.crowded(s)
-	case errors.Is(cause, errTooLong):
+	case errors.Is(cause, visits.ErrTooLong):
 		o = outcome{kind: outcomeRetriable, message: "the pass took too long, and is continued by the next one" + s.whichTarget(), retryAfter: new(firstBackoff)}
 	case o.kind == outcomeError && errors.As(o.err, &noAnswer):
 		s.slowed()

@@ -5,17 +5,15 @@ package component
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -29,7 +27,7 @@ func newInventoryRecord(status *Status, namespace string, store *chunks.Store, c
 		Namespace: namespace,
 		Checksum:  chunks.Checksum(contents),
 		Items:     len(status.Inventory),
-		Kinds:     kindsOf(status.Inventory),
+		Kinds:     items.Kinds(status.Inventory),
 		Unlisted:  unlistedKinds(status.unlisted()),
 	}
 	for _, content := range contents {
@@ -41,17 +39,6 @@ func newInventoryRecord(status *Status, namespace string, store *chunks.Store, c
 		}
 	}
 	return reference
-}
-
-// kindsOf returns the types of all items, sorted.
-func kindsOf(inventory []*reconciler.InventoryItem) []reconciler.TypeVersionInfo {
-	found := map[reconciler.TypeVersionInfo]bool{}
-	for _, item := range inventory {
-		found[item.TypeVersionInfo] = true
-	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b reconciler.TypeVersionInfo) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
-	})
 }
 
 // items returns the purged dependents as items.
@@ -106,11 +93,11 @@ func unlistedKinds(kinds []reconciler.TypeInfo) []UnlistedKind {
 }
 
 func kindTexts(kinds []reconciler.TypeInfo) string {
-	texts := make([]string, len(kinds))
+	names := make([]string, len(kinds))
 	for i, kind := range kinds {
-		texts[i] = schema.GroupKind(kind).String()
+		names[i] = schema.GroupKind(kind).String()
 	}
-	return joinBounded(texts, ", ")
+	return texts.Join(names, ", ")
 }
 
 // recordStore returns the place for what is kept beside a component: its inventory in ConfigMaps, its deletion hooks in Secrets.
@@ -148,66 +135,4 @@ func toMap(value any) (map[string]any, error) {
 		return nil, fmt.Errorf("decoding %T: %w", value, err)
 	}
 	return result, nil
-}
-
-type itemKey struct{ group, kind, namespace, name string }
-
-func keyOfItem(item *reconciler.InventoryItem) itemKey {
-	return itemKey{item.Group, item.Kind, item.Namespace, item.Name}
-}
-
-// sameItems tells whether two inventories say the same, in whatever order.
-func sameItems(a, b []*reconciler.InventoryItem) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	var byKey map[itemKey]*reconciler.InventoryItem
-	for i, item := range b {
-		other := a[i]
-		if byKey == nil && keyOfItem(item) != keyOfItem(other) {
-			byKey = itemsByKey(a)
-		}
-		if byKey != nil {
-			other = byKey[keyOfItem(item)]
-		}
-		if other == nil || !sameItem(other, item) {
-			return false
-		}
-	}
-	return true
-}
-
-func itemsByKey(items []*reconciler.InventoryItem) map[itemKey]*reconciler.InventoryItem {
-	byKey := make(map[itemKey]*reconciler.InventoryItem, len(items))
-	for _, item := range items {
-		byKey[keyOfItem(item)] = item
-	}
-	return byKey
-}
-
-// sameItem compares all fields of two items; times as precisely as they are recorded.
-func sameItem(a, b *reconciler.InventoryItem) bool {
-	return keyOfItem(a) == keyOfItem(b) && sameBehavior(a, b) &&
-		a.Digest == b.Digest && a.Phase == b.Phase && a.Status == b.Status && sameTime(a.LastAppliedAt, b.LastAppliedAt) &&
-		a.UID == b.UID && a.Fingerprint == b.Fingerprint && a.Baseline == b.Baseline && a.Barrier == b.Barrier && a.Adopted == b.Adopted
-}
-
-func sameBehavior(a, b *reconciler.InventoryItem) bool {
-	return a.AdoptionPolicy == b.AdoptionPolicy && a.ReconcilePolicy == b.ReconcilePolicy &&
-		a.UpdatePolicy == b.UpdatePolicy && a.DeletePolicy == b.DeletePolicy &&
-		a.ApplyOrder == b.ApplyOrder && a.DeleteOrder == b.DeleteOrder &&
-		a.Version == b.Version && slices.Equal(a.ManagedTypes, b.ManagedTypes)
-}
-
-func sameTime(a, b *metav1.Time) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Unix() == b.Unix()
-}
-
-// hasGrown tells whether there are items that an earlier inventory does not have.
-func hasGrown(before, now []*reconciler.InventoryItem) bool {
-	byKey := itemsByKey(before)
-	return slices.ContainsFunc(now, func(item *reconciler.InventoryItem) bool { return byKey[keyOfItem(item)] == nil })
 }

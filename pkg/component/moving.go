@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -117,7 +119,7 @@ func (w *worker) connectFormer(ctx context.Context, s *scope, id identity) (move
 func (w *worker) reachFormer(s *scope, id identity) outcome {
 	if s.cluster.uid == localCluster {
 		var err error
-		s.target, err = w.targets.connect(s.key, s.ownerID, localIdentityOf(s.component, valueOr(w.options.DefaultServiceAccount, "")))
+		s.target, err = w.targets.connect(s.key, s.ownerID, localIdentityOf(s.component, ptr.Deref(w.options.DefaultServiceAccount, "")))
 		return outcomeOf(err)
 	}
 	if held, cluster := w.targets.held(s.key); held != nil && cluster.uid == s.cluster.uid {
@@ -144,7 +146,7 @@ func (w *worker) leaveFormer(ctx context.Context, s *scope) outcome {
 		o.message = prefix + o.message
 		return o
 	}
-	return w.arrive(s, identityOf(s.component, valueOr(w.options.DefaultServiceAccount, "")))
+	return w.arrive(s, identityOf(s.component, ptr.Deref(w.options.DefaultServiceAccount, "")))
 }
 
 // clearFormer deletes the dependents in the former cluster.
@@ -165,7 +167,7 @@ func (w *worker) clearFormer(ctx context.Context, s *scope) outcome {
 	case err != nil:
 		return w.unreachable(ctx, s, err)
 	case !result.Done:
-		return outcome{kind: outcomeProgressing, message: describeWaits(result, "deleted"), wake: result.RequeueAfter}
+		return outcome{kind: outcomeProgressing, message: texts.Waits(result, "deleted"), wake: result.RequeueAfter}
 	}
 	return proceed
 }
@@ -173,7 +175,7 @@ func (w *worker) clearFormer(ctx context.Context, s *scope) outcome {
 // arrive begins anew in the cluster that is to have the dependents. That nothing is there yet is recorded with the first write.
 func (w *worker) arrive(s *scope, id identity) outcome {
 	w.events.Event(w.metadataOnly(s), corev1.EventTypeNormal, "Moved",
-		boundMessage(fmt.Sprintf("the dependents go to %s; before, they were in %s", s.next.describe(), s.cluster.describe())))
+		texts.Bound(fmt.Sprintf("the dependents go to %s; before, they were in %s", s.next.describe(), s.cluster.describe())))
 	s.cluster, s.next = *s.next, nil
 	s.abandoned, s.result = false, nil
 	s.status.Inventory, s.record.gap = nil, ""

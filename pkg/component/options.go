@@ -13,11 +13,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -101,7 +103,7 @@ type ReconcilerOptions struct {
 	inlineLimit int
 	// patience with API servers, and slowness of remote ones, are shorter in tests.
 	patience clients.Patience
-	slowness slowness
+	slowness visits.Slowness
 }
 
 const (
@@ -139,7 +141,7 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 		}
 	}
 	problems = append(problems,
-		checkName("DefaultServiceAccount", valueOr(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
+		checkName("DefaultServiceAccount", ptr.Deref(o.DefaultServiceAccount, ""), validation.IsDNS1123Subdomain),
 		checkName("StateNamespace", o.StateNamespace, validation.IsDNS1123Label))
 	if err := clients.Hosts(o.AllowedTargets).Validate(); err != nil {
 		problems = append(problems, fmt.Errorf("option AllowedTargets: %w", err))
@@ -186,19 +188,15 @@ func orPointer[V any](value *V, fallback V) *V {
 	return &fallback
 }
 
-func valueOr[V any](value *V, fallback V) V {
-	return *orPointer(value, fallback)
-}
-
 func (o ReconcilerOptions) policies() reconciler.Policies {
 	return reconciler.Policies{
-		Adoption:          valueOr(o.AdoptionPolicy, ""),
-		Reconcile:         valueOr(o.ReconcilePolicy, ""),
-		Update:            valueOr(o.UpdatePolicy, ""),
-		Delete:            valueOr(o.DeletePolicy, ""),
-		Drift:             valueOr(o.DriftPolicy, ""),
-		MissingNamespaces: valueOr(o.MissingNamespacesPolicy, ""),
-		ReapplyInterval:   valueOr(o.ReapplyInterval, 0),
+		Adoption:          ptr.Deref(o.AdoptionPolicy, ""),
+		Reconcile:         ptr.Deref(o.ReconcilePolicy, ""),
+		Update:            ptr.Deref(o.UpdatePolicy, ""),
+		Delete:            ptr.Deref(o.DeletePolicy, ""),
+		Drift:             ptr.Deref(o.DriftPolicy, ""),
+		MissingNamespaces: ptr.Deref(o.MissingNamespacesPolicy, ""),
+		ReapplyInterval:   ptr.Deref(o.ReapplyInterval, 0),
 	}
 }
 

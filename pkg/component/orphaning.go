@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -93,7 +94,7 @@ func (w *worker) announceReleased(s *scope) {
 			continue
 		}
 		for _, object := range action.Objects {
-			names = append(names, nameOf(object))
+			names = append(names, texts.Name(object))
 		}
 	}
 	if len(names) == 0 {
@@ -101,6 +102,6 @@ func (w *worker) announceReleased(s *scope) {
 	}
 	slices.Sort(names)
 	s.log.Info("dependents were released, because the component is deleted with the propagation policy Orphan", "dependents", names)
-	w.events.Event(w.metadataOnly(s), corev1.EventTypeNormal, "Released", boundMessage(fmt.Sprintf(
-		"%s stay, because the component is deleted with the propagation policy Orphan: %s", dependents(len(names)), joinBounded(names, ", "))))
+	w.events.Event(w.metadataOnly(s), corev1.EventTypeNormal, "Released", texts.Bound(fmt.Sprintf(
+		"%s stay, because the component is deleted with the propagation policy Orphan: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
 }

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -55,7 +57,7 @@ func (s *statusStore) Save(ctx context.Context, inventory []*reconciler.Inventor
 // save writes the status if it says something new, and ends what recordInventory has begun.
 func (w *worker) save(ctx context.Context, s *scope) error {
 	current, err := s.persistent()
-	changed := err == nil && !sameStatus(s.base, current)
+	changed := err == nil && !statusdiff.Same(s.base, current)
 	if changed {
 		err = w.write(ctx, s, current)
 	}
@@ -128,7 +130,7 @@ func (w *worker) write(ctx context.Context, s *scope, current map[string]any) er
 	for range maxConflicts {
 		patched := w.newComponent()
 		// What the server has dropped is sent again: it may keep it now, and part of a value is worse than none.
-		err := w.patch(ctx, s, patched, map[string]any{"status": mergePatch(s.server, current)}, "status")
+		err := w.patch(ctx, s, patched, map[string]any{"status": statusdiff.MergePatch(s.server, current)}, "status")
 		switch {
 		case err == nil:
 			return w.saved(s, current, patched)
@@ -194,7 +196,7 @@ func (w *worker) saved(s *scope, current map[string]any, patched Component) erro
 		return err
 	}
 	// What the server has kept before was removed by somebody else.
-	lost := without(dropped(current, received, "status"), dropped(s.server, received, "status"))
+	lost := statusdiff.Without(statusdiff.Dropped(current, received, "status"), statusdiff.Dropped(s.server, received, "status"))
 	s.version = patched.GetResourceVersion()
 	s.component.SetResourceVersion(s.version)
 	s.base, s.server = current, received
@@ -218,7 +220,7 @@ func (w *worker) complain(s *scope, lost []string) {
 	for _, field := range lost {
 		s.memory.complained[field] = true
 	}
-	fields := joinBounded(lost, ", ")
+	fields := texts.Join(lost, ", ")
 	s.log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
 	w.warn(s, "StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep "+fields+". Please update it.")
 }

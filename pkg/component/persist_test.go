@@ -19,6 +19,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -37,7 +38,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 	return &worker{
 		name: r.name, options: options, gvk: testGroup.WithKind(kind), clusterID: "test", newComponent: component,
 		client: r.client, live: r.client, events: record.NewFakeRecorder(100), memories: newMemories(),
-		metrics: collectors.ForController(r.name), walker: &walker{}, places: newPlaces(options.MaxConcurrentReconciles, slowness{}),
+		metrics: collectors.ForController(r.name), walker: newWalker(nil), places: visits.New(options.MaxConcurrentReconciles, visits.Slowness{}),
 	}
 }
 

@@ -11,8 +11,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -81,12 +84,12 @@ func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
 func (w *worker) connectTarget(ctx context.Context, s *scope) outcome {
 	if s.deleting && s.lost == nil && len(s.missing) > 0 && !s.isRemote() && hasForeignTarget(s.component) {
 		// Whether the dependents are in this cluster or in another one cannot be told any more.
-		s.lost = errors.New(joinBounded(s.missing, "; "))
+		s.lost = errors.New(texts.Join(s.missing, "; "))
 	}
 	if s.lost != nil {
 		return w.holdOrLose(s, s.lost)
 	}
-	id := identityOf(s.component, valueOr(w.options.DefaultServiceAccount, ""))
+	id := identityOf(s.component, ptr.Deref(w.options.DefaultServiceAccount, ""))
 	if moved, o := w.connectFormer(ctx, s, id); moved || o.kind != outcomeContinue {
 		return o
 	}
@@ -220,7 +223,7 @@ func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
 	case len(result.Failures) > 0:
 		return outcome{kind: outcomeFailed, message: failureMessage(result), wake: result.RequeueAfter}
 	case !result.Done:
-		return outcome{kind: outcomeProgressing, message: describeWaits(result, "ready") + driftMessage(result), wake: result.RequeueAfter}
+		return outcome{kind: outcomeProgressing, message: texts.Waits(result, "ready") + driftMessage(result), wake: result.RequeueAfter}
 	}
 	return proceed
 }
@@ -263,13 +266,13 @@ func (w *worker) readyMessage(s *scope) string {
 	case 1:
 		message = "1 dependent is ready"
 	default:
-		message = dependents(count) + " are ready"
+		message = texts.Dependents(count) + " are ready"
 	}
 	if s.result != nil {
 		message += driftMessage(*s.result)
 	}
 	if unwatched := w.unwatched(s); len(unwatched) > 0 {
-		message += "; looked at only now and then, because they cannot be watched: " + joinBounded(unwatched, ", ")
+		message += "; looked at only now and then, because they cannot be watched: " + texts.Join(unwatched, ", ")
 	}
 	return message
 }
@@ -277,19 +280,19 @@ func (w *worker) readyMessage(s *scope) string {
 // unwatched names what the component depends on and cannot be watched, usually for lack of permission.
 func (w *worker) unwatched(s *scope) []string {
 	kinds := map[string]bool{}
-	for _, kind := range kindsOf(s.status.Inventory) {
+	for _, kind := range items.Kinds(s.status.Inventory) {
 		kinds[schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String()] = true
 	}
 	return append(s.target.unwatched(kinds), w.references.Unwatched(s.key)...)
 }
 
 func failureMessage(result reconciler.Result) string {
-	return dependents(len(result.Failures)) + " failed: " + describe(result.Failures)
+	return texts.Dependents(len(result.Failures)) + " failed: " + texts.Notices(result.Failures)
 }
 
 func driftMessage(result reconciler.Result) string {
 	if len(result.Drift) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d changed by others: %s", len(result.Drift), describe(result.Drift))
+	return fmt.Sprintf("; %d changed by others: %s", len(result.Drift), texts.Notices(result.Drift))
 }

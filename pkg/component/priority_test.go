@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -88,7 +89,7 @@ func TestWhatUsersChangeComesFirst(t *testing.T) {
 	awaitWaiting := func(want int) {
 		t.Helper()
 		testenv.Eventually(t, func() (bool, string) {
-			waiting := reconciler.queue.queue.Len()
+			waiting := reconciler.queue.Queue.Len()
 			return waiting == want, fmt.Sprintf("want %d waiting components, have %d", want, waiting)
 		})
 	}
@@ -112,10 +113,10 @@ func TestPriorityOfTheNextPass(t *testing.T) {
 		script script
 		want   *int
 	}{
-		{"a ready component is looked at only because time has passed", script{result: reconciler.Result{Done: true}}, new(priorityPeriodic)},
-		{"so is one that waits for an event", script{}, new(priorityPeriodic)},
-		{"what the engine asks for goes on with something", script{result: reconciler.Result{RequeueAfter: time.Second}}, new(priorityWoken)},
-		{"a failure must not overtake what users change, nor wait behind all that is due", script{err: errors.New("no")}, new(priorityWoken)},
+		{"a ready component is looked at only because time has passed", script{result: reconciler.Result{Done: true}}, new(queue.PriorityPeriodic)},
+		{"so is one that waits for an event", script{}, new(queue.PriorityPeriodic)},
+		{"what the engine asks for goes on with something", script{result: reconciler.Result{RequeueAfter: time.Second}}, new(queue.PriorityWoken)},
+		{"a failure must not overtake what users change, nor wait behind all that is due", script{err: errors.New("no")}, new(queue.PriorityWoken)},
 		{"a pass without a conclusion is repeated as it was", script{err: errAbandoned}, nil},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

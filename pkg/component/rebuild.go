@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -30,7 +32,7 @@ func (w *worker) rebuild(ctx context.Context, s *scope, objects []client.Object)
 		Policies:   s.settings.policies,
 	}
 	result, err := s.target.engine.Rebuild(ctx, request)
-	if err == nil && s.record.gap != "" && len(result.Inventory) < markedItems(s.record.mark.inventory) {
+	if err == nil && s.record.gap != "" && len(result.Inventory) < items.Marked(s.record.mark.inventory) {
 		// They may be of kinds that nobody has recorded, and that are not wanted any more.
 		request.Types = []reconciler.TypeVersionInfo{anyType}
 		result, err = s.target.engine.Rebuild(ctx, request)
@@ -98,9 +100,9 @@ func (w *worker) announceRebuild(s *scope, result reconciler.RebuildResult) {
 	if s.record.gap == "" && result.Found == 0 || s.record.lost && result.Found == 0 && len(result.Unlisted) == 0 {
 		return
 	}
-	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", dependents(result.Found))
+	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", texts.Dependents(result.Found))
 	if s.record.gap != "" {
-		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", s.record.gap, dependents(result.Found))
+		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", s.record.gap, texts.Dependents(result.Found))
 		if reference := s.status.InventoryRecord; s.record.lost || reference == nil || s.status.recordForm() != formChunks || len(reference.Completed) == maxCompleted {
 			note += "; purged ones (completed Jobs, say) cannot be found and may run again"
 		}
@@ -111,7 +113,7 @@ func (w *worker) announceRebuild(s *scope, result reconciler.RebuildResult) {
 		message += "; not listed: " + kindTexts(result.Unlisted)
 	}
 	s.log.Info("the inventory was rebuilt", "details", message)
-	w.warn(s, "InventoryRebuilt", boundMessage(message))
+	w.warn(s, "InventoryRebuilt", texts.Bound(message))
 }
 
 // rebuildNote is what conditions say about an inventory that was rebuilt.
@@ -148,7 +150,7 @@ func (w *worker) checkUnlisted(_ context.Context, s *scope) outcome {
 	s.abandoned = true
 	s.log.Info("dependents may be left behind", "kinds", kindTexts(unlisted))
 	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, "Abandoned",
-		boundMessage("there may be dependents left behind of these kinds, which cannot be listed: "+kindTexts(unlisted)))
+		texts.Bound("there may be dependents left behind of these kinds, which cannot be listed: "+kindTexts(unlisted)))
 	return proceed
 }
 

@@ -7,9 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -31,7 +32,7 @@ func (w *worker) recall(ctx context.Context, s *scope) outcome {
 	case s.record.lost:
 		s.record.gap = "the status was empty"
 	case !s.status.hasRecord():
-		if s.record.gap = mismatch(s.record.mark.inventory, s.status.Inventory); s.record.gap == "" {
+		if s.record.gap = items.Mismatch(s.record.mark.inventory, s.status.Inventory); s.record.gap == "" {
 			s.record.items, s.record.known = s.status.Inventory, true
 			return proceed
 		}
@@ -76,54 +77,34 @@ func (w *worker) readRecord(ctx context.Context, s *scope, reference *InventoryR
 			return fmt.Errorf("reading the inventory: %w", err)
 		}
 	}
-	items := []*reconciler.InventoryItem{}
+	all := []*reconciler.InventoryItem{}
 	for _, content := range found.Contents {
 		var part []*reconciler.InventoryItem
 		if err := json.Unmarshal(content, &part); err != nil {
 			found.Damage = append(found.Damage, "a list of items cannot be decoded: "+err.Error())
 			continue
 		}
-		items = append(items, part...)
+		all = append(all, part...)
 	}
 	if len(found.Damage) == 0 && chunks.Checksum(found.Contents) != reference.Checksum {
 		found.Damage = append(found.Damage, "the items are not those of which status.inventoryRecord has the checksum")
 	}
 	s.record.chunks = found.Intact
-	recorded := len(items)
-	if items = nameable(items); len(items) < recorded {
+	count := len(all)
+	if all = items.Nameable(all); len(all) < count {
 		found.Damage = append(found.Damage, "there are items that name no object")
 	}
 	if len(found.Damage) > 0 {
-		s.record.gap = "its record was damaged (" + joinBounded(found.Damage, "; ") + ")"
-		s.status.Inventory = union(nameable(reference.items()), items)
+		s.record.gap = "its record was damaged (" + texts.Join(found.Damage, "; ") + ")"
+		s.status.Inventory = items.Union(items.Nameable(reference.items()), all)
 		return nil
 	}
-	s.record.known, s.record.items = true, items
+	s.record.known, s.record.items = true, all
 	// A process that does not know chunks, an older version, may have written a list of its own.
 	s.record.outdated = len(s.status.Inventory) > 0
-	s.status.Inventory = union(items, s.status.Inventory)
+	s.status.Inventory = items.Union(all, s.status.Inventory)
 	if !s.record.outdated {
 		s.memory.recalled = &recalled{checksum: reference.Checksum, items: s.status.Inventory, chunks: found.Intact}
 	}
 	return nil
-}
-
-// nameable returns the items that name an object. We record no others, and nothing could be done about them.
-func nameable(items []*reconciler.InventoryItem) []*reconciler.InventoryItem {
-	return slices.DeleteFunc(items, func(item *reconciler.InventoryItem) bool {
-		return item == nil || item.Kind == "" || item.Version == "" || item.Name == ""
-	})
-}
-
-// union returns the items of both lists, in the state that they have in the second one if they are in both.
-func union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryItem {
-	if len(first) == 0 {
-		return second
-	}
-	if len(second) == 0 {
-		return first
-	}
-	newer := itemsByKey(second)
-	kept := slices.DeleteFunc(slices.Clone(first), func(item *reconciler.InventoryItem) bool { return newer[keyOfItem(item)] != nil })
-	return append(kept, second...)
 }

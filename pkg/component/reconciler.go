@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -30,7 +31,7 @@ type Reconciler[T Component] struct {
 	generator manifests.Generator
 	options   ReconcilerOptions
 	hooks     typedHooks[T]
-	queue     *wakeups
+	queue     *queue.Wakeups
 	worker    *worker
 	err       error
 }
@@ -45,7 +46,7 @@ var _ reconcile.Reconciler = &Reconciler[Component]{}
 // is unique in all clusters concerned: it prefixes labels and annotations of dependents, and is the default of finalizer and
 // field owner. What is wrong with the arguments is reported by SetupWithManager.
 func NewReconciler[T Component](name string, resourceGenerator manifests.Generator, options ReconcilerOptions) *Reconciler[T] {
-	r := &Reconciler[T]{name: name, generator: resourceGenerator, queue: newWakeups()}
+	r := &Reconciler[T]{name: name, generator: resourceGenerator, queue: queue.NewWakeups()}
 	completed, err := options.complete(name)
 	if resourceGenerator == nil {
 		err = errors.Join(err, errors.New("a generator is required"))
@@ -138,5 +139,5 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result
 // Trigger has a component reconciled soon. It does not wait. It fails if the reconciler is not running and more than 1024
 // components have been triggered meanwhile. With sharding it has no effect on a replica that is not in charge of the component.
 func (r *Reconciler[T]) Trigger(namespace string, name string) error {
-	return r.queue.trigger(apitypes.NamespacedName{Namespace: namespace, Name: name})
+	return r.queue.Trigger(apitypes.NamespacedName{Namespace: namespace, Name: name})
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -98,10 +99,10 @@ func TestDeathWhileRecording(t *testing.T) {
 					t.Fatal(err)
 				}
 				found := r.recorded(widget)
-				if !sameItems(found, test.before) && !sameItems(found, test.now) {
+				if !items.Same(found, test.before) && !items.Same(found, test.now) {
 					t.Errorf("death after %d writes: want either inventory, got %d items", survived, len(found))
 				}
-				if err == nil && !sameItems(found, test.now) {
+				if err == nil && !items.Same(found, test.now) {
 					t.Errorf("death after %d writes: want the new inventory, which was said to be saved", survived)
 				}
 				// Whoever comes next can go on, and leaves nothing over.
@@ -187,7 +188,7 @@ func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
 	if err := (&statusStore{worker: older, scope: olderScope}).Save(t.Context(), inventoryOf(60, "c")); !errors.Is(err, errAbandoned) {
 		t.Errorf("want the older process to end its pass, got %v", err)
 	}
-	if !sameItems(r.recorded(widget), inventoryOf(60, "b")) {
+	if !items.Same(r.recorded(widget), inventoryOf(60, "b")) {
 		t.Error("want the newer record to stay")
 	}
 	r.read(widget)
@@ -219,7 +220,7 @@ func TestAWriteWhoseEndIsUnknown(t *testing.T) {
 		t.Errorf("want the pass to end, got %v", err)
 	}
 	diff(t, "attempts", int64(2), attempts.Load())
-	if !sameItems(r.recorded(widget), inventoryOf(60, "b")) {
+	if !items.Same(r.recorded(widget), inventoryOf(60, "b")) {
 		t.Error("want the record to be complete that was written by the first attempt")
 	}
 	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "c")); err != nil {
@@ -250,7 +251,7 @@ func TestAnOutdatedProcessCannotRemoveWhatIsUsedAgain(t *testing.T) {
 	if err := r.saveInventory(slow, inventoryOf(60, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if !interrupted || !sameItems(r.recorded(widget), inventoryOf(60, "a")) {
+	if !interrupted || !items.Same(r.recorded(widget), inventoryOf(60, "a")) {
 		t.Error("want the newer record to stay, with all its chunks")
 	}
 }

@@ -5,12 +5,13 @@ package component
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -60,25 +61,25 @@ func (w *worker) recordInventory(ctx context.Context, s *scope) error {
 	if !s.record.known || s.deleting && (s.status.hasRecord() || s.record.lost) {
 		return nil
 	}
-	if !s.record.outdated && sameItems(s.record.items, s.status.Inventory) {
+	if !s.record.outdated && items.Same(s.record.items, s.status.Inventory) {
 		return nil
 	}
-	items, size, err := encodeItems(s.status.Inventory)
+	encoded, size, err := items.Encode(s.status.Inventory)
 	if err != nil || s.deleting {
 		return err
 	}
 	form := w.nextForm(s, size)
 	if form == formChunks {
-		err = w.planChunks(ctx, s, items, size)
+		err = w.planChunks(ctx, s, encoded, size)
 		var refused *reconciler.RefusedError
-		if !errors.As(err, &refused) || s.status.recordForm() == formChunks || hasGrown(s.record.items, s.status.Inventory) {
+		if !errors.As(err, &refused) || s.status.recordForm() == formChunks || items.HasGrown(s.record.items, s.status.Inventory) {
 			return err
 		}
 		// There was room for it so far.
 		form = s.status.recordForm()
 	}
 	if form == formPacked {
-		return w.planPacked(ctx, s, items)
+		return w.planPacked(ctx, s, encoded)
 	}
 	if s.status.hasRecord() {
 		w.planStatus(ctx, s, InventoryRecord{Inline: true})
@@ -105,8 +106,8 @@ func (w *worker) planStatus(ctx context.Context, s *scope, record InventoryRecor
 
 // planPacked compresses the inventory. A component of which nothing is recorded so far has nothing to lose if the server drops
 // what it does not know; for any other one it is tried out before.
-func (w *worker) planPacked(ctx context.Context, s *scope, items []chunks.Item) error {
-	content := chunks.Join(items)
+func (w *worker) planPacked(ctx context.Context, s *scope, encoded []chunks.Item) error {
+	content := chunks.Join(encoded)
 	packed, err := chunks.Pack(content)
 	if err != nil {
 		return err
@@ -114,8 +115,8 @@ func (w *worker) planPacked(ctx context.Context, s *scope, items []chunks.Item) 
 	record := InventoryRecord{
 		Content:  packed,
 		Checksum: chunks.Checksum([][]byte{content}),
-		Items:    len(items),
-		Kinds:    kindsOf(s.status.Inventory),
+		Items:    len(encoded),
+		Kinds:    items.Kinds(s.status.Inventory),
 	}
 	if !s.status.hasRecord() && len(s.record.items) > 0 {
 		kept, err := w.announceRecord(ctx, s, record)
@@ -131,7 +132,7 @@ func (w *worker) planPacked(ctx context.Context, s *scope, items []chunks.Item) 
 }
 
 // planChunks writes chunks for the inventory.
-func (w *worker) planChunks(ctx context.Context, s *scope, items []chunks.Item, size int) error {
+func (w *worker) planChunks(ctx context.Context, s *scope, encoded []chunks.Item, size int) error {
 	namespace, err := w.stateNamespace(s, size)
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func (w *worker) planChunks(ctx context.Context, s *scope, items []chunks.Item, 
 	if s.status.recordForm() == formChunks {
 		before = len(s.status.InventoryRecord.Chunks)
 	}
-	contents := chunks.Spread(items, before, w.options.inlineLimit)
+	contents := chunks.Spread(encoded, before, w.options.inlineLimit)
 	reference := newInventoryRecord(s.status, namespace, store, contents)
 	reference.PreviousNamespace = s.previousNamespace(namespace)
 	if !s.status.hasRecord() {
@@ -181,7 +182,7 @@ func (w *worker) stateNamespace(s *scope, size int) (string, error) {
 
 func (w *worker) tooLarge(s *scope, size int, why string) error {
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s take %d bytes; allowed are less than %d, %s",
-		w.text(s), dependents(len(s.status.Inventory)), size, w.options.inlineLimit, why)}}
+		w.text(s), texts.Dependents(len(s.status.Inventory)), size, w.options.inlineLimit, why)}}
 }
 
 // text names the component in messages.
@@ -214,18 +215,4 @@ func (w *worker) announceRecord(ctx context.Context, s *scope, record InventoryR
 	}
 	s.status.InventoryRecord = &record
 	return true, nil
-}
-
-// encodeItems returns the items as they are stored, and the size of the whole list.
-func encodeItems(inventory []*reconciler.InventoryItem) (items []chunks.Item, size int, err error) {
-	items = make([]chunks.Item, len(inventory))
-	for i, item := range inventory {
-		value, err := json.Marshal(item)
-		if err != nil {
-			return nil, 0, fmt.Errorf("encoding the inventory: %w", err)
-		}
-		items[i] = chunks.Item{Key: item.Group + "/" + item.Kind + "/" + item.Namespace + "/" + item.Name, Value: value}
-		size += len(value) + 1
-	}
-	return items, size, nil
 }

@@ -4,14 +4,10 @@
 package component
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 )
 
 // The status says how many dependents it records, and has a checksum of their names, so that an inventory that somebody has
@@ -28,40 +24,19 @@ type mark struct {
 	cluster string
 }
 
-const (
-	markSeparator    = ";inventory="
-	clusterSeparator = ";cluster="
-	// markLength is the number of hexadecimal digits of a checksum. It protects from mistakes, and not from forgery.
-	markLength = 16
-)
-
-// markOf returns the mark of a list of dependents; empty for an empty list.
-func markOf(items []*reconciler.InventoryItem) string {
-	if len(items) == 0 {
-		return ""
-	}
-	names := make([]string, len(items))
-	for i, item := range items {
-		names[i] = item.Group + "/" + item.Kind + "/" + item.Namespace + "/" + item.Name
-	}
-	slices.Sort(names)
-	sum := sha256.Sum256([]byte(strings.Join(names, "\n")))
-	return strconv.Itoa(len(items)) + ":" + hex.EncodeToString(sum[:])[:markLength]
-}
-
 // mark returns what is to be said about the inventory as this status records it.
 func (s *Status) mark() string {
 	record := s.InventoryRecord
 	if !s.hasRecord() {
-		return markOf(s.Inventory)
+		return items.Mark(s.Inventory)
 	}
-	return strconv.Itoa(record.Items) + ":" + record.Checksum[:min(len(record.Checksum), markLength)]
+	return strconv.Itoa(record.Items) + ":" + record.Checksum[:min(len(record.Checksum), items.MarkLength)]
 }
 
 // takeMark removes the mark from the digest and returns it.
 func (s *Status) takeMark() (found mark) {
-	s.ProcessingDigest, found.inventory, _ = strings.Cut(s.ProcessingDigest, markSeparator)
-	found.inventory, found.cluster, _ = strings.Cut(found.inventory, clusterSeparator)
+	s.ProcessingDigest, found.inventory, _ = strings.Cut(s.ProcessingDigest, items.MarkSeparator)
+	found.inventory, found.cluster, _ = strings.Cut(found.inventory, items.ClusterSeparator)
 	return found
 }
 
@@ -69,9 +44,9 @@ func (s *Status) takeMark() (found mark) {
 func (s *Status) putMark(next mark) (undo func()) {
 	digest := s.ProcessingDigest
 	if digest != "" && next.inventory != "" {
-		s.ProcessingDigest += markSeparator + next.inventory
+		s.ProcessingDigest += items.MarkSeparator + next.inventory
 		if next.cluster != "" {
-			s.ProcessingDigest += clusterSeparator + next.cluster
+			s.ProcessingDigest += items.ClusterSeparator + next.cluster
 		}
 	}
 	return func() { s.ProcessingDigest = digest }
@@ -83,26 +58,4 @@ func (s *scope) nextMark() mark {
 		return s.record.mark
 	}
 	return mark{inventory: s.status.mark(), cluster: s.cluster.String()}
-}
-
-// mismatch says in how far a list is not the one that the mark belongs to; empty if it is, or if there is no mark.
-func mismatch(recorded string, items []*reconciler.InventoryItem) string {
-	if recorded == "" || recorded == markOf(items) {
-		return ""
-	}
-	count := markedItems(recorded)
-	if len(items) == 0 {
-		return fmt.Sprintf("status.inventory was empty although %s had been recorded", dependents(count))
-	}
-	return fmt.Sprintf("status.inventory, with %s, was not the list that had been recorded, with %d", dependents(len(items)), count)
-}
-
-// markedItems is the number of dependents that the mark is about.
-func markedItems(recorded string) int {
-	text, _, _ := strings.Cut(recorded, ":")
-	count, err := strconv.Atoi(text)
-	if err != nil {
-		return 0
-	}
-	return count
 }

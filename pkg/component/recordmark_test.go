@@ -11,12 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 func TestMismatch(t *testing.T) {
 	t.Parallel()
-	items := func(names ...string) (items []*reconciler.InventoryItem) {
+	named := func(names ...string) (items []*reconciler.InventoryItem) {
 		for _, name := range names {
 			items = append(items, &reconciler.InventoryItem{
 				TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"}, NameInfo: reconciler.NameInfo{Namespace: "a", Name: name},
@@ -24,7 +25,7 @@ func TestMismatch(t *testing.T) {
 		}
 		return items
 	}
-	otherVersion := items("x", "y")
+	otherVersion := named("x", "y")
 	otherVersion[0].Version, otherVersion[0].Phase, otherVersion[0].UID = "v2", reconciler.PhaseDeleting, "1"
 	const shortened = "status.inventory, with 1 dependent, was not the list that had been recorded, with 2"
 	for _, test := range []struct {
@@ -33,23 +34,23 @@ func TestMismatch(t *testing.T) {
 		items  []*reconciler.InventoryItem
 		want   string
 	}{
-		{"nobody has recorded how many there are, as the ancestor", "", items("x"), ""},
+		{"nobody has recorded how many there are, as the ancestor", "", named("x"), ""},
 		{"nobody has recorded anything, and nothing is there", "", nil, ""},
-		{"all are there", markOf(items("x", "y")), items("x", "y"), ""},
-		{"the order does not matter", markOf(items("x", "y")), items("y", "x"), ""},
-		{"neither do state and version", markOf(items("x", "y")), otherVersion, ""},
-		{"the list was emptied", markOf(items("x", "y")), nil, "status.inventory was empty although 2 dependents had been recorded"},
-		{"one was removed", markOf(items("x", "y")), items("x"), shortened},
+		{"all are there", items.Mark(named("x", "y")), named("x", "y"), ""},
+		{"the order does not matter", items.Mark(named("x", "y")), named("y", "x"), ""},
+		{"neither do state and version", items.Mark(named("x", "y")), otherVersion, ""},
+		{"the list was emptied", items.Mark(named("x", "y")), nil, "status.inventory was empty although 2 dependents had been recorded"},
+		{"one was removed", items.Mark(named("x", "y")), named("x"), shortened},
 		{
-			"one was replaced", markOf(items("x", "y")), items("x", "z"),
+			"one was replaced", items.Mark(named("x", "y")), named("x", "z"),
 			"status.inventory, with 2 dependents, was not the list that had been recorded, with 2",
 		},
 		{"the mark is of a packed list that was dropped", "60:0123456789abcdef", nil, "status.inventory was empty although 60 dependents had been recorded"},
 		{"the mark is damaged", "x", nil, "status.inventory was empty although 0 dependents had been recorded"},
 	} {
-		diff(t, test.reason, test.want, mismatch(test.mark, test.items))
+		diff(t, test.reason, test.want, items.Mismatch(test.mark, test.items))
 	}
-	diff(t, "the mark of nothing", "", markOf(nil))
+	diff(t, "the mark of nothing", "", items.Mark(nil))
 }
 
 // patchStatus changes the status as somebody does by hand.
@@ -133,8 +134,8 @@ func TestInventoryWithoutMark(t *testing.T) {
 	r.settle(widget)
 	stop()
 	marked := widget.Status.ProcessingDigest
-	digest, mark, _ := strings.Cut(marked, markSeparator)
-	if mark != markOf(widget.Status.Inventory)+clusterSeparator+localCluster || digest != widget.Status.LastProcessingDigest {
+	digest, mark, _ := strings.Cut(marked, items.MarkSeparator)
+	if mark != items.Mark(widget.Status.Inventory)+items.ClusterSeparator+localCluster || digest != widget.Status.LastProcessingDigest {
 		t.Fatalf("unexpected mark %q in %q", mark, marked)
 	}
 	r.patchStatus(widget, fmt.Sprintf(`{"status":{"processingDigest":%q}}`, digest))

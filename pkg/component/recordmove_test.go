@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -91,7 +92,7 @@ func TestChunksFollowTheStateNamespace(t *testing.T) {
 				}
 				heir := r.globalRecorder(testenv.Config(t), namespace)
 				s := r.scope(heir, widget)
-				if o := heir.recall(t.Context(), s); o.kind != outcomeContinue || !sameItems(s.status.Inventory, before) && !sameItems(s.status.Inventory, now) {
+				if o := heir.recall(t.Context(), s); o.kind != outcomeContinue || !items.Same(s.status.Inventory, before) && !items.Same(s.status.Inventory, now) {
 					t.Fatalf("death after %d writes: want either inventory, got %d items, %s", survived, len(s.status.Inventory), o.message)
 				}
 				if test.last != nil {
@@ -176,10 +177,10 @@ func TestDeathWhileAnOlderDefinitionDropsTheRecord(t *testing.T) {
 				done = *left > 0
 				r.read(widget)
 				found := widget.Status.Inventory
-				if !sameItems(found, before) && !sameItems(found, now) || widget.Status.InventoryRecord != nil {
+				if !items.Same(found, before) && !items.Same(found, now) || widget.Status.InventoryRecord != nil {
 					t.Errorf("death after %d writes: want either inventory as a list, got %d items", survived, len(found))
 				}
-				if err == nil && !sameItems(found, now) {
+				if err == nil && !items.Same(found, now) {
 					t.Errorf("death after %d writes: want the new inventory, which was said to be saved", survived)
 				}
 				r.forget(widget)

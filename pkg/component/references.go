@@ -7,12 +7,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 )
 
 // Reference may be implemented by any type (or a pointer to it) that occurs in the spec of a component of type T. The
@@ -174,7 +177,7 @@ func (e *missingKeyError) Error() string {
 	case len(e.present) == 0:
 		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
 	default:
-		return fmt.Sprintf("has no key %s; present are: %s", strings.Join(e.wanted, " or "), joinBounded(e.present, ", "))
+		return fmt.Sprintf("has no key %s; present are: %s", strings.Join(e.wanted, " or "), texts.Join(e.present, ", "))
 	}
 }
 
@@ -189,4 +192,16 @@ func pick(content *references.Content, key string, fallbackKeys []string) ([]byt
 		}
 	}
 	return nil, &missingKeyError{wanted: wanted, present: slices.Sorted(maps.Keys(content.Data))}
+}
+
+// newWalker returns what finds references in specs. The extension is an interface whose implementations count as references, too; may be nil.
+func newWalker(extension reflect.Type) *specs.Walker {
+	return &specs.Walker{
+		Leaves: []reflect.Type{
+			reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
+			reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
+		},
+		Extension: extension,
+		Way:       reflect.TypeFor[KubeConfigSpec](),
+	}
 }

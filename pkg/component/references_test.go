@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -160,13 +161,13 @@ func (r *pokedReference) Digest() string { return r.Content }
 func TestOwnKindsOfReferences(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.worker.walker = &walker{extension: reflect.TypeFor[Reference[*Widget]]()}
+	s.worker.walker = newWalker(reflect.TypeFor[Reference[*Widget]]())
 	s.worker.extension = loadExtension[*Widget](s.client)
 	reference := &pokedReference{Content: "a"}
 	resolve := func(deleting bool) (*scope, outcome) {
 		sc := s.scope(s.worker, s.widget)
 		sc.deleting = deleting
-		occurrence := occurrence{path: "spec.own", value: reference}
+		occurrence := specs.Occurrence{Path: "spec.own", Value: reference}
 		l := loading{worker: s.worker, scope: sc, digests: map[string]string{}}
 		if err := l.load(t.Context(), occurrence); err != nil {
 			return sc, outcomeOf(err)

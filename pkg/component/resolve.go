@@ -16,6 +16,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -31,17 +33,17 @@ func (w *worker) resolveReferences(ctx context.Context, s *scope) outcome {
 	spec := specOf(s.component)
 	var keys []references.Key
 	var problems []string
-	err := w.walker.walk(spec, func(found occurrence) error {
-		reference, ok := found.value.(objectReference)
+	err := w.walker.Walk(spec, func(found specs.Occurrence) error {
+		reference, ok := found.Value.(objectReference)
 		if !ok || !w.isWanted(s, found) {
 			return nil
 		}
 		kind, name := reference.target()
 		switch {
 		case name == "":
-			problems = append(problems, found.path+".name: a name is required")
+			problems = append(problems, found.Path+".name: a name is required")
 		case s.key.Namespace == "":
-			problems = append(problems, found.path+": a component without namespace cannot refer to a "+string(kind))
+			problems = append(problems, found.Path+": a component without namespace cannot refer to a "+string(kind))
 		default:
 			keys = append(keys, references.Key{Kind: kind, Namespace: s.key.Namespace, Name: name})
 		}
@@ -55,15 +57,15 @@ func (w *worker) resolveReferences(ctx context.Context, s *scope) outcome {
 	}
 	w.references.Use(s.key, keys)
 	loaded := loading{worker: w, scope: s, digests: map[string]string{}, uids: secretUIDs{}}
-	if err := w.walker.walk(spec, func(found occurrence) error { return loaded.load(ctx, found) }); err != nil {
+	if err := w.walker.Walk(spec, func(found specs.Occurrence) error { return loaded.load(ctx, found) }); err != nil {
 		return outcomeOf(err)
 	}
 	return loaded.finish(spec)
 }
 
 // isWanted tells whether a reference is to be loaded.
-func (w *worker) isWanted(s *scope, found occurrence) bool {
-	if !s.deleting || found.target || hasForeignTarget(s.component) {
+func (w *worker) isWanted(s *scope, found specs.Occurrence) bool {
+	if !s.deleting || found.Target || hasForeignTarget(s.component) {
 		return true
 	}
 	return len(w.hooks.postRead)+len(w.hooks.preDelete)+len(w.hooks.postDelete) > 0
@@ -97,31 +99,31 @@ type loading struct {
 	lost    string
 }
 
-func (l *loading) load(ctx context.Context, found occurrence) error {
+func (l *loading) load(ctx context.Context, found specs.Occurrence) error {
 	if !l.worker.isWanted(l.scope, found) {
 		return nil
 	}
 	content, err := l.content(ctx, found)
 	if err == nil {
-		l.digests[found.path] = content
+		l.digests[found.Path] = content
 		return nil
 	}
-	problem := found.path + ": " + err.Error()
+	problem := found.Path + ": " + err.Error()
 	var retriable types.RetriableError
 	switch {
-	case l.scope.deleting && !found.target && !hasForeignTarget(l.scope.component):
+	case l.scope.deleting && !found.Target && !hasForeignTarget(l.scope.component):
 		// Hooks find it empty.
 		return nil
-	case l.scope.deleting && found.ignoredOnDeletion() && isMissing(err):
+	case l.scope.deleting && found.IgnoredOnDeletion() && isMissing(err):
 		return nil
 	case isMissing(err), l.scope.deleting && errors.As(err, &retriable):
 		l.missing = append(l.missing, problem)
-		if found.target && l.lost == "" {
+		if found.Target && l.lost == "" {
 			l.lost = problem
 		}
 		return nil
 	default:
-		return fmt.Errorf("loading %s: %w", found.path, err)
+		return fmt.Errorf("loading %s: %w", found.Path, err)
 	}
 }
 
@@ -135,14 +137,14 @@ func isMissing(err error) bool {
 }
 
 // content loads one reference and returns the digest of its content.
-func (l *loading) content(ctx context.Context, found occurrence) (string, error) {
-	reference, ok := found.value.(objectReference)
+func (l *loading) content(ctx context.Context, found specs.Occurrence) (string, error) {
+	reference, ok := found.Value.(objectReference)
 	if !ok {
-		return l.worker.extension(ctx, found.value, l.scope.component)
+		return l.worker.extension(ctx, found.Value, l.scope.component)
 	}
 	kind, name := reference.target()
 	key := references.Key{Kind: kind, Namespace: l.scope.key.Namespace, Name: name}
-	if found.target {
+	if found.Target {
 		l.scope.kubeConfigFrom = key.String()
 	}
 	content, err := l.worker.references.Read(ctx, l.scope.key, key)
@@ -150,10 +152,10 @@ func (l *loading) content(ctx context.Context, found occurrence) (string, error)
 		return "", err
 	}
 	if kind == references.Secret {
-		l.uids[found.path] = content.UID
+		l.uids[found.Path] = content.UID
 	}
-	value, err := reference.load(content, found.fallbackKeys())
-	if secret, ok := reference.(*SecretKeyReference); ok && found.target && err == nil && len(secret.value) == 0 {
+	value, err := reference.load(content, found.FallbackKeys())
+	if secret, ok := reference.(*SecretKeyReference); ok && found.Target && err == nil && len(secret.value) == 0 {
 		err = errNoKubeConfig
 	}
 	if err != nil {
@@ -174,7 +176,7 @@ func (l *loading) finish(spec any) outcome {
 	if len(l.missing) > 0 {
 		delay := missingReferenceDelay
 		slices.Sort(l.missing)
-		return outcome{kind: outcomeRetriable, message: "waiting for references: " + joinBounded(l.missing, "; "), retryAfter: &delay}
+		return outcome{kind: outcomeRetriable, message: "waiting for references: " + texts.Join(l.missing, "; "), retryAfter: &delay}
 	}
 	declared, err := digest.Of(declaration{
 		Generation:  s.component.GetGeneration(),

@@ -9,6 +9,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/shards"
+	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
+	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -52,7 +54,7 @@ type scope struct {
 	// kubeConfigFrom names the object that holds the kubeconfig; empty if there is none, or if that is not known.
 	kubeConfigFrom string
 	// visit is the time that the pass spends with a remote cluster; nil before it begins. cut ends the pass.
-	visit *visit
+	visit *visits.Visit
 	cut   func(reason error)
 	// lost says why the target cannot be connected, while the component is being deleted.
 	lost error
@@ -78,7 +80,7 @@ func (s *scope) restore() error {
 	if s.memory.sent == nil {
 		return nil
 	}
-	if !sameStatus(base, s.memory.received) {
+	if !statusdiff.Same(base, s.memory.received) {
 		s.memory.sent, s.memory.received = nil, nil
 		return nil
 	}

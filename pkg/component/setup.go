@@ -30,6 +30,8 @@ import (
 	"github.com/component-operator/runtime/internal/events"
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
+	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -121,10 +123,10 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		client:       mgr.GetClient(),
 		cache:        mgr.GetCache(),
 		live:         mgr.GetAPIReader(),
-		walker:       &walker{extension: reflect.TypeFor[Reference[T]]()},
+		walker:       newWalker(reflect.TypeFor[Reference[T]]()),
 		extension:    loadExtension[T](mgr.GetClient()),
 		memories:     newMemories(),
-		places:       newPlaces(r.options.MaxConcurrentReconciles, r.options.slowness),
+		places:       visits.New(r.options.MaxConcurrentReconciles, r.options.slowness),
 		hooks: hooks{
 			postRead:      bind(r.hooks.postRead, mgr.GetClient()),
 			preReconcile:  bind(r.hooks.preReconcile, mgr.GetClient()),
@@ -133,7 +135,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 			postDelete:    bind(r.hooks.postDelete, mgr.GetClient()),
 		},
 	}
-	for _, connect := range []func(ctrl.Manager, *wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences, w.shareWork} {
+	for _, connect := range []func(ctrl.Manager, *queue.Wakeups) error{w.identifyCluster, w.connectClients, w.watchReferences, w.shareWork} {
 		if err := connect(mgr, r.queue); err != nil {
 			return nil, err
 		}
@@ -157,7 +159,7 @@ func loadExtension[T Component](clnt client.Client) func(context.Context, any, C
 }
 
 // identifyCluster reads the UID of a namespace that each cluster has, and that nobody deletes.
-func (w *worker) identifyCluster(_ ctrl.Manager, _ *wakeups) error {
+func (w *worker) identifyCluster(_ ctrl.Manager, _ *queue.Wakeups) error {
 	namespace := &corev1.Namespace{}
 	//nolint:contextcheck // SetupWithManager has no context; the request is bounded by the client's own timeout
 	if err := w.live.Get(context.Background(), client.ObjectKey{Name: "kube-system"}, namespace); err != nil {
@@ -167,7 +169,7 @@ func (w *worker) identifyCluster(_ ctrl.Manager, _ *wakeups) error {
 	return nil
 }
 
-func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
+func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	collectors, err := metrics.New(nil)
 	if err != nil {
 		return err
@@ -209,11 +211,11 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 	connections.changed = stirring(w, queue)
 	connections.typesChanged = func() {
 		for _, key := range w.memories.onTypes() {
-			queue.wake(key)
+			queue.Wake(key)
 		}
 	}
-	connections.dropped = w.places.forget
-	w.places.call = queue.wake
+	connections.dropped = w.places.Forget
+	w.places.Call = queue.Wake
 	w.targets = connections
 	if !w.options.DisableWarmup {
 		w.warmup = w.newWarmup(local)
@@ -226,9 +228,9 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *wakeups) error {
 }
 
 // stirring returns what has a component reconciled because something else has changed: at once, unless that happens all the time.
-func stirring(w *worker, queue *wakeups) func(key apitypes.NamespacedName) {
+func stirring(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
 	return func(key apitypes.NamespacedName) {
-		queue.wakeAfter(key, w.allowances.delay(key, w.options.Clock.Now()))
+		queue.WakeAfter(key, w.allowances.Delay(key, w.options.Clock.Now()))
 	}
 }
 
@@ -245,7 +247,7 @@ func (w *worker) engineOptions() reconciler.Options {
 	}
 }
 
-func (w *worker) watchReferences(mgr ctrl.Manager, queue *wakeups) error {
+func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	clnt, err := metadata.NewForConfigAndClient(metadata.ConfigFor(w.local.Config()), w.local.HttpClient())
 	if err != nil {
 		return fmt.Errorf("making a client for metadata: %w", err)

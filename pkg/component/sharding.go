@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/shards"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
 )
 
 // Sharding divides the components among the replicas of an operator, all of which work at the same time. A component belongs
@@ -108,7 +109,7 @@ func (s *Sharding) locate() error {
 }
 
 // shareWork lets this replica have its share of the components.
-func (w *worker) shareWork(mgr ctrl.Manager, queue *wakeups) error {
+func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if w.options.Sharding == nil {
 		return nil
 	}
@@ -139,11 +140,11 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *wakeups) error {
 }
 
 // share takes part in the work as soon as this replica knows what there is to do.
-func (w *worker) share(ctx context.Context, queue *wakeups) error {
+func (w *worker) share(ctx context.Context, queue *queue.Wakeups) error {
 	if _, err := w.cache.GetInformer(ctx, w.newComponent()); err != nil {
 		return untilCancelled(ctx, fmt.Errorf("watching the components: %w", err))
 	}
-	known := []<-chan struct{}{queue.started}
+	known := []<-chan struct{}{queue.Started}
 	if w.warmup != nil {
 		known = append(known, w.warmup.done)
 	}
@@ -168,7 +169,7 @@ func (w *worker) isOurs(component client.Object) bool {
 }
 
 // takeOver has all components of a shard reconciled.
-func (w *worker) takeOver(scheme *runtime.Scheme, queue *wakeups, shard int) error {
+func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard int) error {
 	object, err := scheme.New(w.gvk.GroupVersion().WithKind(w.gvk.Kind + "List"))
 	if err != nil {
 		return fmt.Errorf("listing components: %w", err)
@@ -183,7 +184,7 @@ func (w *worker) takeOver(scheme *runtime.Scheme, queue *wakeups, shard int) err
 	return meta.EachListItem(list, func(item runtime.Object) error {
 		if component, ok := item.(client.Object); ok {
 			if key := client.ObjectKeyFromObject(component); w.shardOf(key) == shard {
-				queue.due(key)
+				queue.Due(key)
 			}
 		}
 		return nil

@@ -11,6 +11,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
 )
 
 type walkedInline struct {
@@ -67,11 +69,11 @@ type found struct {
 	Target, Ignored  bool
 }
 
-func walked(t *testing.T, w *walker, root any) []found {
+func walked(t *testing.T, w *specs.Walker, root any) []found {
 	t.Helper()
 	var all []found
-	err := w.walk(root, func(o occurrence) error {
-		all = append(all, found{o.path, reflect.TypeOf(o.value).String(), fmt.Sprint(o.fallbackKeys()), o.target, o.ignoredOnDeletion()})
+	err := w.Walk(root, func(o specs.Occurrence) error {
+		all = append(all, found{o.Path, reflect.TypeOf(o.Value).String(), fmt.Sprint(o.FallbackKeys()), o.Target, o.IgnoredOnDeletion()})
 		return nil
 	})
 	if err != nil {
@@ -82,7 +84,7 @@ func walked(t *testing.T, w *walker, root any) []found {
 
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	w := &walker{extension: reflect.TypeFor[Reference[*Widget]]()}
+	w := newWalker(reflect.TypeFor[Reference[*Widget]]())
 	secret := "*component.SecretReference"
 	secretKey := "*component.SecretKeyReference"
 	for _, test := range []struct {
@@ -172,8 +174,8 @@ func TestWalk(t *testing.T) {
 func TestWalkPutsBackWhatIsInMaps(t *testing.T) {
 	t.Parallel()
 	spec := &walkedSpec{Map: map[string]SecretKeyReference{"a": {Name: "x"}}}
-	err := (&walker{}).walk(spec, func(o occurrence) error {
-		if reference, ok := o.value.(*SecretKeyReference); ok && o.path == `spec.map["a"]` {
+	err := newWalker(nil).Walk(spec, func(o specs.Occurrence) error {
+		if reference, ok := o.Value.(*SecretKeyReference); ok && o.Path == `spec.map["a"]` {
 			reference.value = []byte("loaded")
 		}
 		return nil
@@ -187,13 +189,13 @@ func TestWalkPutsBackWhatIsInMaps(t *testing.T) {
 
 func TestWalkSkipsWhatCannotContainReferences(t *testing.T) {
 	t.Parallel()
-	w := &walker{}
+	w := newWalker(nil)
 	for _, value := range []any{[]byte{}, apiextensionsv1.JSON{}, "", 1, struct{ A map[string]string }{}, make(chan SecretReference), func(SecretReference) {}} {
-		if p := w.planOf(reflect.TypeOf(value)); p.reaches {
+		if w.Reaches(reflect.TypeOf(value)) {
 			t.Errorf("%T is visited", value)
 		}
 	}
-	if !w.planOf(reflect.TypeFor[walkedNode]()).reaches {
+	if !w.Reaches(reflect.TypeFor[walkedNode]()) {
 		t.Error("a recursive type is not visited")
 	}
 }

@@ -26,6 +26,11 @@ import (
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/queue"
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -48,11 +53,11 @@ type worker struct {
 
 	metrics    *metrics.Controller
 	references *references.Watcher
-	walker     *walker
+	walker     *specs.Walker
 	// extension loads a Reference[T] and returns its digest.
 	extension func(ctx context.Context, value any, component Component) (string, error)
 	targets   connector
-	places    *places
+	places    *visits.Places
 	// shards is nil without sharding.
 	shards *shards.Keeper
 	// warmup is nil if it is disabled.
@@ -60,7 +65,7 @@ type worker struct {
 	memories *memories
 	passes   passes
 	// allowances bound the passes that other objects cause.
-	allowances allowances
+	allowances queue.Allowances
 	// misused is set if hooks were added too late.
 	misused atomic.Bool
 }
@@ -106,7 +111,7 @@ func (w *worker) repeatable(ctx context.Context, key apitypes.NamespacedName) (c
 
 func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (result ctrl.Result, err error) {
 	defer rescue(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
-	w.allowances.spend(key, w.options.Clock.Now())
+	w.allowances.Spend(key, w.options.Clock.Now())
 	component, result, err := w.fetch(ctx, key)
 	if component == nil {
 		return result, err
@@ -123,7 +128,7 @@ func (w *worker) pass(ctx context.Context, key apitypes.NamespacedName, tenure *
 	w.metrics.Reconciled(err)
 	if err != nil {
 		// The controller's back-off says when; what users change comes first, and what is merely due comes later.
-		result = ctrl.Result{Priority: new(priorityWoken)}
+		result = ctrl.Result{Priority: new(queue.PriorityWoken)}
 	}
 	return result, err
 }
@@ -235,7 +240,7 @@ func (w *worker) unfetched(key apitypes.NamespacedName, err error) (Component, c
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
 	w.memories.forget(key)
-	w.allowances.forget(key)
+	w.allowances.Forget(key)
 }
 
 // leave drops all that is watched and measured about a component. It is remembered until the cache knows that it is gone.
@@ -273,7 +278,7 @@ func (w *worker) newScope(ctx context.Context, component Component) (*scope, err
 	}
 	s.status = component.GetStatus()
 	for _, list := range s.status.inventories() {
-		*list = nameable(*list)
+		*list = items.Nameable(*list)
 	}
 	s.memory.disguises = s.status.recognizeFailures()
 	s.record.mark = s.status.takeMark()
@@ -305,7 +310,7 @@ func (w *worker) conclude(ctx context.Context, s *scope, o outcome) (ctrl.Result
 	switch {
 	case isRejected(err):
 		s.log.Error(err, "the status of the component cannot be written")
-		w.warn(s, "StatusRejected", boundMessage(err.Error()))
+		w.warn(s, "StatusRejected", texts.Bound(err.Error()))
 		s.memory.rejections++
 		return s.requeue(backoff(s.memory.rejections, s.settings.timing.requeue)), nil
 	case outcomeOf(err).kind == outcomeAbandoned:
@@ -324,9 +329,9 @@ func (w *worker) conclude(ctx context.Context, s *scope, o outcome) (ctrl.Result
 // requeue has the next pass begin after the delay, zero meaning never, even if nothing happens. An early one goes on with
 // something that is under way. Passes that come to no conclusion are repeated with the priority that they have.
 func (s *scope) requeue(delay time.Duration) ctrl.Result {
-	priority := priorityPeriodic
+	priority := queue.PriorityPeriodic
 	if delay < s.settings.timing.requeue {
-		priority = priorityWoken
+		priority = queue.PriorityWoken
 	}
 	return ctrl.Result{RequeueAfter: jittered(delay), Priority: &priority}
 }

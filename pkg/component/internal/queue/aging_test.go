@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package component
+package queue
 
 import (
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -22,7 +22,7 @@ func named(name string) reconcile.Request {
 
 // churningQueue is a queue that never gets empty: who was served is added again at once, with the priority of a user's change.
 type churningQueue struct {
-	*agingQueue
+	*AgingQueue
 	clock *clocktesting.FakeClock
 }
 
@@ -30,7 +30,7 @@ func newChurningQueue(t *testing.T) *churningQueue {
 	t.Helper()
 	fake := clocktesting.NewFakeClock(time.Unix(1000, 0))
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Hour, time.Hour)
-	queue := &churningQueue{agingQueue: newAgingQueue("churning", limiter, fake), clock: fake}
+	queue := &churningQueue{AgingQueue: newAgingQueue("churning", limiter, fake), clock: fake}
 	t.Cleanup(queue.ShutDown)
 	return queue
 }
@@ -63,27 +63,27 @@ func TestNobodyStarves(t *testing.T) {
 	}
 	busy := []string{"busy-1", "busy-2", "busy-3"}
 	low := func(priority int) priorityqueue.AddOpts { return priorityqueue.AddOpts{Priority: &priority} }
-	q.AddWithOpts(low(priorityPeriodic), named("periodic"))
-	q.AddWithOpts(low(priorityWoken), named("woken"))
-	diff(t, "who is served while others churn", []string(nil), q.churn(20, busy...))
+	q.AddWithOpts(low(PriorityPeriodic), named("periodic"))
+	q.AddWithOpts(low(PriorityWoken), named("woken"))
+	expect(t, "who is served while others churn", []string(nil), q.churn(20, busy...))
 	q.wait(agingInterval)
-	diff(t, "after a short wait", []string(nil), q.churn(20, busy...))
+	expect(t, "after a short wait", []string(nil), q.churn(20, busy...))
 	q.wait(agingInterval)
-	diff(t, "who was woken has its turn with those who are busy", []string{"woken"}, q.churn(4, busy...))
+	expect(t, "who was woken has its turn with those who are busy", []string{"woken"}, q.churn(4, busy...))
 	q.wait(agingInterval)
-	diff(t, "what is merely due waits longer", []string(nil), q.churn(20, busy...))
+	expect(t, "what is merely due waits longer", []string(nil), q.churn(20, busy...))
 	q.wait(agingInterval)
-	diff(t, "but not for ever", []string{"periodic"}, q.churn(4, busy...))
-	diff(t, "those who wait", 3, q.Len())
+	expect(t, "but not for ever", []string{"periodic"}, q.churn(4, busy...))
+	expect(t, "those who wait", 3, q.Len())
 
 	// The next wait begins anew.
-	q.AddWithOpts(low(priorityPeriodic), named("periodic"))
+	q.AddWithOpts(low(PriorityPeriodic), named("periodic"))
 	q.wait(agingInterval)
-	diff(t, "who was served a short time ago", []string(nil), q.churn(20, busy...))
+	expect(t, "who was served a short time ago", []string(nil), q.churn(20, busy...))
 	for range 3 {
 		q.wait(agingInterval)
 	}
-	diff(t, "who was served a long time ago", []string{"periodic"}, q.churn(4, busy...))
+	expect(t, "who was served a long time ago", []string{"periodic"}, q.churn(4, busy...))
 }
 
 // TestAgingOfWhatIsNotDue has nobody be served, or gain priority, before the time.
@@ -91,45 +91,34 @@ func TestAgingOfWhatIsNotDue(t *testing.T) {
 	t.Parallel()
 	q := newChurningQueue(t)
 	q.Add(named("busy"))
-	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(priorityPeriodic), After: time.Hour}, named("later"))
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(PriorityPeriodic), After: time.Hour}, named("later"))
 	q.AddRateLimited(named("limited"))
 	q.AddAfter(named("after"), time.Hour)
 	for range 5 {
 		q.wait(agingInterval)
 	}
-	diff(t, "who is served", []string(nil), q.churn(20, "busy"))
-	diff(t, "what is due", 1, q.Len())
+	expect(t, "who is served", []string(nil), q.churn(20, "busy"))
+	expect(t, "what is due", 1, q.Len())
 	// An event makes it due; the wait begins with it, and not with the one for the time.
-	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(priorityPeriodic)}, named("later"))
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(PriorityPeriodic)}, named("later"))
 	q.wait(agingInterval)
-	diff(t, "who is served when something has happened", []string(nil), q.churn(20, "busy"))
+	expect(t, "who is served when something has happened", []string(nil), q.churn(20, "busy"))
 	q.wait(3 * agingInterval)
-	diff(t, "who is served in the end", []string{"later"}, q.churn(2, "busy"))
+	expect(t, "who is served in the end", []string{"later"}, q.churn(2, "busy"))
 }
 
 func TestPriorityThatIsHandedOut(t *testing.T) {
 	t.Parallel()
 	q := newChurningQueue(t)
-	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(priorityPeriodic)}, named("periodic"))
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(PriorityPeriodic)}, named("periodic"))
 	q.wait(10 * agingInterval)
 	_, priority, _ := q.GetWithPriority()
-	diff(t, "a pass that is repeated begins with its own priority", priorityPeriodic, priority)
+	expect(t, "a pass that is repeated begins with its own priority", PriorityPeriodic, priority)
 }
 
-// TestReconcilersUseTheQueue looks which queue a controller gets.
-func TestReconcilersUseTheQueue(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	reconciler := r.reconciler(ReconcilerOptions{})
-	stop := r.start(reconciler)
-	<-reconciler.queue.started
-	queue, ok := reconciler.queue.queue.(*agingQueue)
-	if !ok {
-		t.Fatalf("want an aging queue, got %T", reconciler.queue.queue)
+func expect(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
-	if _, isReal := queue.clock.(clock.RealClock); !isReal {
-		t.Errorf("want the real time, got %T", queue.clock)
-	}
-	stop()
-	<-queue.ended
 }

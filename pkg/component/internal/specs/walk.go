@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package component
+package specs
 
 import (
 	"cmp"
@@ -13,24 +13,25 @@ import (
 	"sync"
 )
 
-// occurrence is a reference in a spec.
-type occurrence struct {
-	// path as in JSON, such as spec.users[0].passwordRef.
-	path string
-	// value is a pointer to the reference, or what implements the extension.
-	value any
+// Occurrence is a reference in a spec.
+type Occurrence struct {
+	// Path as in JSON, such as spec.users[0].passwordRef.
+	Path string
+	// Value is a pointer to the reference, or what implements the extension.
+	Value any
 	// tag is that of the nearest struct field on the way to the reference.
 	tag reflect.StructTag
-	// target tells whether the reference leads to the cluster of the dependents.
-	target bool
+	// Target tells whether the reference leads to the cluster of the dependents.
+	Target bool
 }
 
-func (o occurrence) at(suffix string) occurrence {
-	o.path += suffix
+func (o Occurrence) at(suffix string) Occurrence {
+	o.Path += suffix
 	return o
 }
 
-func (o occurrence) fallbackKeys() []string {
+// FallbackKeys are the keys that are tried if the reference names none.
+func (o Occurrence) FallbackKeys() []string {
 	var keys []string
 	for key := range strings.SplitSeq(o.tag.Get("fallbackKeys"), ",") {
 		if key = strings.TrimSpace(key); key != "" {
@@ -40,21 +41,21 @@ func (o occurrence) fallbackKeys() []string {
 	return keys
 }
 
-func (o occurrence) ignoredOnDeletion() bool {
+// IgnoredOnDeletion reports whether what is referenced may be missing while the component is being deleted.
+func (o Occurrence) IgnoredOnDeletion() bool {
 	return o.tag.Get("notFoundPolicy") == "ignoreOnDeletion"
 }
 
-// walker finds references in specs. What a type may contain is found out once: most of a spec is never visited.
+// Walker finds references in specs. What a type may contain is found out once: most of a spec is never visited.
 // It is safe for concurrent use.
-type walker struct {
-	// extension is an interface whose implementations count as references too; may be nil.
-	extension reflect.Type
-	plans     sync.Map // reflect.Type to *plan
-}
-
-var objectReferenceTypes = []reflect.Type{
-	reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
-	reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
+type Walker struct {
+	// Leaves are the types of references.
+	Leaves []reflect.Type
+	// Extension is an interface whose implementations count as references too; may be nil.
+	Extension reflect.Type
+	// Way is the type of structs whose references lead to the cluster of the dependents.
+	Way   reflect.Type
+	plans sync.Map // reflect.Type to *plan
 }
 
 type planKind int
@@ -93,17 +94,17 @@ func (f planField) isEmbeddedReference() bool {
 	return f.name == "" && f.plan.kind == planLeaf && !keys && !policy
 }
 
-// walk calls visit for each reference in the value that spec, a pointer, points to. Values of maps are visited as
+// Walk calls visit for each reference in the value that spec, a pointer, points to. Values of maps are visited as
 // copies, which are put back afterwards. Elements of maps are visited in the order of their keys.
-func (w *walker) walk(spec any, visit func(occurrence) error) error {
+func (w *Walker) Walk(spec any, visit func(Occurrence) error) error {
 	value := reflect.ValueOf(spec)
 	if !value.IsValid() {
 		return nil
 	}
-	return w.visit(w.planOf(value.Type()), value, occurrence{path: "spec"}, visit)
+	return w.visit(w.planOf(value.Type()), value, Occurrence{Path: "spec"}, visit)
 }
 
-func (w *walker) visit(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+func (w *Walker) visit(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
 	if !p.reaches {
 		return nil
 	}
@@ -136,29 +137,29 @@ func (w *walker) visit(p *plan, value reflect.Value, at occurrence, visit func(o
 	return nil
 }
 
-func visitLeaf(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+func visitLeaf(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
 	if !p.byValue {
 		if !value.CanAddr() {
-			return fmt.Errorf("reference %s cannot be loaded, because its address is not known", at.path)
+			return fmt.Errorf("reference %s cannot be loaded, because its address is not known", at.Path)
 		}
 		value = value.Addr()
 	}
 	if value.Kind() == reflect.Pointer && value.IsNil() {
 		return nil
 	}
-	at.value = value.Interface()
+	at.Value = value.Interface()
 	return visit(at)
 }
 
-func (w *walker) visitStruct(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
-	at.target = at.target || value.Type() == reflect.TypeFor[KubeConfigSpec]()
+func (w *Walker) visitStruct(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
+	at.Target = at.Target || value.Type() == w.Way
 	for _, field := range p.fields {
 		inner := at
 		if !field.isEmbeddedReference() {
 			inner.tag = field.tag
 		}
 		if field.name != "" {
-			inner.path += "." + field.name
+			inner.Path += "." + field.name
 		}
 		if err := w.visit(field.plan, value.Field(field.index), inner, visit); err != nil {
 			return err
@@ -167,7 +168,7 @@ func (w *walker) visitStruct(p *plan, value reflect.Value, at occurrence, visit 
 	return nil
 }
 
-func (w *walker) visitMap(p *plan, value reflect.Value, at occurrence, visit func(occurrence) error) error {
+func (w *Walker) visitMap(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
 	type entry struct {
 		text string
 		key  reflect.Value
@@ -188,7 +189,10 @@ func (w *walker) visitMap(p *plan, value reflect.Value, at occurrence, visit fun
 	return nil
 }
 
-func (w *walker) planOf(t reflect.Type) *plan {
+// Reaches reports whether values of a type may contain references.
+func (w *Walker) Reaches(t reflect.Type) bool { return w.planOf(t).reaches }
+
+func (w *Walker) planOf(t reflect.Type) *plan {
 	if known, ok := w.plans.Load(t); ok {
 		if p, ok := known.(*plan); ok {
 			return p
@@ -202,7 +206,7 @@ func (w *walker) planOf(t reflect.Type) *plan {
 }
 
 // compile may meet a type within itself; it then refers to the plan that is being made.
-func (w *walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan {
+func (w *Walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan {
 	if p, ok := compiling[t]; ok {
 		return p
 	}
@@ -227,7 +231,7 @@ func (w *walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan
 		for i := range t.NumField() {
 			field := t.Field(i)
 			if field.IsExported() || (field.Anonymous && field.Type.Kind() == reflect.Struct) {
-				p.fields = append(p.fields, planField{index: i, name: jsonName(field), tag: field.Tag, plan: w.compile(field.Type, compiling)})
+				p.fields = append(p.fields, planField{index: i, name: JSONName(field), tag: field.Tag, plan: w.compile(field.Type, compiling)})
 			}
 		}
 	}
@@ -236,20 +240,21 @@ func (w *walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan
 
 // isLeaf tells whether values of the type are references, and whether their methods need no pointer. A struct that embeds
 // one of our references has its methods, but may hold further references; it is no leaf.
-func (w *walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
+func (w *Walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
 	switch {
-	case slices.Contains(objectReferenceTypes, t):
+	case slices.Contains(w.Leaves, t):
 		return true, false
-	case w.extension == nil || t.Kind() == reflect.Interface:
+	case w.Extension == nil || t.Kind() == reflect.Interface:
 		return false, false
-	case t.Implements(w.extension):
+	case t.Implements(w.Extension):
 		return true, true
 	default:
-		return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(w.extension), false
+		return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(w.Extension), false
 	}
 }
 
-func jsonName(field reflect.StructField) string {
+// JSONName returns the name that a field has in JSON; empty if it is inlined.
+func JSONName(field reflect.StructField) string {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	switch {
 	case name != "" && name != "-":

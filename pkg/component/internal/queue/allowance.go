@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package component
+package queue
 
 import (
 	"sync"
@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// burst is how many passes of a component may be caused by events of other objects in quick succession. Dependents that become ready
+	// Burst is how many passes of a component may be caused by events of other objects in quick succession. Dependents that become ready
 	// need far fewer.
-	burst = 50
-	// recovery is the time after which one more pass is allowed.
-	recovery = time.Second
+	Burst = 50
+	// Recovery is the time after which one more pass is allowed.
+	Recovery = time.Second
 )
 
-// allowances bound the passes that events of other objects cause: whoever may write an object that a component watches, or one that bears the
+// Allowances bound the passes that events of other objects cause: whoever may write an object that a component watches, or one that bears the
 // label of a dependent, must not be able to keep a worker busy with that. The zero value is ready for use.
-type allowances struct {
+type Allowances struct {
 	mu    sync.Mutex
 	spent map[apitypes.NamespacedName]allowance
 }
@@ -36,26 +36,27 @@ func (a allowance) left(now time.Time) allowance {
 	return allowance{spent: max(a.spent-max(now.Sub(a.at), 0), 0), at: now}
 }
 
-// spend counts a pass.
-func (a *allowances) spend(key apitypes.NamespacedName, now time.Time) {
+// Spend counts a pass.
+func (a *Allowances) Spend(key apitypes.NamespacedName, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.spent == nil {
 		a.spent = map[apitypes.NamespacedName]allowance{}
 	}
 	current := a.spent[key].left(now)
-	current.spent = min(current.spent+recovery, burst*recovery)
+	current.spent = min(current.spent+Recovery, Burst*Recovery)
 	a.spent[key] = current
 }
 
-// delay returns how long a pass that an event causes has to wait.
-func (a *allowances) delay(key apitypes.NamespacedName, now time.Time) time.Duration {
+// Delay returns how long a pass that an event causes has to wait.
+func (a *Allowances) Delay(key apitypes.NamespacedName, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return max(a.spent[key].left(now).spent-(burst-1)*recovery, 0)
+	return max(a.spent[key].left(now).spent-(Burst-1)*Recovery, 0)
 }
 
-func (a *allowances) forget(key apitypes.NamespacedName) {
+// Forget drops what is known about a component.
+func (a *Allowances) Forget(key apitypes.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.spent, key)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package component
+package queue
 
 import (
 	"sync"
@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -23,21 +24,20 @@ const (
 	priorityHighest = 0
 )
 
-// NewQueue returns a priority queue that raises the priority of components that wait: none starves while others come in
-// without end. SetupWithManager uses it; who calls SetupWithManagerAndBuilder can set the option NewQueue of the controller to it.
-func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+// New returns a priority queue that raises the priority of components that wait; see NewQueue of package component.
+func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	queue := newAgingQueue(name, limiter, clock.RealClock{})
 	go queue.run()
 	return queue
 }
 
-// agingQueue follows what is added to a priority queue and taken out of it. What is added in the instant in which it is taken out
+// AgingQueue follows what is added to a priority queue and taken out of it. What is added in the instant in which it is taken out
 // may be missed, and keeps its priority until it is added again.
-type agingQueue struct {
+type AgingQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	limiter workqueue.TypedRateLimiter[reconcile.Request]
-	clock   clock.WithTicker
-	ended   chan struct{}
+	Clock   clock.WithTicker
+	Ended   chan struct{}
 	end     func()
 
 	mu      sync.Mutex
@@ -52,36 +52,36 @@ type waiter struct {
 	priority, raised int
 }
 
-var _ priorityqueue.PriorityQueue[reconcile.Request] = &agingQueue{}
+var _ priorityqueue.PriorityQueue[reconcile.Request] = &AgingQueue{}
 
-func newAgingQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.WithTicker) *agingQueue {
+func newAgingQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request], clk clock.WithTicker) *AgingQueue {
 	inner := priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter })
 	ended := make(chan struct{})
-	return &agingQueue{
-		PriorityQueue: inner, limiter: limiter, clock: clk, ended: ended, end: sync.OnceFunc(func() { close(ended) }),
+	return &AgingQueue{
+		PriorityQueue: inner, limiter: limiter, Clock: clk, Ended: ended, end: sync.OnceFunc(func() { close(ended) }),
 		waiting: map[reconcile.Request]*waiter{},
 	}
 }
 
 // run raises priorities until the queue is shut down.
-func (q *agingQueue) run() {
-	ticker := q.clock.NewTicker(agingInterval)
+func (q *AgingQueue) run() {
+	ticker := q.Clock.NewTicker(agingInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C():
 			q.age()
-		case <-q.ended:
+		case <-q.Ended:
 			return
 		}
 	}
 }
 
 // age raises the priorities of those that have waited.
-func (q *agingQueue) age() {
+func (q *AgingQueue) age() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.clock.Now()
+	now := q.Clock.Now()
 	for request, found := range q.waiting {
 		priority := agedPriority(found.priority, now.Sub(found.since))
 		if priority <= found.raised {
@@ -101,13 +101,13 @@ func agedPriority(priority int, waited time.Duration) int {
 }
 
 // AddWithOpts adds items, or changes those that are there; see priorityqueue.PriorityQueue.
-func (q *agingQueue) AddWithOpts(options priorityqueue.AddOpts, requests ...reconcile.Request) {
+func (q *AgingQueue) AddWithOpts(options priorityqueue.AddOpts, requests ...reconcile.Request) {
 	for _, request := range requests {
 		q.add(options, request)
 	}
 }
 
-func (q *agingQueue) add(options priorityqueue.AddOpts, request reconcile.Request) {
+func (q *AgingQueue) add(options priorityqueue.AddOpts, request reconcile.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if options.RateLimited {
@@ -117,7 +117,7 @@ func (q *agingQueue) add(options priorityqueue.AddOpts, request reconcile.Reques
 		}
 		options.RateLimited = false
 	}
-	since, priority := q.clock.Now().Add(max(options.After, 0)), valueOr(options.Priority, 0)
+	since, priority := q.Clock.Now().Add(max(options.After, 0)), ptr.Deref(options.Priority, 0)
 	if found := q.waiting[request]; found == nil {
 		q.waiting[request] = &waiter{since: since, priority: priority, raised: priority}
 	} else {
@@ -130,22 +130,22 @@ func (q *agingQueue) add(options priorityqueue.AddOpts, request reconcile.Reques
 }
 
 // Add adds an item with priority zero.
-func (q *agingQueue) Add(request reconcile.Request) {
+func (q *AgingQueue) Add(request reconcile.Request) {
 	q.AddWithOpts(priorityqueue.AddOpts{}, request)
 }
 
 // AddAfter adds an item with priority zero that becomes due after the delay.
-func (q *agingQueue) AddAfter(request reconcile.Request, delay time.Duration) {
+func (q *AgingQueue) AddAfter(request reconcile.Request, delay time.Duration) {
 	q.AddWithOpts(priorityqueue.AddOpts{After: delay}, request)
 }
 
 // AddRateLimited adds an item with priority zero that becomes due when the rate limiter says.
-func (q *agingQueue) AddRateLimited(request reconcile.Request) {
+func (q *AgingQueue) AddRateLimited(request reconcile.Request) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, request)
 }
 
 // GetWithPriority waits for an item and takes it out.
-func (q *agingQueue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
+func (q *AgingQueue) GetWithPriority() (request reconcile.Request, priority int, shutdown bool) {
 	request, priority, shutdown = q.PriorityQueue.GetWithPriority()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,19 +158,19 @@ func (q *agingQueue) GetWithPriority() (request reconcile.Request, priority int,
 }
 
 // Get waits for an item and takes it out.
-func (q *agingQueue) Get() (request reconcile.Request, shutdown bool) {
+func (q *AgingQueue) Get() (request reconcile.Request, shutdown bool) {
 	request, _, shutdown = q.GetWithPriority()
 	return request, shutdown
 }
 
 // ShutDown ends the queue.
-func (q *agingQueue) ShutDown() {
+func (q *AgingQueue) ShutDown() {
 	q.end()
 	q.PriorityQueue.ShutDown()
 }
 
 // ShutDownWithDrain ends the queue; priority queues are not drained.
-func (q *agingQueue) ShutDownWithDrain() {
+func (q *AgingQueue) ShutDownWithDrain() {
 	q.end()
 	q.PriorityQueue.ShutDownWithDrain()
 }

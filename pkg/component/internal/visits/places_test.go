@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package component
+package visits
 
 import (
 	"errors"
@@ -10,22 +10,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
 // visitors play visits of components, each to a target of the same name.
 type visitors struct {
-	places *places
-	visits map[string]*visit
+	places *Places
+	visits map[string]*Visit
 	cut    map[string]error
 	now    time.Time
 	called []string
 }
 
 func newVisitors(workers int) *visitors {
-	c := &visitors{places: newPlaces(workers, slowness{visit: time.Hour, rest: time.Hour}), visits: map[string]*visit{}, cut: map[string]error{}}
+	c := &visitors{places: New(workers, Slowness{visit: time.Hour, rest: time.Hour}), visits: map[string]*Visit{}, cut: map[string]error{}}
 	c.places.now = func() time.Time { return c.now }
-	c.places.call = func(component apitypes.NamespacedName) { c.called = append(c.called, component.Name) }
+	c.places.Call = func(component apitypes.NamespacedName) { c.called = append(c.called, component.Name) }
 	return c
 }
 
@@ -33,24 +34,24 @@ func newVisitors(workers int) *visitors {
 func (c *visitors) play(name, step string) string {
 	switch step {
 	case "enters":
-		entered, ok := c.places.enter(name, apitypes.NamespacedName{Name: name}, func(reason error) { c.cut[name] = reason })
+		entered, ok := c.places.Enter(name, apitypes.NamespacedName{Name: name}, func(reason error) { c.cut[name] = reason })
 		c.visits[name] = entered
 		if !ok {
 			return "waits"
 		}
 	case "slows":
-		c.visits[name].slowed()
+		c.visits[name].Slowed()
 	case "lasts":
 		c.visits[name].lasting()
 	case "leaves":
 		c.called = nil
-		c.visits[name].leave()
+		c.visits[name].Leave()
 		return strings.Join(c.called, " ")
 	case "passes":
 		duration, _ := time.ParseDuration(name) // the test's own
 		c.now = c.now.Add(duration)
 	}
-	if reason := c.cut[name]; errors.Is(reason, errCrowded) {
+	if reason := c.cut[name]; errors.Is(reason, ErrCrowded) {
 		delete(c.cut, name)
 		return "is cut"
 	}
@@ -159,7 +160,14 @@ func TestPlacesForgetTargets(t *testing.T) {
 		name := fmt.Sprint(i)
 		c.play(name, "enters")
 		c.play(name, "leaves")
-		c.places.forget(name)
+		c.places.Forget(name)
 	}
-	diff(t, "remembered", 0, len(c.places.quick))
+	expect(t, "remembered", 0, len(c.places.quick))
+}
+
+func expect(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package items
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// IsFormerFailure reports whether an item stands for one of phase Failed.
+func IsFormerFailure(item *reconciler.InventoryItem) bool {
+	return item.Phase == reconciler.PhaseCompleted && item.Status == status.FailedStatus
+}
+
+// HasFailed reports whether a dependent has failed, and was or is being deleted for that.
+func HasFailed(item *reconciler.InventoryItem) bool { return item.Phase == reconciler.PhaseFailed }
+
+// Kinds returns the types of all items, sorted.
+func Kinds(inventory []*reconciler.InventoryItem) []reconciler.TypeVersionInfo {
+	found := map[reconciler.TypeVersionInfo]bool{}
+	for _, item := range inventory {
+		found[item.TypeVersionInfo] = true
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b reconciler.TypeVersionInfo) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
+	})
+}
+
+// Same tells whether two inventories say the same, in whatever order.
+func Same(a, b []*reconciler.InventoryItem) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	var byKey map[types.ObjectID]*reconciler.InventoryItem
+	for i, item := range b {
+		other := a[i]
+		if byKey == nil && types.IDOf(item) != types.IDOf(other) {
+			byKey = Index(a)
+		}
+		if byKey != nil {
+			other = byKey[types.IDOf(item)]
+		}
+		if other == nil || !SameItem(other, item) {
+			return false
+		}
+	}
+	return true
+}
+
+// Index returns items by what they record.
+func Index(items []*reconciler.InventoryItem) map[types.ObjectID]*reconciler.InventoryItem {
+	byKey := make(map[types.ObjectID]*reconciler.InventoryItem, len(items))
+	for _, item := range items {
+		byKey[types.IDOf(item)] = item
+	}
+	return byKey
+}
+
+// SameItem compares all fields of two items; times as precisely as they are recorded.
+func SameItem(a, b *reconciler.InventoryItem) bool {
+	return types.IDOf(a) == types.IDOf(b) && sameBehavior(a, b) &&
+		a.Digest == b.Digest && a.Phase == b.Phase && a.Status == b.Status && sameTime(a.LastAppliedAt, b.LastAppliedAt) &&
+		a.UID == b.UID && a.Fingerprint == b.Fingerprint && a.Baseline == b.Baseline && a.Barrier == b.Barrier && a.Adopted == b.Adopted
+}
+
+func sameBehavior(a, b *reconciler.InventoryItem) bool {
+	return a.AdoptionPolicy == b.AdoptionPolicy && a.ReconcilePolicy == b.ReconcilePolicy &&
+		a.UpdatePolicy == b.UpdatePolicy && a.DeletePolicy == b.DeletePolicy &&
+		a.ApplyOrder == b.ApplyOrder && a.DeleteOrder == b.DeleteOrder &&
+		a.Version == b.Version && slices.Equal(a.ManagedTypes, b.ManagedTypes)
+}
+
+func sameTime(a, b *metav1.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Unix() == b.Unix()
+}
+
+// HasGrown tells whether there are items that an earlier inventory does not have.
+func HasGrown(before, now []*reconciler.InventoryItem) bool {
+	byKey := Index(before)
+	return slices.ContainsFunc(now, func(item *reconciler.InventoryItem) bool { return byKey[types.IDOf(item)] == nil })
+}
+
+// Nameable returns the items that name an object. We record no others, and nothing could be done about them.
+func Nameable(items []*reconciler.InventoryItem) []*reconciler.InventoryItem {
+	return slices.DeleteFunc(items, func(item *reconciler.InventoryItem) bool {
+		return item == nil || item.Kind == "" || item.Version == "" || item.Name == ""
+	})
+}
+
+// Union returns the items of both lists, in the state that they have in the second one if they are in both.
+func Union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryItem {
+	if len(first) == 0 {
+		return second
+	}
+	if len(second) == 0 {
+		return first
+	}
+	newer := Index(second)
+	kept := slices.DeleteFunc(slices.Clone(first), func(item *reconciler.InventoryItem) bool { return newer[types.IDOf(item)] != nil })
+	return append(kept, second...)
+}
+
+// Encode returns the items as they are stored, and the size of the whole list.
+func Encode(inventory []*reconciler.InventoryItem) (items []chunks.Item, size int, err error) {
+	items = make([]chunks.Item, len(inventory))
+	for i, item := range inventory {
+		value, err := json.Marshal(item)
+		if err != nil {
+			return nil, 0, fmt.Errorf("encoding the inventory: %w", err)
+		}
+		items[i] = chunks.Item{Key: item.Group + "/" + item.Kind + "/" + item.Namespace + "/" + item.Name, Value: value}
+		size += len(value) + 1
+	}
+	return items, size, nil
+}
+
+const (
+	MarkSeparator    = ";inventory="
+	ClusterSeparator = ";cluster="
+	// MarkLength is the number of hexadecimal digits of a checksum. It protects from mistakes, and not from forgery.
+	MarkLength = 16
+)
+
+// Mark returns the mark of a list of dependents; empty for an empty list.
+func Mark(items []*reconciler.InventoryItem) string {
+	if len(items) == 0 {
+		return ""
+	}
+	names := make([]string, len(items))
+	for i, item := range items {
+		names[i] = item.Group + "/" + item.Kind + "/" + item.Namespace + "/" + item.Name
+	}
+	slices.Sort(names)
+	sum := sha256.Sum256([]byte(strings.Join(names, "\n")))
+	return strconv.Itoa(len(items)) + ":" + hex.EncodeToString(sum[:])[:MarkLength]
+}
+
+// Mismatch says in how far a list is not the one that the mark belongs to; empty if it is, or if there is no mark.
+func Mismatch(recorded string, items []*reconciler.InventoryItem) string {
+	if recorded == "" || recorded == Mark(items) {
+		return ""
+	}
+	count := Marked(recorded)
+	if len(items) == 0 {
+		return fmt.Sprintf("status.inventory was empty although %s had been recorded", texts.Dependents(count))
+	}
+	return fmt.Sprintf("status.inventory, with %s, was not the list that had been recorded, with %d", texts.Dependents(len(items)), count)
+}
+
+// Marked is the number of dependents that the mark is about.
+func Marked(recorded string) int {
+	text, _, _ := strings.Cut(recorded, ":")
+	count, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return count
+}

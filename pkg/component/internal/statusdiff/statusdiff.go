@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statusdiff
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Decode decodes JSON, and keeps numbers as they are written.
+func Decode(content []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	// Numbers of the component's own may be larger than what survives as a float.
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+// bookkeeping are fields whose change alone is not worth a request.
+var bookkeeping = []string{"lastObservedAt", "lastAppliedAt"}
+
+// Same tells whether two statuses say the same; times of observation do not count.
+func Same(a, b map[string]any) bool {
+	a, b = maps.Clone(a), maps.Clone(b)
+	for _, field := range bookkeeping {
+		delete(a, field)
+		delete(b, field)
+	}
+	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
+}
+
+// MergePatch returns the JSON merge patch that leads from one value to another. Lists are replaced as a whole.
+func MergePatch(from, to map[string]any) map[string]any {
+	patch := map[string]any{}
+	for key, value := range to {
+		old, exists := from[key]
+		if exists && reflect.DeepEqual(old, value) {
+			continue
+		}
+		oldMap, oldIsMap := old.(map[string]any)
+		newMap, newIsMap := value.(map[string]any)
+		if oldIsMap && newIsMap {
+			patch[key] = MergePatch(oldMap, newMap)
+			continue
+		}
+		patch[key] = value
+	}
+	for key := range from {
+		if _, exists := to[key]; !exists {
+			patch[key] = nil
+		}
+	}
+	return patch
+}
+
+// Dropped returns the paths of fields that were sent and did not come back, sorted and without indices, such as
+// status.inventory[].uid.
+func Dropped(sent, received any, path string) []string {
+	found := map[string]bool{}
+	collectDropped(sent, received, path, found)
+	return slices.Sorted(maps.Keys(found))
+}
+
+// Without returns those of the fields that are not among others.
+func Without(fields, others []string) []string {
+	return slices.DeleteFunc(fields, func(field string) bool { return slices.Contains(others, field) })
+}
+
+func collectDropped(sent, received any, path string, found map[string]bool) {
+	switch sent := sent.(type) {
+	case json.RawMessage:
+		back, _ := received.(json.RawMessage)
+		if bytes.Equal(sent, back) {
+			return
+		}
+		// They were encoded a moment ago.
+		decoded, _ := Decode(sent)
+		other, _ := Decode(back)
+		collectDropped(decoded, other, path, found)
+	case map[string]any:
+		other, _ := received.(map[string]any)
+		for key, value := range sent {
+			if value == nil {
+				continue
+			}
+			if back, exists := other[key]; exists {
+				collectDropped(value, back, path+"."+key, found)
+				continue
+			}
+			found[path+"."+key] = true
+		}
+	case []any:
+		other, _ := received.([]any)
+		for i, value := range sent {
+			if i < len(other) {
+				collectDropped(value, other[i], path+"[]", found)
+			}
+		}
+	}
+}

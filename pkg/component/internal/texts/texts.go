@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package texts
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/component-operator/runtime/internal/redact"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// MaxMessageLength bounds messages of conditions, in bytes. They are repeated in events, whose limit is 1 KiB.
+const MaxMessageLength = 1024
+
+// Bound makes a sentence that fits into a condition, and quotes no rejected values.
+func Bound(message string) string {
+	message = redact.Text(strings.ToValidUTF8(message, "?"))
+	if first, size := utf8.DecodeRuneInString(message); size > 0 {
+		message = string(unicode.ToUpper(first)) + message[size:]
+	}
+	if len(message) <= MaxMessageLength {
+		return message
+	}
+	const ellipsis = "…"
+	end := MaxMessageLength - len(ellipsis)
+	for !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end] + ellipsis
+}
+
+// listLimit leaves room for what stands before and after a list in a message.
+const listLimit = MaxMessageLength - 160
+
+// Join joins as many items as fit, and counts the others.
+func Join(items []string, separator string) string {
+	var out strings.Builder
+	for i, item := range items {
+		if i > 0 && out.Len()+len(separator)+len(item) > listLimit {
+			return out.String() + " … and " + strconv.Itoa(len(items)-i) + " more"
+		}
+		if i > 0 {
+			out.WriteString(separator)
+		}
+		out.WriteString(item)
+	}
+	return out.String()
+}
+
+// Name names an object.
+func Name(object types.ObjectKey) string { return types.IDOf(object).String() }
+
+// Notices names the objects of notices with their messages, sorted.
+func Notices(notices []reconciler.Notice) string {
+	items := make([]string, len(notices))
+	for i, notice := range notices {
+		items[i] = Name(notice.Object) + ": " + notice.Message
+	}
+	slices.Sort(items)
+	return Join(items, "; ")
+}
+
+// Waits says which dependents are missing to the end of a wave; what is one of "ready", "deleted".
+func Waits(result reconciler.Result, what string) string {
+	if len(result.Waits) == 0 {
+		return fmt.Sprintf("wave %d is being processed", result.Wave)
+	}
+	// Waits may be about more than the wave, such as a namespace or what is no longer wanted.
+	size := max(result.WaveSize, len(result.Waits))
+	return fmt.Sprintf("%d of %s of wave %d not %s: %s", len(result.Waits), Dependents(size), result.Wave, what, Notices(result.Waits))
+}
+
+// Dependents formats a number of dependents.
+func Dependents(count int) string {
+	if count == 1 {
+		return "1 dependent"
+	}
+	return strconv.Itoa(count) + " dependents"
+}

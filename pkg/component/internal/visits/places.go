@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package visits
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
+)
+
+// LongestPass is how long a pass may take. What is left to do is done by the next one.
+const LongestPass = 10 * time.Minute
+
+// Slowness says when a remote cluster counts as slow. Tests need less; the zero value means the defaults.
+type Slowness struct {
+	// Request is how long a request may take. Defaults to 5 seconds.
+	Request time.Duration
+	// Visit is how long a pass may be with a cluster without a place of its own. Defaults to 30 seconds.
+	visit time.Duration
+	// rest is how much longer a pass may take when a request of it was slow. Defaults to one minute.
+	rest time.Duration
+}
+
+func (s Slowness) complete() Slowness {
+	return Slowness{Request: cmp.Or(s.Request, 5*time.Second), visit: cmp.Or(s.visit, 30*time.Second), rest: cmp.Or(s.rest, time.Minute)}
+}
+
+var (
+	// ErrCrowded ends a pass that would wait for a slow cluster when there is no place left.
+	ErrCrowded = errors.New("as many components as may wait for clusters that are slow to answer do so already")
+	// ErrTooLong ends a pass that has taken too long.
+	ErrTooLong = errors.New("the pass took too long")
+)
+
+// Places bound how many workers wait for remote clusters that do not answer, or are slow to: half of them, so that the others
+// are there for all other components. A cluster is expected to be slow unless the last pass was quick. A pass needs a place if
+// its cluster is expected to be slow, as soon as a request is slow, and when it lasts long; without one, it ends. Places that become
+// free are given to the components in the order in which these asked for one.
+type Places struct {
+	Limit    int
+	Slowness Slowness
+	// Call has a component ask again, because there is a place for it. It must not block.
+	Call func(component apitypes.NamespacedName)
+	now  func() time.Time
+
+	mu    sync.Mutex
+	taken int
+	// quick holds the targets whose last pass had no slow request.
+	quick map[string]bool
+	line  []applicant
+}
+
+// applicant is a component that waits for a place.
+type applicant struct {
+	component apitypes.NamespacedName
+	// asked is when it asked last.
+	asked time.Time
+}
+
+// applicantPatience is how long a place is kept for a component that does not ask for it any more, because it was deleted, say.
+const applicantPatience = 5 * CrowdDelay
+
+// New returns places for a number of workers.
+func New(workers int, slowness Slowness) *Places {
+	return &Places{
+		Limit: max(workers/2, 1), Slowness: slowness.complete(), quick: map[string]bool{},
+		Call: func(apitypes.NamespacedName) {}, now: time.Now,
+	}
+}
+
+// Enter begins a visit of a component to a target, unless it needs a place and has to wait for one. The visit is ended by calling leave; cut
+// ends what is done in it, and must not block.
+func (p *Places) Enter(target string, component apitypes.NamespacedName, cut func(reason error)) (*Visit, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := &Visit{places: p, target: target, cut: cut}
+	if !p.quick[target] && (!p.isNextLocked(component) || !v.sitLocked()) {
+		return nil, false
+	}
+	p.line = slices.DeleteFunc(p.line, func(a applicant) bool { return a.component == component })
+	v.timers = append(v.timers, time.AfterFunc(p.Slowness.visit, v.lasting))
+	return v, true
+}
+
+// isNextLocked reports whether a place is free that nobody waits for who came before the component. Otherwise, the component is in the line.
+func (p *Places) isNextLocked(component apitypes.NamespacedName) bool {
+	now := p.now()
+	p.line = slices.DeleteFunc(p.line, func(a applicant) bool { return a.component != component && now.Sub(a.asked) > applicantPatience })
+	position := slices.IndexFunc(p.line, func(a applicant) bool { return a.component == component })
+	if position < 0 {
+		position = len(p.line)
+		p.line = append(p.line, applicant{component: component})
+	}
+	p.line[position].asked = now
+	return p.taken+position < p.Limit
+}
+
+// Forget drops what is known about a target.
+func (p *Places) Forget(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.quick, target)
+}
+
+// Visit is the part of a pass that deals with a remote cluster. Its fields are protected by the mutex of the places.
+type Visit struct {
+	places *Places
+	target string
+	cut    func(reason error)
+	timers []*time.Timer
+
+	seated, slow, over bool
+}
+
+// sitLocked takes a place if there is one.
+func (v *Visit) sitLocked() bool {
+	if !v.seated && v.places.taken < v.places.Limit {
+		v.places.taken++
+		v.seated = true
+	}
+	return v.seated
+}
+
+// Slowed notes that a request is slow, or was not answered at all.
+func (v *Visit) Slowed() {
+	v.places.mu.Lock()
+	defer v.places.mu.Unlock()
+	if v.slow || v.over {
+		return
+	}
+	v.slow = true
+	delete(v.places.quick, v.target)
+	if !v.sitLocked() {
+		v.cut(ErrCrowded)
+		return
+	}
+	v.timers = append(v.timers, time.AfterFunc(v.places.Slowness.rest, func() { v.cut(ErrTooLong) }))
+}
+
+// lasting notes that the visit lasts long.
+func (v *Visit) lasting() {
+	v.places.mu.Lock()
+	defer v.places.mu.Unlock()
+	if !v.over && !v.sitLocked() {
+		delete(v.places.quick, v.target)
+		v.slow = true
+		v.cut(ErrCrowded)
+	}
+}
+
+// Leave ends the visit.
+func (v *Visit) Leave() {
+	v.places.mu.Lock()
+	defer v.places.mu.Unlock()
+	if v.over {
+		return
+	}
+	v.over = true
+	for _, timer := range v.timers {
+		timer.Stop()
+	}
+	if !v.slow {
+		v.places.quick[v.target] = true
+	}
+	if v.seated {
+		v.places.taken--
+		for _, a := range v.places.line[:min(len(v.places.line), v.places.Limit-v.places.taken)] {
+			v.places.Call(a.component)
+		}
+	}
+}
+
+// CrowdDelay is the time after which a component that has to wait for its turn looks again, at the latest.
+const CrowdDelay = 3 * time.Second
