@@ -25,9 +25,9 @@ type Spec struct {
 
 // PlacementSpec implements PlacementConfiguration.
 type PlacementSpec struct {
-	// Namespace into which is deployed. Defaults to the namespace of the component.
+	// Namespace of the dependents that do not name one. Defaults to the namespace of the component.
 	Namespace string `json:"namespace,omitempty"`
-	// Name under which is deployed. Defaults to the name of the component.
+	// Name that is passed to the generator, such as the name of a Helm release. Defaults to the name of the component.
 	Name string `json:"name,omitempty"`
 }
 
@@ -43,15 +43,15 @@ func (s *PlacementSpec) GetDeploymentName() string { return s.Name }
 
 // ClientSpec implements ClientConfiguration.
 type ClientSpec struct {
-	// KubeConfig of the cluster into which is deployed. Defaults to the cluster of the component.
+	// KubeConfig of the cluster in which the dependents live. Defaults to the cluster of the component.
 	KubeConfig *KubeConfigSpec `json:"kubeConfig,omitempty"`
 }
 
 // +kubebuilder:object:generate=true
 
-// KubeConfigSpec tells where a kubeconfig is found.
+// KubeConfigSpec says where the kubeconfig is stored.
 type KubeConfigSpec struct {
-	// SecretRef names the Secret; without a key, value, value.yaml and value.yml are tried.
+	// SecretRef refers to the Secret with the kubeconfig. If it has no key, the keys value, value.yaml and value.yml are tried.
 	SecretRef SecretKeyReference `json:"secretRef" fallbackKeys:"value,value.yaml,value.yml"`
 }
 
@@ -69,7 +69,7 @@ func (s *ClientSpec) GetKubeConfig() []byte {
 
 // ImpersonationSpec implements ImpersonationConfiguration.
 type ImpersonationSpec struct {
-	// ServiceAccountName in the namespace of the component, on behalf of which is deployed.
+	// ServiceAccountName is the name of a ServiceAccount in the namespace of the component. Dependents are read and written with its permissions.
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
@@ -90,7 +90,7 @@ func (s *ImpersonationSpec) GetImpersonationGroups() []string { return nil }
 
 // SuspensionSpec implements SuspensionConfiguration.
 type SuspensionSpec struct {
-	// Suspend leaves everything as it is until it is unset, or the component is deleted.
+	// Suspend pauses reconciliation until it is unset, or until the component is deleted.
 	Suspend bool `json:"suspend,omitempty"`
 }
 
@@ -103,7 +103,7 @@ func (s *SuspensionSpec) IsSuspended() bool { return s.Suspend }
 
 // RequeueSpec implements RequeueConfiguration.
 type RequeueSpec struct {
-	// RequeueInterval is the time after which a ready component is looked at again. Defaults to 10m.
+	// RequeueInterval is the time after which a ready component is reconciled again, even if nothing has changed. Defaults to 10m.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	RequeueInterval *metav1.Duration `json:"requeueInterval,omitempty"`
@@ -118,8 +118,8 @@ func (s *RequeueSpec) GetRequeueInterval() time.Duration { return durationOf(s.R
 
 // RetrySpec implements RetryConfiguration.
 type RetrySpec struct {
-	// RetryInterval is the time after which is tried again what is expected to succeed later. Defaults to
-	// requeueInterval.
+	// RetryInterval is the time after which the component is reconciled again if it waits for something outside, such as a missing reference.
+	// Defaults to requeueInterval.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
@@ -134,7 +134,8 @@ func (s *RetrySpec) GetRetryInterval() time.Duration { return durationOf(s.Retry
 
 // TimeoutSpec implements TimeoutConfiguration.
 type TimeoutSpec struct {
-	// Timeout is the time within which the component is expected to become ready. Defaults to requeueInterval.
+	// Timeout is the time within which the component should become ready. After it, the component is reported as stalled, and is still reconciled.
+	// Defaults to requeueInterval.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
@@ -149,8 +150,7 @@ func (s *TimeoutSpec) GetTimeout() time.Duration { return durationOf(s.Timeout) 
 
 // ReapplySpec implements ReapplyConfiguration.
 type ReapplySpec struct {
-	// ReapplyInterval is the time after which a dependent is applied again if it cannot be excluded that it was
-	// changed.
+	// ReapplyInterval is the time after which a dependent is applied again if it may have been changed by others. Defaults to 60m.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	ReapplyInterval *metav1.Duration `json:"reapplyInterval,omitempty"`
@@ -172,16 +172,16 @@ func durationOf(value *metav1.Duration) time.Duration {
 
 // PolicySpec implements PolicyConfiguration.
 type PolicySpec struct {
-	// AdoptionPolicy of dependents that exist already.
+	// AdoptionPolicy says whether objects that already exist become dependents.
 	// +kubebuilder:validation:Enum=Never;IfUnowned;Always
 	AdoptionPolicy reconciler.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
-	// UpdatePolicy of dependents.
+	// UpdatePolicy says how dependents are updated.
 	// +kubebuilder:validation:Enum=Recreate;Replace;SsaMerge;SsaOverride
 	UpdatePolicy reconciler.UpdatePolicy `json:"updatePolicy,omitempty"`
-	// DeletePolicy of dependents that are no longer wanted.
+	// DeletePolicy says what happens to dependents that are no longer wanted.
 	// +kubebuilder:validation:Enum=Delete;Orphan
 	DeletePolicy reconciler.DeletePolicy `json:"deletePolicy,omitempty"`
-	// MissingNamespacesPolicy tells whether namespaces are created that dependents need.
+	// MissingNamespacesPolicy says whether missing namespaces of dependents are created.
 	// +kubebuilder:validation:Enum=DoNotCreate;Create
 	MissingNamespacesPolicy reconciler.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 }
@@ -206,7 +206,7 @@ func (s *PolicySpec) GetMissingNamespacesPolicy() reconciler.MissingNamespacesPo
 
 // ReconcileSpec implements ReconcileConfiguration.
 type ReconcileSpec struct {
-	// ReconcilePolicy tells which changes cause dependents to be applied again.
+	// ReconcilePolicy says which changes cause dependents to be applied again.
 	// +kubebuilder:validation:Enum=OnObjectChange;OnObjectOrComponentChange;Once
 	ReconcilePolicy reconciler.ReconcilePolicy `json:"reconcilePolicy,omitempty"`
 }
@@ -220,7 +220,7 @@ func (s *ReconcileSpec) GetReconcilePolicy() reconciler.ReconcilePolicy { return
 
 // DriftSpec implements DriftConfiguration.
 type DriftSpec struct {
-	// DriftPolicy tells how changes are reacted upon that others make to dependents.
+	// DriftPolicy says what happens if others change dependents.
 	// +kubebuilder:validation:Enum=Correct;Report;Ignore
 	DriftPolicy reconciler.DriftPolicy `json:"driftPolicy,omitempty"`
 }
@@ -234,8 +234,8 @@ func (s *DriftSpec) GetDriftPolicy() reconciler.DriftPolicy { return s.DriftPoli
 
 // TypeSpec implements TypeConfiguration.
 type TypeSpec struct {
-	// AdditionalManagedTypes are types whose instances exist only because of the component. Foreign instances of
-	// them block its deletion.
+	// AdditionalManagedTypes are types that the component brings into the cluster, although no dependent defines them. The component is not
+	// deleted as long as there are instances of these types that are not its dependents.
 	AdditionalManagedTypes []reconciler.TypeInfo `json:"additionalManagedTypes,omitempty"`
 }
 

@@ -26,40 +26,37 @@ import (
 //	+kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.revision`
 //	+kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Status struct {
-	// ObservedGeneration is the generation that this status is about.
+	// ObservedGeneration is the generation of the component that was reconciled last.
 	// +kubebuilder:default=-1
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// AppliedGeneration is the generation for which all dependents were ready last.
+	// AppliedGeneration is the last generation with which all dependents became ready.
 	AppliedGeneration int64 `json:"appliedGeneration,omitempty"`
-	// LastObservedAt is the time of the observation that this status was written for. Observations that found
-	// nothing new are not recorded.
+	// LastObservedAt is the time of the reconciliation that changed this status last.
 	LastObservedAt *metav1.Time `json:"lastObservedAt,omitempty"`
-	// LastAppliedAt is the time at which all dependents were ready, as of the last time that this status was written.
+	// LastAppliedAt is the last time at which all dependents were ready when this status was written.
 	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
-	// ProcessingDigest identifies the declared state that is being processed: spec, referenced content, and the
-	// generator.
+	// ProcessingDigest identifies what is being processed: the spec, the content of references, and the generator.
 	ProcessingDigest string `json:"processingDigest,omitempty"`
-	// ProcessingSince is the time since which the component is not ready; unset while it is ready.
+	// ProcessingSince is the time since which the component has not been ready; unset while it is ready.
 	ProcessingSince *metav1.Time `json:"processingSince,omitempty"`
-	// LastProcessingDigest is the declared state that revision belongs to.
+	// LastProcessingDigest identifies what the revision stands for; see processingDigest.
 	LastProcessingDigest string `json:"lastProcessingDigest,omitempty"`
-	// Revision counts the declared states that were processed.
+	// Revision is incremented whenever the spec, the content of a reference, or the generator changes.
 	Revision int64 `json:"revision,omitempty"`
-	// InstalledRevision is the first revision in which all dependents were ready; zero if there was none so far.
+	// InstalledRevision is the first revision with which all dependents became ready; unset before.
 	InstalledRevision int64 `json:"installedRevision,omitempty"`
 	// Conditions are Ready, Reconciling and Stalled.
 	// +listType=atomic
 	Conditions []Condition `json:"conditions,omitempty"`
-	// State summarizes the conditions.
+	// State summarizes the conditions in one word.
 	State State `json:"state,omitempty"`
-	// Inventory records the dependents. It is always complete in memory; in the cluster it is left out if
-	// inventoryRecord has it in another form.
+	// Inventory lists the dependents. It is empty if inventoryRecord has them in another form.
 	// +listType=atomic
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
-	// InventoryRecord has the inventory, or says where it is kept, if it is too large for a list; and what is not known about it.
+	// InventoryRecord holds the inventory, or says where it is stored, if it is too large for a list. It also lists kinds that could not be searched.
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
-	// DeletionHooks says where the objects are kept that are applied when the component is deleted.
+	// DeletionHooks says where the objects are stored that are applied when the component is deleted.
 	DeletionHooks *DeletionHooks `json:"deletionHooks,omitempty"`
 }
 
@@ -71,7 +68,7 @@ type DeletionHooks struct {
 	// Namespace of the Secrets.
 	// +optional
 	Namespace string `json:"namespace"`
-	// PreviousNamespace is where Secrets were kept before, and where some may be left; empty if there are none.
+	// PreviousNamespace is where Secrets were stored before, and may still exist.
 	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Secrets are the names of Secrets, each of which holds some objects.
 	// +listType=atomic
@@ -83,9 +80,9 @@ type DeletionHooks struct {
 	// Objects is the number of objects.
 	// +optional
 	Objects int `json:"objects"`
-	// Stage says how far the deletion has come; empty before it begins.
+	// Stage of the deletion; empty before it begins.
 	Stage DeletionStage `json:"stage,omitempty"`
-	// Inventory records the objects that were applied and not removed again yet.
+	// Inventory lists the objects that were applied, and have not been removed yet.
 	// +listType=atomic
 	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
 }
@@ -112,13 +109,13 @@ const (
 
 // InventoryRecord is an inventory in another form than that of a list: compressed, or in ConfigMaps, its chunks.
 type InventoryRecord struct {
-	// Inline means that status.inventory is what counts. There may be chunks nevertheless, which are about to come or go.
+	// Inline means that status.inventory counts, and not this record. Chunks may exist that are about to be used, or to be removed.
 	Inline bool `json:"inline,omitempty"`
-	// Content is the inventory, a JSON list that is compressed by gzip, if it is not in chunks.
+	// Content is the inventory as a JSON list, compressed with gzip; empty if it is stored in chunks.
 	Content []byte `json:"content,omitempty"`
 	// Namespace of the chunks.
 	Namespace string `json:"namespace,omitempty"`
-	// PreviousNamespace is where chunks were kept before, and where some may be left; empty if there are none.
+	// PreviousNamespace is where chunks were stored before, and may still exist.
 	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Chunks are the names of ConfigMaps, each of which holds some items.
 	// +listType=atomic
@@ -130,11 +127,10 @@ type InventoryRecord struct {
 	// Kinds are the types of all items.
 	// +listType=atomic
 	Kinds []reconciler.TypeVersionInfo `json:"kinds,omitempty"`
-	// Completed are dependents that were purged, up to 100 of them. They could not be found again if chunks were lost.
+	// Completed lists up to 100 dependents that were purged, because they could not be found again if chunks were lost.
 	// +listType=atomic
 	Completed []CompletedDependent `json:"completed,omitempty"`
-	// Unlisted are kinds that could not be listed when the inventory was rebuilt from labels: there may be dependents of these
-	// kinds that are not known.
+	// Unlisted are kinds that could not be listed when the inventory was rebuilt: there may be unknown dependents of these kinds.
 	// +listType=atomic
 	Unlisted []UnlistedKind `json:"unlisted,omitempty"`
 }
@@ -190,16 +186,16 @@ type Condition struct {
 	// Status of the condition.
 	// +optional
 	Status ConditionStatus `json:"status"`
-	// LastTransitionTime is when the status of the condition changed last.
+	// LastTransitionTime is the last time at which the status of the condition changed.
 	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
-	// Reason in CamelCase.
+	// Reason for the status, as one word in CamelCase.
 	// +optional
 	Reason string `json:"reason,omitempty"`
-	// Message for people.
+	// Message with details for people.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// ObservedGeneration is the generation that the condition is about.
+	// ObservedGeneration is the generation of the component that the condition is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
@@ -254,7 +250,7 @@ const (
 	ReadyConditionReasonDeletionProcessing = "DeletionProcessing"
 )
 
-// IsReady tells whether the component is ready in the generation that was observed.
+// IsReady reports whether the component is ready in the generation that was observed.
 func (s *Status) IsReady() bool {
 	return s.State == StateReady
 }

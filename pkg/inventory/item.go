@@ -103,28 +103,26 @@ type Item struct {
 	// Delete order.
 	// +optional
 	DeleteOrder int `json:"deleteOrder"`
-	// Types whose instances exist only because of this object.
+	// Types that this object defines.
 	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
-	// Digest of the manifest that is to be, or was, applied; empty if the object is no longer wanted.
+	// Digest of the manifest; empty if the object is no longer wanted.
 	// +optional
 	Digest string `json:"digest"`
 	// Phase of the object.
 	Phase Phase `json:"phase,omitempty"`
-	// Status of the object as it was seen last.
+	// Status of the object when it was seen last.
 	Status status.Status `json:"status,omitempty"`
-	// Time of the last write that had, or could have had, an effect.
+	// Time of the last write that may have changed the object.
 	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
-	// UID of the object as of our last write.
+	// UID of the object at the last write.
 	UID apitypes.UID `json:"uid,omitempty"`
-	// Fingerprint of the fields that we own, as of our last write.
+	// Fingerprint of the fields that belong to the operator, at the last write.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Generation of the object (for kinds without one: its resource version, preceded by "rv") as of our last
-	// write or verification. As long as it stands, nobody can have changed what we declared.
+	// Generation of the object at the last write or check; for kinds without generations, its resource version, preceded by "rv".
 	Baseline string `json:"baseline,omitempty"`
-	// Name of the ValidatingAdmissionPolicy, and of its binding, that may deny new instances of the types that the object defines,
-	// because it is about to be deleted.
+	// Name of the ValidatingAdmissionPolicy that denies new instances of the type, while the object that defines the type is being deleted.
 	Barrier string `json:"barrier,omitempty"`
-	// Whether the object existed before, and was adopted; recorded only where the owner wants to know.
+	// Whether the object existed before and was adopted. Only recorded if the owner asks for it.
 	Adopted bool `json:"adopted,omitempty"`
 }
 
