@@ -120,7 +120,7 @@ func constantsOf[T ~string](t *testing.T, directory string) []T {
 // TestEverythingThatIsRecordedIsAccepted saves all values that a status may have.
 func TestEverythingThatIsRecordedIsAccepted(t *testing.T) {
 	t.Parallel()
-	const engine = "../reconciler"
+	const engine = "../inventory"
 	r := newRig(t)
 	widget := r.widget("")
 	r.create(widget)

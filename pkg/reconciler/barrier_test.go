@@ -407,7 +407,8 @@ func TestDeathWhileATypeIsDeleted(t *testing.T) {
 				})
 				test.next(ty)
 				ty.expectNoBarrier()
-				if survived > 20 {
+				// How many requests it takes to see that the barrier is enforced depends on how fast these are answered.
+				if survived > 60 {
 					t.Fatal("the deletion does not come to an end")
 				}
 			}
