@@ -53,7 +53,7 @@ type ImpersonationConfiguration interface {
 
 // SuspensionConfiguration pauses reconciliation.
 type SuspensionConfiguration interface {
-	// IsSuspended tells whether dependents are left alone for now. It has no effect while the component is deleted.
+	// IsSuspended reports whether dependents are left alone for now. It has no effect while the component is deleted.
 	IsSuspended() bool
 }
 

@@ -16,18 +16,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// reached tells whether the deletion has come to a stage, or passed it.
+// reached reports whether the deletion has come to a stage, or passed it.
 func (h *DeletionHooks) reached(stage DeletionStage) bool {
 	return deletionhooks.Stage(h.Stage).Reached(deletionhooks.Stage(stage))
 }
 
-// dependentsGone tells whether it is recorded that no dependent is left. What the record of the inventory has nevertheless, because
+// dependentsGone reports whether it is recorded that no dependent is left. What the record of the inventory has nevertheless, because
 // it stays as it is during a deletion, is not looked at again: a post-delete hook may have the name of a dependent.
 func (s *scope) dependentsGone() bool {
 	return s.deleting && s.status.DeletionHooks != nil && s.status.DeletionHooks.reached(DeletionStagePostDelete)
 }
 
-// awaitsHooks tells whether there are deletion hooks that are to be applied, or awaited.
+// awaitsHooks reports whether there are deletion hooks that are to be applied, or awaited.
 func (w *worker) awaitsHooks(s *scope) bool {
 	record := s.status.DeletionHooks
 	return record != nil && record.Objects > 0 && !record.reached(DeletionStagePostDeleteCleanup) && !w.skipsHooks(s)

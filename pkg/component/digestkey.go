@@ -13,7 +13,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// Whoever may read a status need not be allowed to read Secrets. A plain digest over the content of a Secret tells whether a
+// Whoever may read a status need not be allowed to read Secrets. A plain digest over the content of a Secret reports whether a
 // guess is right, and weak values are guessed fast. So what is recorded is keyed by the UIDs of the Secrets to which the
 // component refers. They are random, the same for all processes, and do not change with the content; and reading the
 // metadata of a Secret takes the permission to read the Secret. They would be known to somebody who sees them elsewhere: in events about the

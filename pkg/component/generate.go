@@ -76,7 +76,7 @@ func (w *worker) generate(ctx context.Context, s *scope) (*generated, error) {
 	return result, nil
 }
 
-// isCurrent tells whether the types of the cluster are those that the generator has looked at.
+// isCurrent reports whether the types of the cluster are those that the generator has looked at.
 func (g *generated) isCurrent(ctx context.Context) bool {
 	if g.discovery == "" {
 		return true
@@ -121,7 +121,7 @@ func (w *worker) generationKey(s *scope) string {
 	return key
 }
 
-// isInstalled tells whether all dependents were ready at least once in an earlier revision, which does not change throughout
+// isInstalled reports whether all dependents were ready at least once in an earlier revision, which does not change throughout
 // a revision.
 func (s *scope) isInstalled() bool {
 	return s.status.InstalledRevision > 0 && s.status.InstalledRevision < s.status.Revision

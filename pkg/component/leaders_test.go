@@ -120,7 +120,7 @@ func TestALeaderWithAnOutdatedPicture(t *testing.T) {
 	}
 }
 
-// isQuestion tells whether the request reads one component from the server.
+// isQuestion reports whether the request reads one component from the server.
 func isQuestion(request testenv.Request) bool {
 	return request.Method == http.MethodGet && request.Resource == "widgets" && request.Name != ""
 }

@@ -167,7 +167,7 @@ func (r *memories) wrote(found *memory, version string) {
 	found.written = version
 }
 
-// isOutdated tells whether the version is older than our last write. If so, the next event about the component that is
+// isOutdated reports whether the version is older than our last write. If so, the next event about the component that is
 // not will be let through, whatever it is about; see awaits.
 func (r *memories) isOutdated(found *memory, version string) bool {
 	r.mu.Lock()
@@ -176,7 +176,7 @@ func (r *memories) isOutdated(found *memory, version string) bool {
 	return found.awaiting
 }
 
-// awaits tells whether a pass waits for this version of the component, or a later one.
+// awaits reports whether a pass waits for this version of the component, or a later one.
 func (r *memories) awaits(key apitypes.NamespacedName, version string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

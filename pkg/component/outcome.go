@@ -89,7 +89,7 @@ type timing struct {
 
 // history is what decisions need to know about earlier passes.
 type history struct {
-	// deleting tells whether the component is being deleted.
+	// deleting reports whether the component is being deleted.
 	deleting bool
 	// since is when the component stopped being ready, or when the present digest was seen first; zero if it is ready.
 	since time.Time

@@ -239,7 +239,7 @@ func (w *worker) took(s *scope, result *reconciler.Result) {
 	}
 }
 
-// definesTypes tells whether types came or went.
+// definesTypes reports whether types came or went.
 func definesTypes(result reconciler.Result) bool {
 	return slices.ContainsFunc(result.Actions, func(action reconciler.Action) bool {
 		return slices.ContainsFunc(action.Objects, func(object types.ObjectKey) bool {

@@ -60,7 +60,7 @@ func (w *worker) listPlaced(ctx context.Context, s *scope, kind chunks.Kind, rec
 	return found, nil
 }
 
-// removePlaced removes what was found, and tells whether all of it is gone.
+// removePlaced removes what was found, and reports whether all of it is gone.
 func (w *worker) removePlaced(ctx context.Context, s *scope, kind chunks.Kind, found placed) (complete bool, err error) {
 	complete = true
 	for namespace, handles := range found {

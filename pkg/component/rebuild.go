@@ -53,7 +53,7 @@ func (w *worker) rebuild(ctx context.Context, s *scope, objects []client.Object)
 	return nil
 }
 
-// mustListAgain tells whether it is time to try kinds again that could not be listed.
+// mustListAgain reports whether it is time to try kinds again that could not be listed.
 func (w *worker) mustListAgain(s *scope) bool {
 	return len(s.status.unlisted()) > 0 && (s.deleting || w.options.Clock.Since(s.memory.relisted) >= s.settings.timing.requeue)
 }
@@ -154,7 +154,7 @@ func (w *worker) checkUnlisted(_ context.Context, s *scope) outcome {
 	return proceed
 }
 
-// mayHaveChunks tells whether there are, or were, chunks.
+// mayHaveChunks reports whether there are, or were, chunks.
 func (s *scope) mayHaveChunks() bool {
 	reference := s.status.InventoryRecord
 	return s.record.lost || reference != nil && (s.status.recordForm() != formPacked || reference.Namespace != "")

@@ -45,7 +45,7 @@ type nextRecord struct {
 	swept bool
 }
 
-// hasRecord tells whether the inventory is in the record, packed or in chunks, and not in status.inventory.
+// hasRecord reports whether the inventory is in the record, packed or in chunks, and not in status.inventory.
 func (s *Status) hasRecord() bool {
 	return s.InventoryRecord != nil && !s.InventoryRecord.Inline
 }

@@ -63,7 +63,7 @@ func (w *worker) resolveReferences(ctx context.Context, s *scope) outcome {
 	return loaded.finish(spec)
 }
 
-// isWanted tells whether a reference is to be loaded.
+// isWanted reports whether a reference is to be loaded.
 func (w *worker) isWanted(s *scope, found specs.Occurrence) bool {
 	if !s.deleting || found.Target || hasForeignTarget(s.component) {
 		return true
@@ -71,7 +71,7 @@ func (w *worker) isWanted(s *scope, found specs.Occurrence) bool {
 	return len(w.hooks.postRead)+len(w.hooks.preDelete)+len(w.hooks.postDelete) > 0
 }
 
-// hasForeignTarget tells whether the component has an implementation of ClientConfiguration of its own, of which it is
+// hasForeignTarget reports whether the component has an implementation of ClientConfiguration of its own, of which it is
 // not known which references it needs.
 func hasForeignTarget(component Component) bool {
 	if _, ok := component.(ClientConfiguration); ok {

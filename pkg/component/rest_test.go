@@ -23,7 +23,7 @@ func request(namespace, name string) ctrl.Request {
 	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}
 }
 
-// isNoise tells whether a request is a watch, or its renewal.
+// isNoise reports whether a request is a watch, or its renewal.
 func isNoise(request testenv.Request) bool {
 	return request.IsWatch()
 }

@@ -88,7 +88,7 @@ func (s *scope) restore() error {
 	return setStatus(s.component, s.memory.sent)
 }
 
-// isRemote tells whether dependents live in another cluster. It must be called after references were loaded.
+// isRemote reports whether dependents live in another cluster. It must be called after references were loaded.
 func (s *scope) isRemote() bool {
 	return len(identityOf(s.component, "").kubeConfig) > 0
 }

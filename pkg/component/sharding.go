@@ -163,7 +163,7 @@ func (w *worker) shardOf(key apitypes.NamespacedName) int {
 	return w.shards.Of(key.Namespace, key.Name)
 }
 
-// isOurs tells whether this replica may begin to work on a component.
+// isOurs reports whether this replica may begin to work on a component.
 func (w *worker) isOurs(component client.Object) bool {
 	return w.shards == nil || w.shards.Holds(w.shardOf(client.ObjectKeyFromObject(component)))
 }

@@ -178,7 +178,7 @@ type PolicySpec struct {
 	// UpdatePolicy says how dependents are updated.
 	// +kubebuilder:validation:Enum=Recreate;Replace;SsaMerge;SsaOverride
 	UpdatePolicy reconciler.UpdatePolicy `json:"updatePolicy,omitempty"`
-	// DeletePolicy says what happens to dependents that are no longer wanted.
+	// DeletePolicy says what happens to dependents that are removed from the manifests, or whose component is deleted.
 	// +kubebuilder:validation:Enum=Delete;Orphan
 	DeletePolicy reconciler.DeletePolicy `json:"deletePolicy,omitempty"`
 	// MissingNamespacesPolicy says whether missing namespaces of dependents are created.

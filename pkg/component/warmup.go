@@ -211,7 +211,7 @@ func localKinds(component Component) kinds {
 	return found
 }
 
-// mayBeRemote tells whether dependents may live in another cluster. Unlike scope.isRemote it does without references.
+// mayBeRemote reports whether dependents may live in another cluster. Unlike scope.isRemote it does without references.
 func mayBeRemote(component Component) bool {
 	if _, ok := capability[ClientConfiguration](component); !ok {
 		return false

@@ -27,7 +27,7 @@ func (r *rig) replica() *rig {
 	return &other
 }
 
-// watches tells whether dependents of a resource are watched.
+// watches reports whether dependents of a resource are watched.
 func (r *rig) watches(resource string) bool {
 	return r.requests.Count(func(request testenv.Request) bool {
 		return request.Resource == resource && request.IsWatch() && request.Query.Get("labelSelector") == r.name+"/owner-id"

@@ -45,7 +45,7 @@ const (
 	UpdatePolicySsaOverride UpdatePolicy = "SsaOverride"
 )
 
-// DeletePolicy says what happens to an object that is no longer wanted.
+// DeletePolicy says what happens to an object that is removed from the manifests, or whose owner is deleted.
 type DeletePolicy string
 
 const (

@@ -126,9 +126,9 @@ func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context
 // Follow ends Options.WatchDelay. Whoever is going to wait for news calls it.
 func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 
-// WatchTypes watches what brings types into the cluster: CustomResourceDefinitions and APIServices. It calls watched with true when all of it is watched, and
-// with false when that is no longer so. It calls changed when a definition was added, changed or removed. The functions may be called from several
-// goroutines. The second and later calls have no effect.
+// WatchTypes watches what brings types into the cluster: CustomResourceDefinitions and APIServices. It calls watched with true once both are watched,
+// and with false when one of the watches ends. It calls changed when a definition is added, changed or removed. The functions may be called from
+// several goroutines. The second and later calls have no effect.
 func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 	r.cache.watches.WatchTypes(observe.TypeListener{Watched: watched, Changed: changed})
 }

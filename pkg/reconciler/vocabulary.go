@@ -26,7 +26,7 @@ type (
 	ReconcilePolicy = inventory.ReconcilePolicy
 	// UpdatePolicy says how an existing object is brought to its desired state.
 	UpdatePolicy = inventory.UpdatePolicy
-	// DeletePolicy says what happens to an object that is no longer wanted.
+	// DeletePolicy says what happens to an object that is removed from the manifests, or whose owner is deleted.
 	DeletePolicy = inventory.DeletePolicy
 	// MissingNamespacesPolicy says what happens if an object lives in a namespace that does not exist and is not
 	// among the objects.

@@ -42,7 +42,7 @@ func Kinds(inventory []*reconciler.InventoryItem) []reconciler.TypeVersionInfo {
 	})
 }
 
-// Same tells whether two inventories say the same, in whatever order.
+// Same reports whether two inventories say the same, in whatever order.
 func Same(a, b []*reconciler.InventoryItem) bool {
 	if len(a) != len(b) {
 		return false
@@ -93,7 +93,7 @@ func sameTime(a, b *metav1.Time) bool {
 	return a.Unix() == b.Unix()
 }
 
-// HasGrown tells whether there are items that an earlier inventory does not have.
+// HasGrown reports whether there are items that an earlier inventory does not have.
 func HasGrown(before, now []*reconciler.InventoryItem) bool {
 	byKey := Index(before)
 	return slices.ContainsFunc(now, func(item *reconciler.InventoryItem) bool { return byKey[types.IDOf(item)] == nil })

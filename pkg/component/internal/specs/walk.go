@@ -21,7 +21,7 @@ type Occurrence struct {
 	Value any
 	// tag is that of the nearest struct field on the way to the reference.
 	tag reflect.StructTag
-	// Target tells whether the reference leads to the cluster of the dependents.
+	// Target reports whether the reference leads to the cluster of the dependents.
 	Target bool
 }
 
@@ -86,7 +86,7 @@ type planField struct {
 	plan  *plan
 }
 
-// isEmbeddedReference tells whether the field makes a reference of the struct around it, without tags of its own. Those of
+// isEmbeddedReference reports whether the field makes a reference of the struct around it, without tags of its own. Those of
 // the field that holds the struct apply then.
 func (f planField) isEmbeddedReference() bool {
 	_, keys := f.tag.Lookup("fallbackKeys")
@@ -238,7 +238,7 @@ func (w *Walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan
 	return p
 }
 
-// isLeaf tells whether values of the type are references, and whether their methods need no pointer. A struct that embeds
+// isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that embeds
 // one of our references has its methods, but may hold further references; it is no leaf.
 func (w *Walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
 	switch {

@@ -23,7 +23,7 @@ func Decode(content []byte) (value any, err error) {
 // bookkeeping are fields whose change alone is not worth a request.
 var bookkeeping = []string{"lastObservedAt", "lastAppliedAt"}
 
-// Same tells whether two statuses say the same; times of observation do not count.
+// Same reports whether two statuses say the same; times of observation do not count.
 func Same(a, b map[string]any) bool {
 	a, b = maps.Clone(a), maps.Clone(b)
 	for _, field := range bookkeeping {

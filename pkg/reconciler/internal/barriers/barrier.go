@@ -88,7 +88,7 @@ func (bs *Barriers) Await(ctx context.Context, item *inventory.Item, b *Barrier)
 			return false, bs.doWithout(ctx, item, b, err)
 		}
 	}
-	state, step := Decide(state, enforced, bs.Server.Clock.Now(), bs.Pause)
+	state, step := decide(state, enforced, bs.Server.Clock.Now(), bs.Pause)
 	if step.raise {
 		if err := bs.raise(ctx, b); err != nil {
 			return false, bs.doWithout(ctx, item, b, err)
@@ -102,29 +102,29 @@ func (bs *Barriers) Await(ctx context.Context, item *inventory.Item, b *Barrier)
 	return true, nil
 }
 
-// Step is what is to be done about a barrier.
-type Step struct {
+// step is what is to be done about a barrier.
+type step struct {
 	stands bool          // it has been enforced for long enough
 	raise  bool          // put it up, or put it right
 	wait   time.Duration // look again after this time
 }
 
-// Decide decides what to do about a barrier of which it was seen now whether it is enforced. It is a pure function.
-func Decide(state memory.Barrier, enforced bool, now time.Time, pause time.Duration) (memory.Barrier, Step) {
+// decide decides what to do about a barrier of which it was seen now whether it is enforced. It is a pure function.
+func decide(state memory.Barrier, enforced bool, now time.Time, pause time.Duration) (memory.Barrier, step) {
 	switch {
 	case !enforced && (state.Raised.IsZero() || now.Sub(state.Raised) >= barrierPatience):
 		state.Raised, state.Enforced = now, time.Time{}
-		return state, Step{raise: true, wait: barrierProbing}
+		return state, step{raise: true, wait: barrierProbing}
 	case !enforced:
 		state.Enforced = time.Time{}
-		return state, Step{wait: barrierProbing}
+		return state, step{wait: barrierProbing}
 	case state.Enforced.IsZero():
 		state.Enforced = now
-		return state, Step{wait: pause}
+		return state, step{wait: pause}
 	case now.Sub(state.Enforced) < pause:
-		return state, Step{wait: state.Enforced.Add(pause).Sub(now)}
+		return state, step{wait: state.Enforced.Add(pause).Sub(now)}
 	default:
-		return state, Step{stands: true}
+		return state, step{stands: true}
 	}
 }
 

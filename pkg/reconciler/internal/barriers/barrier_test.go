@@ -21,53 +21,53 @@ func TestDecideBarrier(t *testing.T) {
 		state    memory.Barrier
 		enforced bool
 		want     memory.Barrier
-		step     Step
+		step     step
 	}{
-		{"nothing is known about it", memory.Barrier{}, false, memory.Barrier{Raised: now}, Step{raise: true, wait: time.Second}},
+		{"nothing is known about it", memory.Barrier{}, false, memory.Barrier{Raised: now}, step{raise: true, wait: time.Second}},
 		{
 			"it takes some time until it is enforced",
 			memory.Barrier{Raised: ago(2)},
 			false,
 			memory.Barrier{Raised: ago(2)},
-			Step{wait: time.Second},
+			step{wait: time.Second},
 		},
 		{
 			"other API servers may learn of it later",
 			memory.Barrier{Raised: ago(1)},
 			true,
 			memory.Barrier{Raised: ago(1), Enforced: now},
-			Step{wait: 3 * time.Second},
+			step{wait: 3 * time.Second},
 		},
 		{
 			"they still may",
 			memory.Barrier{Raised: ago(3), Enforced: ago(2)},
 			true,
 			memory.Barrier{Raised: ago(3), Enforced: ago(2)},
-			Step{wait: time.Second},
+			step{wait: time.Second},
 		},
 		{
 			"they have had time enough",
 			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
 			true,
 			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
-			Step{stands: true},
+			step{stands: true},
 		},
 		{
 			"an interruption lets instances through",
 			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
 			false,
 			memory.Barrier{Raised: ago(4)},
-			Step{wait: time.Second},
+			step{wait: time.Second},
 		},
 		{
 			"somebody has removed it",
 			memory.Barrier{Raised: ago(10), Enforced: ago(5)},
 			false,
 			memory.Barrier{Raised: now},
-			Step{raise: true, wait: time.Second},
+			step{raise: true, wait: time.Second},
 		},
 	} {
-		got, step := Decide(test.state, test.enforced, now, 3*time.Second)
+		got, step := decide(test.state, test.enforced, now, 3*time.Second)
 		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(memory.Barrier{})); diff != "" {
 			t.Errorf("%s: state (-want +got):\n%s", test.reason, diff)
 		}

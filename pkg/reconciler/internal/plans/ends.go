@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// redundant returns what would become of an object that is no longer wanted.
+// redundant returns what Apply would do with a redundant object.
 func (p *planner) redundant(ctx context.Context, item *inventory.Item) (inventory.Change, error) {
 	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: item.DeleteOrder}
 	return change, p.foreseeEnd(ctx, &change, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}, "is no longer wanted")

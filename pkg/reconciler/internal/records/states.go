@@ -28,15 +28,7 @@ func IsByAncestor(i *inventory.Item) bool {
 
 // IsWritten reports whether the recorded digest was written to the cluster.
 func IsWritten(i *inventory.Item) bool {
-	switch i.Phase {
-	case inventory.PhaseCreating, inventory.PhaseUpdating, inventory.PhaseReady:
-		return true
-	case inventory.PhaseScheduledForApplication, inventory.PhaseScheduledForDeletion,
-		inventory.PhaseScheduledForCompletion, inventory.PhaseDeleting, inventory.PhaseCompleting, inventory.PhaseCompleted, inventory.PhaseFailed:
-		return false
-	default:
-		return false
-	}
+	return i.Phase == inventory.PhaseCreating || i.Phase == inventory.PhaseUpdating || i.Phase == inventory.PhaseReady
 }
 
 // IsDismissed reports whether the object has failed, and nothing of it is left.
@@ -46,15 +38,7 @@ func IsDismissed(i *inventory.Item) bool {
 
 // IsCompleting reports whether the object is being, or was, purged.
 func IsCompleting(i *inventory.Item) bool {
-	switch i.Phase {
-	case inventory.PhaseScheduledForCompletion, inventory.PhaseCompleting, inventory.PhaseCompleted:
-		return true
-	case inventory.PhaseScheduledForApplication, inventory.PhaseScheduledForDeletion,
-		inventory.PhaseCreating, inventory.PhaseUpdating, inventory.PhaseDeleting, inventory.PhaseReady, inventory.PhaseFailed:
-		return false
-	default:
-		return false
-	}
+	return i.Phase == inventory.PhaseScheduledForCompletion || i.Phase == inventory.PhaseCompleting || i.Phase == inventory.PhaseCompleted
 }
 
 // IsUnwanted reports whether the object is no longer among the manifests.
