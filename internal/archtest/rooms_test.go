@@ -26,7 +26,10 @@ const (
 	acting                   // what one call does
 	engine                   // from objects to a cluster, from parameters to objects
 	procedures               // what components and releases do with the engine alike
-	keeping                  // what components record
+	keeping                  // the component as a resource, and what is kept beside it
+	recording                // what components record of their dependents
+	hooking                  // what components record of deletion hooks
+	going                    // where dependents are, and where they go
 	authoring                // what an operator is written with
 	parts                    // what the command line is put together from
 	commands                 // programs, and what they are made of
@@ -105,9 +108,20 @@ var rooms = []room{
 	{path: "pkg/component/internal/queue", layer: procedures},
 	{path: "pkg/component/internal/specs", layer: procedures},
 	{path: "pkg/component/internal/statusdiff", layer: procedures},
+	{path: "pkg/component/internal/targets", layer: procedures},
 	{path: "pkg/component/internal/texts", layer: procedures},
 	{path: "pkg/component/internal/visits", layer: procedures},
+	{path: "pkg/component/internal/warmup", layer: procedures},
+	{path: "pkg/component/internal/generation", layer: keeping},
 	{path: "pkg/component/internal/items", layer: keeping},
+	{path: "pkg/component/internal/declared", layer: keeping},
+	{path: "pkg/component/internal/resource", layer: keeping},
+	{path: "pkg/component/internal/stores", layer: keeping},
+	{path: "pkg/component/internal/outcomes", layer: recording},
+	{path: "pkg/component/internal/records", layer: recording},
+	{path: "pkg/component/internal/hooks", layer: hooking},
+	{path: "pkg/component/internal/stays", layer: hooking},
+	{path: "pkg/component/internal/destination", layer: going},
 
 	{path: "pkg/component", layer: authoring},
 	{path: "pkg/manifests/helm", layer: authoring},

@@ -9,55 +9,68 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/utils/ptr"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 
+	"github.com/component-operator/runtime/internal/metrics"
+	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
+// announcer tells what is done about components, by events and metrics. The subject of an event identifies a component.
+type announcer struct {
+	events  record.EventRecorder
+	metrics *metrics.Controller
+	// perDependent has events written about each dependent.
+	perDependent bool
+	// driftPolicy is that of components that do not say otherwise.
+	driftPolicy reconciler.DriftPolicy
+}
+
 // announcedObjects is how many objects an event names.
 const announcedObjects = 5
 
-// warn writes an event about the component itself.
-func (w *worker) warn(s *scope, reason string, message string) {
-	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, reason, message)
+func (a *announcer) warn(subject *unstructured.Unstructured, reason, message string) {
+	a.events.Event(subject, corev1.EventTypeWarning, reason, message)
 }
 
-// announceVerdict writes an event if state or reason have changed, or the message of a state that is not supposed to
+func (a *announcer) tell(subject *unstructured.Unstructured, reason, message string) {
+	a.events.Event(subject, corev1.EventTypeNormal, reason, message)
+}
+
+// verdict writes an event if state or reason have changed, or the message of a state that is not supposed to
 // change it all the time: the progress of a rollout is seen in the status.
-func (w *worker) announceVerdict(s *scope, v verdict) {
-	v.message = texts.Bound(v.message)
-	sameState := s.before.state == v.state && s.before.reason == v.reason
-	inMotion := v.reason == ReadyConditionReasonProcessing || v.reason == ReadyConditionReasonDeletionProcessing
-	if sameState && (inMotion || s.before.message == v.message) {
+func (a *announcer) verdict(subject *unstructured.Unstructured, before, now verdict) {
+	message := texts.Bound(now.message)
+	sameState := before.state == now.state && before.reason == now.reason
+	inMotion := now.reason == ReadyConditionReasonProcessing || now.reason == ReadyConditionReasonDeletionProcessing
+	if sameState && (inMotion || before.message == message) {
 		return
 	}
-	eventType := corev1.EventTypeNormal
-	if v.state == StateError || v.reason == ReadyConditionReasonTimeout {
-		eventType = corev1.EventTypeWarning
+	if now.state == StateError || now.reason == ReadyConditionReasonTimeout {
+		a.warn(subject, now.reason, message)
+		return
 	}
-	w.events.Event(w.metadataOnly(s), eventType, v.reason, v.message)
+	a.tell(subject, now.reason, message)
 }
 
-// announceResult writes events about what the engine did to dependents, and what it noticed.
-func (w *worker) announceResult(s *scope) {
-	w.countDrift(s)
-	if s.component.GetAnnotations()[w.name+"/"+types.AnnotationKeySuffixDisableEvents] == "true" {
-		return
-	}
-	for _, action := range s.result.Actions {
-		if w.options.EventPerDependent {
-			w.announceEach(s, action)
+// result writes events about what the engine did to dependents, and what it noticed. Events about dependents go into their cluster.
+func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, target cluster.Client) {
+	for _, action := range result.Actions {
+		if a.perDependent {
+			announceEach(subject, action, target)
 			continue
 		}
-		w.events.Event(w.metadataOnly(s), corev1.EventTypeNormal, string(action.Verb), actionMessage(action))
+		a.tell(subject, string(action.Verb), actionMessage(action))
 	}
-	if len(s.result.Notes) > 0 {
-		w.warn(s, "Noticed", texts.Bound(texts.Notices(s.result.Notes)))
+	if len(result.Notes) > 0 {
+		a.warn(subject, "Noticed", texts.Bound(texts.Notices(result.Notes)))
 	}
 }
 
@@ -73,58 +86,73 @@ func actionMessage(action reconciler.Action) string {
 	return texts.Bound(fmt.Sprintf("%s %s of wave %d: %s", action.Verb, texts.Dependents(len(names)), action.Wave, list))
 }
 
-// announceEach writes events into the cluster of the dependents.
-func (w *worker) announceEach(s *scope, action reconciler.Action) {
+func announceEach(subject *unstructured.Unstructured, action reconciler.Action, target cluster.Client) {
 	for _, key := range action.Objects {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(key.GetObjectKind().GroupVersionKind())
 		object.SetNamespace(key.GetNamespace())
 		object.SetName(key.GetName())
-		s.target.client.EventRecorder().Event(object, corev1.EventTypeNormal, string(action.Verb),
-			fmt.Sprintf("%s by %s %s in wave %d", action.Verb, w.gvk.Kind, s.key, action.Wave))
+		name := apitypes.NamespacedName{Namespace: subject.GetNamespace(), Name: subject.GetName()}
+		target.EventRecorder().Event(object, corev1.EventTypeNormal, string(action.Verb),
+			fmt.Sprintf("%s by %s %s in wave %d", action.Verb, subject.GetKind(), name, action.Wave))
 	}
 }
 
-// countDrift counts each drift once, and says which one is not going to be corrected.
-func (w *worker) countDrift(s *scope) {
-	for _, action := range s.result.Actions {
+// drift counts each drift once, and says which one is not going to be corrected.
+func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, policy reconciler.DriftPolicy, result *reconciler.Result) {
+	for _, action := range result.Actions {
 		for range action.Objects {
 			if action.Verb == reconciler.VerbCorrected {
-				w.metrics.Drifted(types.DriftPolicyCorrect)
+				a.metrics.Drifted(types.DriftPolicyCorrect)
 			}
 		}
 	}
 	present := map[string]bool{}
 	var news []reconciler.Notice
-	for _, notice := range s.result.Drift {
+	for _, notice := range result.Drift {
 		name := texts.Name(notice.Object)
 		present[name] = true
-		if s.memory.drifted[name] {
+		if memory.drifted[name] {
 			continue
 		}
 		news = append(news, notice)
-		if w.driftPolicy(s) == reconciler.DriftPolicyReport {
-			w.metrics.Drifted(types.DriftPolicyReport)
+		if cmp.Or(policy, a.driftPolicy, reconciler.DriftPolicyCorrect) == reconciler.DriftPolicyReport {
+			a.metrics.Drifted(types.DriftPolicyReport)
 		} else {
-			w.metrics.Fought()
+			a.metrics.Fought()
 		}
 	}
-	s.memory.drifted = present
+	memory.drifted = present
 	if len(news) > 0 {
-		w.warn(s, "Drift", texts.Bound("changed by others: "+texts.Notices(news)))
+		a.warn(subject, "Drift", texts.Bound("changed by others: "+texts.Notices(news)))
 	}
 }
 
-// driftPolicy is that of dependents whose annotations do not say otherwise.
-func (w *worker) driftPolicy(s *scope) reconciler.DriftPolicy {
-	return cmp.Or(s.settings.policies.Drift, ptr.Deref(w.options.DriftPolicy, ""), reconciler.DriftPolicyCorrect)
+// released names the dependents that were released because somebody wanted them to stay.
+func (a *announcer) released(subject *unstructured.Unstructured, log logr.Logger, result *reconciler.Result) {
+	var names []string
+	for _, action := range result.Actions {
+		if action.Verb != reconciler.VerbOrphaned {
+			continue
+		}
+		for _, object := range action.Objects {
+			names = append(names, texts.Name(object))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	log.Info("dependents were released, because the component is deleted with the propagation policy Orphan", "dependents", names)
+	a.tell(subject, "Released", texts.Bound(fmt.Sprintf(
+		"%s stay, because the component is deleted with the propagation policy Orphan: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
 }
 
-// measure updates the metrics of the component.
-func (w *worker) measure(s *scope) {
+// measure updates the metrics of a component.
+func (a *announcer) measure(series metrics.Component, component *Status) {
 	ready := func(item *reconciler.InventoryItem) bool {
 		return item.Phase == reconciler.PhaseCompleted || (item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus)
 	}
-	unready := len(slices.DeleteFunc(slices.Clone(s.status.Inventory), ready))
-	w.metrics.SetComponent(w.series(s.key), string(s.status.State), len(s.status.Inventory), unready)
+	unready := len(slices.DeleteFunc(slices.Clone(component.Inventory), ready))
+	a.metrics.SetComponent(series, string(component.State), len(component.Inventory), unready)
 }

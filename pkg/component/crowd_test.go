@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -130,9 +131,9 @@ func (r *rig) expectRecord(widget *Widget, items int) {
 func (r *rig) recorded(component Component) []*reconciler.InventoryItem {
 	r.tb.Helper()
 	w := r.bareWorker(newWidget, "Widget")
-	s := r.scope(w, component)
-	if o := w.recall(r.tb.Context(), s); o.kind != outcomeContinue || s.record.gap != "" || !s.record.known {
-		r.tb.Fatalf("want a complete record, got %+v, %q", o, s.record.gap)
+	s := r.begin(w, component)
+	if o := s.recall(r.tb.Context()); o.Kind != outcomes.Continue || s.record.Gap() != "" {
+		r.tb.Fatalf("want a complete record, got %+v, %q", o, s.record.Gap())
 	}
 	return s.status.Inventory
 }

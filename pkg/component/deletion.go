@@ -5,137 +5,77 @@ package component
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/component/internal/hooks"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// loseTarget decides what becomes of a component that is being deleted while its target is out of reach.
-func (w *worker) loseTarget(s *scope, reason error) outcome {
-	switch {
-	case len(s.leftBehind()) == 0 && s.record.gap == "" && !w.awaitsHooks(s):
-		// Nothing was ever deployed, so that nothing can be left behind.
-		s.log.Info("the cluster of the dependents cannot be reached, but there are no dependents", "reason", reason.Error())
-		return proceed
-	case w.isAbandoned(s):
-		w.abandon(s, reason)
-		return proceed
-	default:
-		content := texts.Dependents(len(s.leftBehind()))
-		if s.record.gap != "" {
-			content = "dependents that are not known, because " + s.record.gap + ","
-		}
-		if w.awaitsHooks(s) {
-			content += ", and with deletion hooks that are not over,"
-		}
-		message := fmt.Sprintf("the cluster with %s cannot be reached: %s; restore the access, or set the annotation %s to \"true\" to leave what is there behind",
-			content, reason, w.abandonAnnotation())
-		return outcome{kind: outcomeRetriable, message: message, retryAfter: new(missingReferenceDelay)}
+// deletion has the phases of a component that is being deleted.
+type deletion struct{ *pass }
+
+// noteOrphaning finds out whether dependents are to be released, and records it. A component that is deleted with the propagation policy Orphan has
+// the finalizer orphan, but only for a moment: Kubernetes' garbage collector removes it as soon as it has seen that no object refers to the
+// component as its owner. So it is noted when an event shows it, and written down in an annotation of the component before anything is released.
+func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
+	if !d.deleting {
+		return outcomes.Proceed
 	}
+	recorded := d.annotated(types.AnnotationKeySuffixOrphanDependents)
+	d.orphaning = recorded || isOrphaned(d.component) || d.memories.isOrphaned(d.key, d.component.GetUID())
+	if !d.orphaning || recorded {
+		return outcomes.Proceed
+	}
+	if err := d.handle.Annotate(ctx, d.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
+		return outcomes.Of(fmt.Errorf("recording that dependents are to be released: %w", err))
+	}
+	return outcomes.Proceed
 }
 
-func (w *worker) abandonAnnotation() string {
-	return w.name + "/" + types.AnnotationKeySuffixAbandonTarget
+// dependentsGone reports whether it is recorded that no dependent is left. What the record of the inventory has nevertheless, because
+// it stays as it is during a deletion, is not looked at again: a post-delete hook may have the name of a dependent.
+func (d deletion) dependentsGone() bool {
+	return d.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
 
-func (w *worker) isAbandoned(s *scope) bool {
-	return s.component.GetAnnotations()[w.abandonAnnotation()] == "true"
+// rebuild completes the inventory.
+func (d deletion) rebuild(ctx context.Context) outcomes.Outcome {
+	if d.destination.Target() == nil || d.dependentsGone() {
+		return outcomes.Proceed
+	}
+	return d.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 }
 
-// abandon gives up on the dependents and says which ones stay behind.
-func (w *worker) abandon(s *scope, reason error) {
-	s.target, s.abandoned = nil, true
-	left := s.leftBehind()
-	names := make([]string, len(left))
-	for i, item := range left {
-		names[i] = texts.Name(item)
+func (d deletion) before(ctx context.Context) outcomes.Outcome {
+	if d.orphaning {
+		return outcomes.Proceed
 	}
-	slices.Sort(names)
-	s.log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
-	w.events.Event(w.metadataOnly(s), corev1.EventTypeWarning, "Abandoned",
-		texts.Bound(fmt.Sprintf("%s left behind: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
-	if w.awaitsHooks(s) {
-		w.warn(s, "HooksSkipped", "deletion hooks that are not over are left out, because the cluster of the dependents is abandoned")
-	}
+	return d.runHooks(d.hookContext(ctx), "pre-delete", d.hooks.preDelete)
 }
 
-// leftBehind are the objects that stay behind if the target is abandoned.
-func (s *scope) leftBehind() []*reconciler.InventoryItem {
-	var items []*reconciler.InventoryItem
-	if !s.dependentsGone() {
-		items = s.status.Inventory
+// checkAllowed holds the deletion back as long as there are foreign instances of managed types.
+func (d deletion) checkAllowed(ctx context.Context) outcomes.Outcome {
+	target := d.destination.Target()
+	if target == nil {
+		return outcomes.Proceed
 	}
-	if hooks := s.status.DeletionHooks; hooks != nil {
-		items = slices.Concat(items, hooks.Inventory)
-	}
-	return items
-}
-
-// unreachable handles an error of the engine while deleting. If it means that the target is out of reach, the target may be
-// abandoned.
-func (w *worker) unreachable(ctx context.Context, s *scope, err error) outcome {
-	if conflicts.IsAdmission(err) {
-		o := outcomeOf(err)
-		o.message += fmt.Sprintf("; have that admitted, or set the annotation %s to \"true\" to have all dependents released instead of being deleted", w.orphanAnnotation())
-		return o
-	}
-	if err == nil || !isOutOfReach(ctx, s, err) {
-		return outcomeOf(err)
-	}
-	if w.isAbandoned(s) {
-		w.abandon(s, err)
-		return proceed
-	}
-	o := outcomeOf(err)
-	if apierrors.IsForbidden(err) {
-		o.message += fmt.Sprintf("; grant the permission, or set the annotation %s to \"true\" to leave what is there behind", w.abandonAnnotation())
-	}
-	return o
-}
-
-// isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a cluster does not let us do
-// what is to be done. A failure to read the component, or to write its status, says nothing about that cluster.
-func isOutOfReach(ctx context.Context, s *scope, err error) bool {
-	var status apierrors.APIStatus
-	var refused *reconciler.RefusedError
-	var fenced *reconciler.FencedError
-	switch {
-	case errors.As(err, &fenced), ctx.Err() != nil || s.unsaved || errors.As(err, &refused):
-		return false
-	case apierrors.IsForbidden(err):
-		return true
-	case !s.isRemote() && !s.wasRemote() && !s.held:
-		return false
-	case apierrors.IsUnauthorized(err):
-		return true
-	default:
-		return !errors.As(err, &status)
-	}
-}
-
-// checkDeletionAllowed holds the deletion back as long as there are foreign instances of managed types.
-func (w *worker) checkDeletionAllowed(ctx context.Context, s *scope) outcome {
-	if s.target == nil {
-		return proceed
-	}
-	blockers, err := s.target.engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: w.departing(s)})
+	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: d.departing()})
 	if err != nil {
-		return w.unreachable(ctx, s, err)
+		return d.destination.Unreachable(ctx, err)
 	}
 	if len(blockers) == 0 {
-		return proceed
+		return outcomes.Proceed
 	}
-	return outcome{kind: outcomeBlocked, message: blockerMessage(blockers)}
+	return outcomes.Outcome{Kind: outcomes.Blocked, Message: blockerMessage(blockers)}
 }
 
 func blockerMessage(blockers []reconciler.Blocker) string {
@@ -147,64 +87,124 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 	return "deletion blocked by instances of managed types, such as: " + texts.Join(names, ", ")
 }
 
-// liftBarriers ends a pass that did not come to the dependents: instances of types whose deletion has begun can be created again until it
-// goes on.
-func (w *worker) liftBarriers(ctx context.Context, s *scope, o outcome) outcome {
-	if s.engaged || s.target == nil || o.kind == outcomeGone || o.kind == outcomeAbandoned ||
-		!slices.ContainsFunc(s.status.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
-		return o
-	}
-	inventory, err := s.target.engine.LiftBarriers(ctx, reconciler.DeleteRequest{Owner: w.owner(s)})
-	s.status.Inventory = inventory
-	if err != nil && o.kind != outcomeError {
-		return outcomeOf(err)
-	}
-	return o
-}
-
 // checkForeignFinalizers holds the deletion back as long as somebody else has to do something first. The garbage collector's
 // own finalizers are not meant: they wait for us.
-func (w *worker) checkForeignFinalizers(_ context.Context, s *scope) outcome {
-	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(s.component.GetFinalizers())), func(finalizer string) bool {
-		return w.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
+func (d deletion) checkForeignFinalizers(context.Context) outcomes.Outcome {
+	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(d.component.GetFinalizers())), func(finalizer string) bool {
+		return d.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 	})
 	if len(foreign) == 0 {
-		return proceed
+		return outcomes.Proceed
 	}
-	return outcome{kind: outcomeBlocked, message: "deletion blocked by finalizers: " + strings.Join(foreign, ", ")}
+	return outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked by finalizers: " + strings.Join(foreign, ", ")}
 }
 
-func (w *worker) deleteDependents(ctx context.Context, s *scope) outcome {
-	if s.target == nil || s.dependentsGone() {
-		return proceed
+// runPreDeleteHooks applies pre-delete hooks, waits until all are ready, and removes them again.
+func (d deletion) runPreDeleteHooks(ctx context.Context) outcomes.Outcome {
+	if d.status.DeletionHooks == nil && d.record.IsLost() && d.destination.Target() != nil && len(d.status.Inventory) > 0 {
+		progress, err := d.deletionHooks.CheckLost(ctx)
+		return hookOutcome(progress, err)
 	}
-	result, err := s.target.engine.Delete(ctx, reconciler.DeleteRequest{Owner: w.departing(s)})
-	w.took(s, &result)
-	if s.orphaning {
-		w.announceReleased(s)
+	return d.runDeletionHooks(ctx, deletionhooks.PreDelete)
+}
+
+// runPostDeleteHooks is runPreDeleteHooks for post-delete hooks.
+func (d deletion) runPostDeleteHooks(ctx context.Context) outcomes.Outcome {
+	return d.runDeletionHooks(ctx, deletionhooks.PostDelete)
+}
+
+func (d deletion) runDeletionHooks(ctx context.Context, at deletionhooks.Time) outcomes.Outcome {
+	target := d.destination.Target()
+	if target == nil {
+		return outcomes.Proceed
+	}
+	wanted, progress, err := d.deletionHooks.Wanted(ctx, at)
+	if o := hookOutcome(progress, err); o.Kind != outcomes.Continue {
+		return o
+	}
+	progress, err = d.deletionHooks.Step(ctx, at, wanted, hooks.Run{
+		Engine: target.Engine, Owner: d.owner(), Policies: d.settings.policies,
+		Took: func(result reconciler.Result) { d.announce(&result) },
+	})
+	if err != nil {
+		return d.destination.Unreachable(ctx, err)
+	}
+	return hookOutcome(progress, nil)
+}
+
+// hookOutcome says what follows from how far deletion hooks are.
+func hookOutcome(progress hooks.Progress, err error) outcomes.Outcome {
+	if err != nil {
+		return outcomes.Of(err)
+	}
+	switch progress.State {
+	case hooks.Lost:
+		return outcomes.Retry(progress.Message, outcomes.MissingDelay)
+	case hooks.Failed:
+		return outcomes.Outcome{Kind: outcomes.Failed, Message: progress.Message, Wake: progress.Wake}
+	case hooks.Going:
+		return outcomes.Outcome{Kind: outcomes.Deleting, Message: progress.Message, Wake: progress.Wake}
+	case hooks.Done:
+	}
+	return outcomes.Proceed
+}
+
+func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
+	target := d.destination.Target()
+	if target == nil || d.dependentsGone() {
+		return outcomes.Proceed
+	}
+	result, err := target.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: d.departing()})
+	d.took(&result)
+	if d.orphaning {
+		d.announcer.released(d.subject, d.log, &result)
 	}
 	switch {
 	case err != nil:
-		return w.unreachable(ctx, s, err)
+		return d.destination.Unreachable(ctx, err)
 	case !result.Done:
-		return outcome{kind: outcomeDeleting, message: texts.Waits(result, "deleted"), wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Deleting, Message: texts.Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
-	return proceed
+	return outcomes.Proceed
 }
 
-// afterDelete runs the hooks that rely on all dependents being gone.
-func (w *worker) afterDelete(ctx context.Context, s *scope) outcome {
-	if s.abandoned || s.orphaning {
-		return proceed
-	}
-	return runHooks(w.hookContext(ctx, s), s, "post-delete", w.hooks.postDelete)
+// checkUnlisted holds the deletion back as long as there may be dependents of which nobody knows.
+func (d deletion) checkUnlisted(context.Context) outcomes.Outcome {
+	return d.destination.CheckUnlisted()
 }
 
-func (w *worker) removeFinalizer(ctx context.Context, s *scope) outcome {
-	err := w.changeFinalizers(ctx, s, w.options.finalizers().Without)
+// after runs the hooks that rely on all dependents being gone.
+func (d deletion) after(ctx context.Context) outcomes.Outcome {
+	if d.destination.Abandoned() || d.orphaning {
+		return outcomes.Proceed
+	}
+	return d.runHooks(d.hookContext(ctx), "post-delete", d.hooks.postDelete)
+}
+
+func (d deletion) removeHooks(ctx context.Context) outcomes.Outcome {
+	complete, err := d.deletionHooks.Remove(ctx)
+	return removed(complete, err, "Secrets with deletion hooks")
+}
+
+func (d deletion) removeRecord(ctx context.Context) outcomes.Outcome {
+	complete, err := d.record.Remove(ctx)
+	return removed(complete, err, "chunks of the inventory")
+}
+
+// removed says what follows from the removal of what is kept beside the component.
+func removed(complete bool, err error, what string) outcomes.Outcome {
+	if err == nil && !complete {
+		return outcomes.Retry(what+" are held by others, or are being changed by them", outcomes.FirstBackoff)
+	}
+	return outcomes.Of(err)
+}
+
+func (d deletion) removeFinalizer(ctx context.Context) outcomes.Outcome {
+	err := d.handle.ChangeFinalizers(ctx, d.options.finalizers().Without)
 	if err != nil {
-		return outcomeOf(err)
+		return outcomes.Of(err)
 	}
-	s.memory.finished, s.memory.generated = true, nil
-	return outcome{kind: outcomeGone}
+	d.memory.finished = true
+	d.memory.generation.Forget()
+	return outcomes.Outcome{Kind: outcomes.Gone}
 }

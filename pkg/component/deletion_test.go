@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -121,7 +122,7 @@ func TestRemoteTarget(t *testing.T) {
 	begin := time.Now()
 	r.create(r.secret("target", map[string]string{"value": kubeconfig(t)}))
 	r.awaitGone(widget)
-	if elapsed := time.Since(begin); elapsed > missingReferenceDelay {
+	if elapsed := time.Since(begin); elapsed > outcomes.MissingDelay {
 		t.Errorf("the restored Secret was noticed after %s only", elapsed)
 	}
 	if r.configMap("settings") != nil {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sandbox"
@@ -162,14 +163,20 @@ func TestALostTargetWithHooks(t *testing.T) {
 // TestALostTargetWithHooksThatHaveNotBegun has nothing in the lost cluster yet: the hooks would be left out silently.
 func TestALostTargetWithHooksThatHaveNotBegun(t *testing.T) {
 	t.Parallel()
-	w := &worker{name: "test.example.io"}
-	s := &scope{component: &Widget{}, status: &Status{DeletionHooks: &DeletionHooks{Objects: 1, Stage: DeletionStagePostDelete}}}
-	o := w.loseTarget(s, errors.New("no kubeconfig"))
-	if o.kind != outcomeRetriable || !strings.Contains(o.message, "with 0 dependents, and with deletion hooks that are not over, cannot be reached: no kubeconfig") {
+	s := newStage(t)
+	widget := deepCopy(s.widget)
+	widget.DeletionTimestamp = new(metav1.Now())
+	widget.Status.DeletionHooks = &DeletionHooks{Objects: 1, Stage: DeletionStagePostDelete}
+	p, err := s.worker.newPass(t.Context(), widget, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := p.destination.Connect(t.Context(), errors.New("no kubeconfig"))
+	if o.Kind != outcomes.Retriable || !strings.Contains(o.Message, "with 0 dependents, and with deletion hooks that are not over, cannot be reached: no kubeconfig") {
 		t.Errorf("want the hooks to be waited for, got %+v", o)
 	}
-	s.status.DeletionHooks.Stage = DeletionStagePostDeleteCleanup
-	diff(t, "outcome when the hooks are over", outcomeContinue, w.loseTarget(s, errors.New("no kubeconfig")).kind)
+	p.status.DeletionHooks.Stage = DeletionStagePostDeleteCleanup
+	diff(t, "outcome when the hooks are over", outcomes.Continue, p.destination.Connect(t.Context(), errors.New("no kubeconfig")).Kind)
 }
 
 // TestAStatusThatIsLostDuringTheDeletion must not have hooks left out silently.

@@ -10,39 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 )
-
-func TestKeyedDigests(t *testing.T) {
-	t.Parallel()
-	one, other := secretUIDs{"spec.a": "1", "spec.b": "2"}, secretUIDs{"spec.a": "1", "spec.b": "3"}
-	key := one.key()
-	for _, test := range []struct {
-		reason     string
-		uids       secretUIDs
-		remembered [2]string // plain and keyed
-		recorded   string
-		want       string
-	}{
-		{"without Secrets there is nothing to be guessed", nil, [2]string{}, "plain", "plain"},
-		{"a version without keys has recorded it", one, [2]string{}, "plain", digest.Keyed(key, "plain")},
-		{"it is recorded", one, [2]string{}, digest.Keyed(key, "plain"), digest.Keyed(key, "plain")},
-		{"something else is recorded", one, [2]string{}, "other", "other"},
-		{"a Secret was created anew", other, [2]string{"plain", digest.Keyed(key, "plain")}, digest.Keyed(key, "plain"), digest.Keyed(other.key(), "plain")},
-		{"a Secret was created anew with another content", other, [2]string{"before", digest.Keyed(key, "before")}, digest.Keyed(key, "before"), digest.Keyed(key, "before")},
-		{"nothing is recorded", one, [2]string{}, "", ""},
-	} {
-		s := &scope{memory: &memory{plainDigest: test.remembered[0], keyedDigest: test.remembered[1]}, status: &Status{ProcessingDigest: test.recorded, LastProcessingDigest: test.recorded}}
-		s.takeDigest("plain", test.uids)
-		s.recognizeDigest()
-		diff(t, test.reason, []string{test.want, test.want}, []string{s.status.ProcessingDigest, s.status.LastProcessingDigest})
-	}
-	if digest.Keyed(key, "plain") == digest.Keyed(other.key(), "plain") || digest.Keyed(key, "plain") == "plain" {
-		t.Error("want digests to depend on the key")
-	}
-}
 
 const secretAndHook = `{apiVersion: v1, kind: Secret, metadata: {name: made}, stringData: {password: weak}}
 ---
@@ -101,10 +72,16 @@ func TestDigestsOfSecretsCannotBeGuessed(t *testing.T) {
 	stop()
 	stop = r.start(own)
 	r.settle(widget)
+	p, err := own.worker.newPass(t.Context(), deepCopy(widget), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := p.load(t.Context()); o.Kind != outcomes.Continue {
+		t.Fatal(o.Message)
+	}
+	plain := p.declared.Digest.Former
 	stop()
 	versions := r.versions()
-	known := own.worker.memories.of(request(r.namespace, "demo").NamespacedName, widget.UID)
-	plain := known.plainDigest
 	if plain == "" || plain == now["declared"] {
 		t.Fatalf("unexpected plain digest %q", plain)
 	}

@@ -249,9 +249,6 @@ func (r *replica) forgetWrites() []write {
 func (f *fleet) awaitEnd(r *replica) {
 	f.tb.Helper()
 	testenv.Eventually(f.tb, func() (bool, string) {
-		passes := &r.reconciler.worker.passes
-		passes.mu.Lock()
-		defer passes.mu.Unlock()
-		return len(passes.active) == 0, "a pass is still under way"
+		return r.reconciler.worker.turns.Passes() == 0, "a pass is still under way"
 	})
 }

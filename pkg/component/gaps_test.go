@@ -10,6 +10,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -60,8 +61,8 @@ func TestNameable(t *testing.T) {
 // TestEachStepIsRescued has a step panic after the phases.
 func TestEachStepIsRescued(t *testing.T) {
 	t.Parallel()
-	o := rescued(&scope{}, func() outcome { panic("a mistake") })
-	if o.kind != outcomeError || o.message != "panic: a mistake" {
+	o := (&pass{}).rescued(func() outcomes.Outcome { panic("a mistake") })
+	if o.Kind != outcomes.Error || o.Message != "panic: a mistake" {
 		t.Errorf("unexpected outcome: %+v", o)
 	}
 }

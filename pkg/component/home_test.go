@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/component/internal/items"
 )
 
 // TestComponentInItsOwnDependent has a component that lives in one of its dependents.
@@ -64,19 +66,25 @@ func TestHome(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			w := &worker{gvk: testGroup.WithKind("Widget"), clusterID: "here"}
-			w.options.StateNamespace = tc.state
+			w := r.bareWorker(newWidget, "Widget")
+			w.clusterID, w.options.StateNamespace = "here", tc.state
 			widget := r.widget("")
-			s := &scope{component: widget, status: &Status{}, memory: &memory{}}
-			s.key.Namespace, s.key.Name, s.cluster.uid = tc.namespace, "demo", tc.cluster
+			widget.Namespace, widget.Name = tc.namespace, "demo"
+			if tc.cluster != "" {
+				widget.Status.ProcessingDigest = "digest" + items.MarkSeparator + "1:a" + items.ClusterSeparator + tc.cluster
+			}
 			if tc.recorded != "" {
-				s.status.InventoryRecord = &InventoryRecord{Namespace: tc.recorded}
+				widget.Status.InventoryRecord = &InventoryRecord{Namespace: tc.recorded}
 			}
 			if tc.target != "" {
 				widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte(tc.target)}}
 			}
-			diff(t, "home", tc.want, strings.Join(w.home(s), " "))
-			if self := w.owner(s).Self; (self == nil) != (tc.want == "") || self != nil && (self.GetName() != "demo" || self.GetObjectKind().GroupVersionKind() != w.gvk) {
+			s, err := w.newPass(t.Context(), widget, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			diff(t, "home", tc.want, strings.Join(s.home(), " "))
+			if self := s.owner().Self; (self == nil) != (tc.want == "") || self != nil && (self.GetName() != "demo" || self.GetObjectKind().GroupVersionKind() != w.resource.Kind) {
 				t.Errorf("unexpected component in the cluster of the dependents: %v", self)
 			}
 		})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -158,38 +159,38 @@ func TestStillWants(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		reason string
-		act    func(r *rig, w *worker, s *scope, widget *Widget)
+		act    func(r *rig, w *worker, s *pass, widget *Widget)
 		want   error
 	}{
-		{"nothing has happened", func(*rig, *worker, *scope, *Widget) {}, nil},
-		{"what this pass has written is known", func(r *rig, w *worker, s *scope, _ *Widget) {
+		{"nothing has happened", func(*rig, *worker, *pass, *Widget) {}, nil},
+		{"what this pass has written is known", func(r *rig, w *worker, s *pass, _ *Widget) {
 			s.status.Revision = 7
-			if err := w.save(r.tb.Context(), s); err != nil {
+			if err := s.record.Save(r.tb.Context()); err != nil {
 				r.tb.Fatal(err)
 			}
 		}, nil},
-		{"what the component's own type adds to the status is somebody else's business", func(r *rig, _ *worker, _ *scope, widget *Widget) {
+		{"what the component's own type adds to the status is somebody else's business", func(r *rig, _ *worker, _ *pass, widget *Widget) {
 			widget.Status.Extra = "new"
 			r.writeStatus(widget)
 		}, nil},
-		{"it is being deleted", func(r *rig, _ *worker, _ *scope, widget *Widget) { r.delete(widget) }, errAbandoned},
-		{"it is gone", func(r *rig, _ *worker, _ *scope, widget *Widget) { r.end(widget) }, errAbandoned},
-		{"it was created anew", func(r *rig, _ *worker, _ *scope, widget *Widget) {
+		{"it is being deleted", func(r *rig, _ *worker, _ *pass, widget *Widget) { r.delete(widget) }, resource.ErrChanged},
+		{"it is gone", func(r *rig, _ *worker, _ *pass, widget *Widget) { r.end(widget) }, resource.ErrChanged},
+		{"it was created anew", func(r *rig, _ *worker, _ *pass, widget *Widget) {
 			r.end(widget)
 			r.create(r.widget(""))
-		}, errAbandoned},
-		{"it declares something else", func(r *rig, _ *worker, _ *scope, widget *Widget) {
+		}, resource.ErrChanged},
+		{"it declares something else", func(r *rig, _ *worker, _ *pass, widget *Widget) {
 			change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
-		}, errAbandoned},
-		{"its annotations say something else", func(r *rig, _ *worker, _ *scope, widget *Widget) {
+		}, resource.ErrChanged},
+		{"its annotations say something else", func(r *rig, _ *worker, _ *pass, widget *Widget) {
 			change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/option", "new") })
-		}, errAbandoned},
-		{"somebody has recorded that a dependent has served its purpose", func(r *rig, _ *worker, _ *scope, widget *Widget) {
+		}, resource.ErrChanged},
+		{"somebody has recorded that a dependent has served its purpose", func(r *rig, _ *worker, _ *pass, widget *Widget) {
 			widget.Status.Inventory = deployed("web")
 			widget.Status.Inventory[0].Phase = reconciler.PhaseScheduledForCompletion
 			r.writeStatus(widget)
-		}, errAbandoned},
-		{"the server does not say", func(_ *rig, w *worker, _ *scope, _ *Widget) { w.live = mute{} }, errMute},
+		}, resource.ErrChanged},
+		{"the server does not say", func(_ *rig, w *worker, _ *pass, _ *Widget) { w.resource.Live = mute{} }, errMute},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
@@ -200,9 +201,9 @@ func TestStillWants(t *testing.T) {
 			r.create(widget)
 			widget.Status.Inventory = deployed("web")
 			r.writeStatus(widget)
-			s := r.scope(w, widget)
+			s := r.begin(w, widget)
 			test.act(r, w, s, widget)
-			if err := w.owner(s).Confirm(t.Context()); !errors.Is(err, test.want) {
+			if err := s.owner().Confirm(t.Context()); !errors.Is(err, test.want) {
 				t.Errorf("want %v, got %v", test.want, err)
 			}
 		})

@@ -7,70 +7,35 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	apitypes "k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
+	"github.com/component-operator/runtime/pkg/component/internal/hooks"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/stays"
 )
 
 // memory is what this process remembers about a component between passes. Losing it costs requests, and nothing else.
-// It is used by one pass at a time, except for the fields that are protected by the mutex of memories.
+// It is used by one pass at a time.
 type memory struct {
 	uid apitypes.UID
 
-	// written is the resource version of our last write; protected.
-	written string
-	// awaiting is set while a pass waits for the cache to show our last write; protected.
-	awaiting bool
-	// awaitingSince is when the first pass found the cache outdated; zero if it is not.
-	awaitingSince time.Time
-
-	// confirmed is set when the component was read from the server, which is asked for only with sharding.
-	confirmed bool
+	// What the rooms remember.
+	resource   resource.Memory
+	record     records.Memory
+	hooks      hooks.Memory
+	stay       stays.Memory
+	declared   declared.Memory
+	generation generation.Memory
 
 	// finished is set when our finalizer was removed. The cache may show the component with it for a moment.
 	finished bool
-
-	// sent is the status as we wrote it last, received what the server made of it; set only if the two differ.
-	sent, received map[string]any
-	// complained holds the fields that the server dropped and that were reported already.
-	complained map[string]bool
-
-	// recalled is the inventory of a component whose status does not have it; nil if it was not read yet.
-	recalled *recalled
-	// swept is set once no chunks are left that the status does not name; chunks of earlier processes are unknown before.
-	swept bool
-	// unpacked is set once the server has dropped a packed inventory: it does not know the field.
-	unpacked bool
-	// unkept is set as long as the server drops the reference to the chunks.
-	unkept bool
-	// rebuilt says what was found when this process rebuilt the inventory; empty if it did not.
-	rebuilt string
-	// relisted is when kinds were tried last that could not be listed.
-	relisted time.Time
-
-	// hooks are the deletion hooks as they are stored; nil if they are not known.
-	hooks *rememberedHooks
-
-	// plainDigest and keyedDigest are the digests of what was declared last, without and with the key.
-	plainDigest, keyedDigest string
-
 	// refusals counts passes in a row whose input was refused.
 	refusals int
-	// disguises is set while failed dependents are recorded in a way that former definitions accept.
-	disguises bool
-	// rejections counts attempts in a row to write a status that the server did not accept.
-	rejections int
-
-	// unanswered says why the target was not reached; silences counts passes in a row that got no answer.
-	unanswered string
-	silences   int
-
-	// generated is the last result of the generator, if it may be used again.
-	generated *generated
-	// readReason says why the last result may not, if that is because of a look into a cluster.
-	readReason string
 	// drifted holds the dependents whose drift was reported already.
 	drifted map[string]bool
 }
@@ -97,7 +62,7 @@ func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
 	defer r.mu.Unlock()
 	found := r.byKey[key]
 	if found == nil || found.uid != uid {
-		found = &memory{uid: uid, complained: map[string]bool{}, drifted: map[string]bool{}}
+		found = &memory{uid: uid, drifted: map[string]bool{}}
 		r.byKey[key] = found
 	}
 	return found
@@ -160,35 +125,10 @@ func (r *memories) onTypes() []apitypes.NamespacedName {
 	return slices.Collect(maps.Keys(r.typed))
 }
 
-// wrote notes the resource version of a write of ours.
-func (r *memories) wrote(found *memory, version string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found.written = version
-}
-
-// isOutdated reports whether the version is older than our last write. If so, the next event about the component that is
-// not will be let through, whatever it is about; see awaits.
-func (r *memories) isOutdated(found *memory, version string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found.awaiting = found.written != "" && isOlder(version, found.written)
-	return found.awaiting
-}
-
 // awaits reports whether a pass waits for this version of the component, or a later one.
 func (r *memories) awaits(key apitypes.NamespacedName, version string) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	found := r.byKey[key]
-	return found != nil && found.awaiting && !isOlder(version, found.written)
-}
-
-// isOlder compares as integers; versions that do not compare count as not older.
-func isOlder(version, other string) bool {
-	if version == other {
-		return false
-	}
-	result, err := resourceversion.CompareResourceVersion(version, other)
-	return err == nil && result < 0
+	r.mu.Unlock()
+	return found != nil && found.resource.Awaits(version)
 }

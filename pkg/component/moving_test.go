@@ -22,32 +22,10 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
-
-func TestClustersThatAreOthers(t *testing.T) {
-	t.Parallel()
-	local, a, b := clusterIdentity{uid: localCluster}, clusterIdentity{uid: "a", host: "https://one"}, clusterIdentity{uid: "b", host: "https://one"}
-	for _, test := range []struct {
-		reason            string
-		recorded, present clusterIdentity
-		want              bool
-	}{
-		{"nobody has recorded where they are", clusterIdentity{}, a, false},
-		{"where the kubeconfig leads to must not be read", a, clusterIdentity{}, false},
-		{"the address has changed, and the cluster has not", a, clusterIdentity{uid: "a", host: "https://two"}, false},
-		{"the address is the same, and the cluster is another one", a, b, true},
-		{"from here to there", local, a, true},
-		{"from there to here", a, local, true},
-		{"a kubeconfig leads to the cluster of the component", local, clusterIdentity{uid: "own", host: "https://own"}, false},
-		{"it did", clusterIdentity{uid: "own", host: "https://own"}, local, false},
-		{"here", local, local, false},
-	} {
-		diff(t, test.reason, test.want, test.recorded.isOther(test.present, "own"))
-		diff(t, "round trip", test.recorded.String(), parseCluster(test.recorded.String()).String())
-	}
-}
 
 // secondCluster is another cluster, which all tests share.
 var secondCluster = sync.OnceValues(func() (*sandbox.Sandbox, error) {
@@ -284,17 +262,17 @@ func TestIdentityOfATarget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			connections := newTargets(factory, "test.example.io", reconciler.Options{FieldOwner: "test", Finalizer: "test.example.io"})
-			id := identity{kubeConfig: []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
+			connections := targets.New(targets.Options{Factory: factory, Name: "test.example.io", Engine: reconciler.Options{FieldOwner: "test", Finalizer: "test.example.io"}})
+			id := targets.Identity{KubeConfig: []byte(fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],
 				"clusters":[{"name":"a","cluster":{"server":%q}}],"users":[{"name":"a","user":{}}]}`, server.URL))}
 			for range 3 {
-				found, err := connections.identify(t.Context(), id)
-				if (err != nil) != test.failing || found.uid != test.want {
+				found, err := connections.Identify(t.Context(), id)
+				if (err != nil) != test.failing || found.UID != test.want {
 					t.Errorf("unexpected identity %+v, %v", found, err)
 				}
 			}
 			diff(t, "requests", test.requests, requests.Load())
-			if held, _ := connections.held(apitypes.NamespacedName{Name: "a"}); held != nil {
+			if held, _ := connections.Held(apitypes.NamespacedName{Name: "a"}); held != nil {
 				t.Error("want nothing to be held for somebody who is not connected")
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -169,11 +170,11 @@ func TestIdentity(t *testing.T) {
 		reason         string
 		change         func(*WidgetSpec)
 		defaultAccount string
-		want           identity
+		want           targets.Identity
 	}{
-		{"the operator itself", func(*WidgetSpec) {}, "", identity{}},
-		{"the default service account", func(*WidgetSpec) {}, "deployer", identity{user: "system:serviceaccount:demo:deployer"}},
-		{"the service account of the spec", func(s *WidgetSpec) { s.ServiceAccountName = "own" }, "deployer", identity{user: "system:serviceaccount:demo:own"}},
+		{"the operator itself", func(*WidgetSpec) {}, "", targets.Identity{}},
+		{"the default service account", func(*WidgetSpec) {}, "deployer", targets.Identity{User: "system:serviceaccount:demo:deployer"}},
+		{"the service account of the spec", func(s *WidgetSpec) { s.ServiceAccountName = "own" }, "deployer", targets.Identity{User: "system:serviceaccount:demo:own"}},
 		{
 			"a kubeconfig brings its user",
 			func(s *WidgetSpec) {
@@ -181,7 +182,7 @@ func TestIdentity(t *testing.T) {
 				s.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{value: []byte("config")}}
 			},
 			"deployer",
-			identity{kubeConfig: []byte("config")},
+			targets.Identity{KubeConfig: []byte("config")},
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -189,7 +190,7 @@ func TestIdentity(t *testing.T) {
 			w := &Widget{ObjectMeta: metav1.ObjectMeta{Namespace: "demo"}}
 			test.change(&w.Spec)
 			got := identityOf(w, test.defaultAccount)
-			diff(t, "identity", []any{test.want.kubeConfig, test.want.user}, []any{got.kubeConfig, got.user})
+			diff(t, "identity", []any{test.want.KubeConfig, test.want.User}, []any{got.KubeConfig, got.User})
 		})
 	}
 }

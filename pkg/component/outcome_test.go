@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -21,40 +23,40 @@ func TestDecide(t *testing.T) {
 	boom := errors.New("boom")
 	for _, test := range []struct {
 		reason  string
-		outcome outcome
+		outcome outcomes.Outcome
 		history history
 		want    decision
 	}{
 		{
 			reason:  "a ready component is looked at after the requeue interval, and the clock stops",
-			outcome: outcome{kind: outcomeReady, message: "fine"},
+			outcome: outcomes.Outcome{Kind: outcomes.Ready, Message: "fine"},
 			history: history{since: ago(time.Minute)},
 			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: 10 * time.Minute},
 		}, {
 			reason:  "readiness counts even if it comes after the timeout",
-			outcome: outcome{kind: outcomeReady, message: "fine"},
+			outcome: outcomes.Outcome{Kind: outcomes.Ready, Message: "fine"},
 			history: history{since: ago(time.Hour)},
 			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: 10 * time.Minute},
 		}, {
 			reason:  "the engine may want to look at a ready component earlier",
-			outcome: outcome{kind: outcomeReady, message: "fine", wake: time.Minute},
+			outcome: outcomes.Outcome{Kind: outcomes.Ready, Message: "fine", Wake: time.Minute},
 			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: time.Minute},
 		}, {
 			reason:  "but not later",
-			outcome: outcome{kind: outcomeReady, message: "fine", wake: time.Hour},
+			outcome: outcomes.Outcome{Kind: outcomes.Ready, Message: "fine", Wake: time.Hour},
 			want:    decision{verdict: verdict{state: StateReady, reason: ReadyConditionReasonReady, message: "fine"}, requeue: 10 * time.Minute},
 		}, {
 			reason:  "the first pass that is not ready starts the clock",
-			outcome: outcome{kind: outcomeProgressing, message: "soon"},
+			outcome: outcomes.Outcome{Kind: outcomes.Progressing, Message: "soon"},
 			want:    decision{verdict: verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "soon"}, since: now, requeue: 10 * time.Minute},
 		}, {
 			reason:  "later ones leave it alone, and the timeout is not slept through",
-			outcome: outcome{kind: outcomeProgressing, message: "soon"},
+			outcome: outcomes.Outcome{Kind: outcomes.Progressing, Message: "soon"},
 			history: history{since: ago(29 * time.Minute)},
 			want:    decision{verdict: verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "soon"}, since: ago(29 * time.Minute), requeue: time.Minute},
 		}, {
 			reason:  "progress that takes too long is an error, and goes on",
-			outcome: outcome{kind: outcomeProgressing, message: "soon", wake: time.Second},
+			outcome: outcomes.Outcome{Kind: outcomes.Progressing, Message: "soon", Wake: time.Second},
 			history: history{since: ago(30 * time.Minute)},
 			want: decision{
 				verdict: verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: soon"},
@@ -62,28 +64,28 @@ func TestDecide(t *testing.T) {
 			},
 		}, {
 			reason:  "a failed dependent is an error at once",
-			outcome: outcome{kind: outcomeFailed, message: "Job failed"},
+			outcome: outcomes.Outcome{Kind: outcomes.Failed, Message: "Job failed"},
 			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "Job failed"}, since: now, requeue: 10 * time.Minute},
 		}, {
 			reason:  "a suspended component waits for nobody, and the clock stops",
-			outcome: outcome{kind: outcomeSuspended, message: "suspended"},
+			outcome: outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended"},
 			history: history{since: ago(time.Hour)},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: "suspended"}},
 		}, {
 			reason:  "what is expected to succeed later is retried after the retry interval",
-			outcome: outcome{kind: outcomeRetriable, message: "not yet"},
+			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: 2 * time.Minute},
 		}, {
 			reason:  "or after its own delay",
-			outcome: outcome{kind: outcomeRetriable, message: "not yet", retryAfter: new(5 * time.Second)},
+			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet", RetryAfter: new(5 * time.Second)},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: 5 * time.Second},
 		}, {
 			reason:  "a delay of zero must not stop the retries, nor make them a hot loop",
-			outcome: outcome{kind: outcomeRetriable, message: "not yet", retryAfter: new(time.Duration(0))},
+			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet", RetryAfter: new(time.Duration(0))},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: time.Second},
 		}, {
 			reason:  "a retry that takes too long stays pending, with another reason",
-			outcome: outcome{kind: outcomeRetriable, message: "not yet"},
+			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
 			history: history{since: ago(time.Hour)},
 			want: decision{
 				verdict: verdict{state: StatePending, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: not yet"},
@@ -91,25 +93,25 @@ func TestDecide(t *testing.T) {
 			},
 		}, {
 			reason:  "refused input is not retried hotly",
-			outcome: outcome{kind: outcomeRefused, message: "bad"},
+			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
 			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad"}, since: now, requeue: 5 * time.Second},
 		}, {
 			reason:  "but more and more seldom",
-			outcome: outcome{kind: outcomeRefused, message: "bad"},
+			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
 			history: history{since: now, refusals: 3},
 			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad"}, since: now, requeue: 40 * time.Second},
 		}, {
 			reason:  "down to the requeue interval",
-			outcome: outcome{kind: outcomeRefused, message: "bad"},
+			outcome: outcomes.Outcome{Kind: outcomes.Refused, Message: "bad"},
 			history: history{since: now, refusals: 1000},
 			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "bad"}, since: now, requeue: 10 * time.Minute},
 		}, {
 			reason:  "an error starts the clock, too",
-			outcome: outcome{kind: outcomeError, message: "boom", err: boom},
+			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
 			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true}, since: now, err: boom},
 		}, {
 			reason:  "a component that fails permanently reaches the timeout",
-			outcome: outcome{kind: outcomeError, message: "boom", err: boom},
+			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
 			history: history{since: ago(time.Hour)},
 			want: decision{
 				verdict: verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "not ready within 30m0s: boom", retried: true},
@@ -117,22 +119,22 @@ func TestDecide(t *testing.T) {
 			},
 		}, {
 			reason:  "a blocked deletion waits for an event; there is no timeout for deletions",
-			outcome: outcome{kind: outcomeBlocked, message: "blocked"},
+			outcome: outcomes.Outcome{Kind: outcomes.Blocked, Message: "blocked"},
 			history: history{deleting: true, since: ago(time.Hour)},
 			want:    decision{verdict: verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionBlocked, message: "blocked"}, requeue: 10 * time.Minute},
 		}, {
 			reason:  "dependents are going",
-			outcome: outcome{kind: outcomeDeleting, message: "going", wake: 3 * time.Second},
+			outcome: outcomes.Outcome{Kind: outcomes.Deleting, Message: "going", Wake: 3 * time.Second},
 			history: history{deleting: true},
 			want:    decision{verdict: verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing, message: "going"}, requeue: 3 * time.Second},
 		}, {
 			reason:  "a retry during the deletion",
-			outcome: outcome{kind: outcomeRetriable, message: "not yet"},
+			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
 			history: history{deleting: true},
 			want:    decision{verdict: verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying, message: "not yet"}, requeue: 2 * time.Minute},
 		}, {
 			reason:  "an error during the deletion",
-			outcome: outcome{kind: outcomeError, message: "boom", err: boom},
+			outcome: outcomes.Outcome{Kind: outcomes.Error, Message: "boom", Err: boom},
 			history: history{deleting: true},
 			want:    decision{verdict: verdict{state: StateError, reason: ReadyConditionReasonError, message: "boom", retried: true}, err: boom},
 		},
@@ -153,20 +155,20 @@ func TestOutcomeOf(t *testing.T) {
 	for _, test := range []struct {
 		reason string
 		err    error
-		want   outcomeKind
+		want   outcomes.Kind
 		delay  *time.Duration
 	}{
-		{reason: "no error", want: outcomeContinue},
-		{reason: "any error", err: errors.New("boom"), want: outcomeError},
-		{reason: "a retriable error deep in the chain", err: fmt.Errorf("a: %w", types.NewRetriableError(fmt.Errorf("b"), &delay)), want: outcomeRetriable, delay: &delay},
-		{reason: "a retriable error among others", err: errors.Join(errors.New("a"), types.NewRetriableError(errors.New("b"), nil)), want: outcomeRetriable},
-		{reason: "refused input", err: fmt.Errorf("applying: %w", &reconciler.RefusedError{Problems: []string{"bad"}}), want: outcomeRefused},
-		{reason: "somebody else was faster", err: fmt.Errorf("saving: %w", errAbandoned), want: outcomeAbandoned},
+		{reason: "no error", want: outcomes.Continue},
+		{reason: "any error", err: errors.New("boom"), want: outcomes.Error},
+		{reason: "a retriable error deep in the chain", err: fmt.Errorf("a: %w", types.NewRetriableError(fmt.Errorf("b"), &delay)), want: outcomes.Retriable, delay: &delay},
+		{reason: "a retriable error among others", err: errors.Join(errors.New("a"), types.NewRetriableError(errors.New("b"), nil)), want: outcomes.Retriable},
+		{reason: "refused input", err: fmt.Errorf("applying: %w", &reconciler.RefusedError{Problems: []string{"bad"}}), want: outcomes.Refused},
+		{reason: "somebody else was faster", err: fmt.Errorf("saving: %w", resource.ErrChanged), want: outcomes.Abandoned},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			got := outcomeOf(test.err)
-			if got.kind != test.want || got.retryAfter != test.delay {
+			got := outcomes.Of(test.err)
+			if got.Kind != test.want || got.RetryAfter != test.delay {
 				t.Errorf("want kind %d and delay %v, got %+v", test.want, test.delay, got)
 			}
 		})

@@ -157,7 +157,7 @@ func TestAnOlderDefinitionWhileSomethingIsPacked(t *testing.T) {
 	}
 	r.read(widget)
 	r.expectPacked(widget, 10)
-	w.client = pruningClient{w.client}
+	w.resource.Client = pruningClient{w.resource.Client}
 	if err := r.saveInventory(w, inventoryOf(10, "b")); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestChunksThatCannotBePacked(t *testing.T) {
 	}
 	r.read(widget)
 	r.expectRecord(widget, 60)
-	w.client = pruningClient{w.client}
+	w.resource.Client = pruningClient{w.resource.Client}
 	if err := r.saveInventory(w, inventoryOf(6, "b")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
-	ctrl "sigs.k8s.io/controller-runtime"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -35,22 +38,28 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
+	measured := collectors.ForController(r.name)
 	return &worker{
-		name: r.name, options: options, gvk: testGroup.WithKind(kind), clusterID: "test", newComponent: component,
-		client: r.client, live: r.client, events: record.NewFakeRecorder(100), memories: newMemories(),
-		metrics: collectors.ForController(r.name), walker: newWalker(nil), places: visits.New(options.MaxConcurrentReconciles, visits.Slowness{}),
+		name: r.name, options: options, clusterID: "test", memories: newMemories(), metrics: measured,
+		resource: &resource.Client{
+			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
+			FieldOwner: *options.FieldOwner, OwnFields: statusFields, Clock: options.Clock,
+		},
+		announcer: &announcer{events: record.NewFakeRecorder(100), metrics: measured},
+		loader:    &declared.Loader{Walker: newWalker(nil), Reference: referenceOf},
+		places:    visits.New(options.MaxConcurrentReconciles, visits.Slowness{}),
 	}
 }
 
 func newWidget() Component { return &Widget{} }
 
-func (r *rig) scope(w *worker, component Component) *scope {
+func (r *rig) begin(w *worker, component Component) *pass {
 	r.tb.Helper()
-	current := w.newComponent()
+	current := w.resource.New().(Component)
 	if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(component), current); err != nil {
 		r.tb.Fatal(err)
 	}
-	s, err := w.newScope(r.tb.Context(), current)
+	s, err := w.newPass(r.tb.Context(), current, nil)
 	if err != nil {
 		r.tb.Fatal(err)
 	}
@@ -63,24 +72,24 @@ func TestStatusIsWrittenOnlyWhenItChanges(t *testing.T) {
 	w := r.bareWorker(newWidget, "Widget")
 	widget := r.widget("")
 	r.create(widget)
-	s := r.scope(w, widget)
+	s := r.begin(w, widget)
 	s.status.SetState(StateProcessing, "A", "a")
-	if err := w.save(t.Context(), s); err != nil {
+	if err := s.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	version := s.version
+	version := s.handle.Version()
 	s.status.LastObservedAt = s.status.Conditions[0].LastTransitionTime
 	s.status.LastAppliedAt = s.status.LastObservedAt
-	if err := w.save(t.Context(), s); err != nil {
+	if err := s.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "version after times have changed", version, s.version)
-	again := r.scope(w, widget)
+	diff(t, "version after times have changed", version, s.handle.Version())
+	again := r.begin(w, widget)
 	again.status.SetState(StateProcessing, "A", "a")
-	if err := w.save(t.Context(), again); err != nil {
+	if err := again.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "version after the same was said again", version, again.version)
+	diff(t, "version after the same was said again", version, again.handle.Version())
 }
 
 func TestConflicts(t *testing.T) {
@@ -110,13 +119,13 @@ func TestConflicts(t *testing.T) {
 				widget.Status.State = StateError
 				return c.Status().Update(ctx, widget)
 			},
-			want: errAbandoned,
+			want: resource.ErrChanged,
 		}, {
 			reason: "so does the end of the component",
 			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
 				return c.Delete(ctx, widget)
 			},
-			want: errAbandoned,
+			want: resource.ErrChanged,
 		}, {
 			reason: "another component of the same name is not meant",
 			interfere: func(ctx context.Context, c client.Client, widget *Widget) error {
@@ -126,7 +135,7 @@ func TestConflicts(t *testing.T) {
 				widget.ResourceVersion, widget.UID = "", ""
 				return c.Create(ctx, widget)
 			},
-			want: errAbandoned,
+			want: resource.ErrChanged,
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -135,18 +144,18 @@ func TestConflicts(t *testing.T) {
 			w := r.bareWorker(newWidget, "Widget")
 			widget := r.widget("")
 			r.create(widget)
-			s := r.scope(w, widget)
+			s := r.begin(w, widget)
 			if err := test.interfere(t.Context(), r.client, widget.DeepCopyObject().(*Widget)); err != nil {
 				t.Fatal(err)
 			}
 			s.status.SetState(StateProcessing, "A", "a")
-			if err := w.save(t.Context(), s); !errors.Is(err, test.want) {
+			if err := s.record.Save(t.Context()); !errors.Is(err, test.want) {
 				t.Fatalf("want %v, got %v", test.want, err)
 			}
 			if test.want != nil {
 				return
 			}
-			stored := r.scope(w, widget).component.(*Widget)
+			stored := r.begin(w, widget).component.(*Widget)
 			diff(t, "state", StateProcessing, stored.Status.State)
 			if strings.Contains(test.reason, "fields of the status") {
 				diff(t, "field of somebody else", "of somebody else", stored.Status.Extra)
@@ -161,19 +170,19 @@ func TestFinalizersOfOthersSurvive(t *testing.T) {
 	w := r.bareWorker(newWidget, "Widget")
 	widget := r.widget("")
 	r.create(widget)
-	s := r.scope(w, widget)
+	s := r.begin(w, widget)
 	change(r, widget, func(w *Widget) { w.Finalizers = []string{"other.example.io/finalizer"} })
-	if o := w.ensureFinalizer(t.Context(), s); o.kind != outcomeContinue {
-		t.Fatal(o.message)
+	if o := (application{s}).ensureFinalizer(t.Context()); o.Kind != outcomes.Continue {
+		t.Fatal(o.Message)
 	}
-	diff(t, "finalizers", []string{"other.example.io/finalizer", r.name}, r.scope(w, widget).component.GetFinalizers())
-	if o := w.removeFinalizer(t.Context(), s); o.kind != outcomeGone {
-		t.Fatal(o.message)
+	diff(t, "finalizers", []string{"other.example.io/finalizer", r.name}, r.begin(w, widget).component.GetFinalizers())
+	if o := (deletion{s}).removeFinalizer(t.Context()); o.Kind != outcomes.Gone {
+		t.Fatal(o.Message)
 	}
-	diff(t, "finalizers", []string{"other.example.io/finalizer"}, r.scope(w, widget).component.GetFinalizers())
+	diff(t, "finalizers", []string{"other.example.io/finalizer"}, r.begin(w, widget).component.GetFinalizers())
 	// While a component is being deleted, nothing can be added.
 	r.delete(widget)
-	if o := w.ensureFinalizer(t.Context(), s); o.kind != outcomeAbandoned {
+	if o := (application{s}).ensureFinalizer(t.Context()); o.Kind != outcomes.Abandoned {
 		t.Errorf("want the pass to end, got %+v", o)
 	}
 	change(r, widget, func(w *Widget) { w.Finalizers = nil })
@@ -263,7 +272,7 @@ func TestDefinitionThatRefusesStates(t *testing.T) {
 		t.Errorf("want the operator to be calm, got\n%s", r.requests)
 	}
 	result, err := reconciler.Reconcile(t.Context(), request(widget.Namespace, widget.Name))
-	if err != nil || result.RequeueAfter < firstBackoff {
+	if err != nil || result.RequeueAfter < outcomes.FirstBackoff {
 		t.Errorf("want a later retry, got %v, %v", result, err)
 	}
 }
@@ -272,12 +281,12 @@ func TestDefinitionWithoutStatus(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w := r.bareWorker(newWidget, "Widget")
-	w.client = withoutStatus{r.client}
+	w.resource.Client = withoutStatus{r.client}
 	widget := r.widget("")
 	r.create(widget)
-	s := r.scope(w, widget)
+	s := r.begin(w, widget)
 	s.status.SetState(StateProcessing, "A", "a")
-	if err := w.save(t.Context(), s); !isRejected(err) || !strings.Contains(err.Error(), "no subresource named status") {
+	if err := s.record.Save(t.Context()); !resource.IsRejected(err) || !strings.Contains(err.Error(), "no subresource named status") {
 		t.Errorf("want the definition to be blamed, got %v", err)
 	}
 }
@@ -298,31 +307,31 @@ func TestStaleCache(t *testing.T) {
 	r := newRig(t)
 	w := r.bareWorker(newWidget, "Widget")
 	stale := &staleReader{Client: r.client}
-	w.client = stale
+	w.resource.Client = stale
 	widget := r.widget("")
 	r.create(widget)
 	stale.object = widget.DeepCopyObject().(*Widget)
-	s := r.scope(w, widget)
+	s := r.begin(w, widget)
 	s.status.SetState(StateProcessing, "A", "a")
-	if err := w.save(t.Context(), s); err != nil {
+	if err := s.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	key := client.ObjectKeyFromObject(widget)
-	component, result, err := w.fetch(t.Context(), key)
-	if component != nil || err != nil || result != (ctrl.Result{RequeueAfter: cachePatience}) {
-		t.Errorf("want the pass to wait for the cache, got %v, %v, %v", component, result, err)
+	component, wait, err := w.fetch(t.Context(), key)
+	if component != nil || err != nil || wait != resource.CachePatience {
+		t.Errorf("want the pass to wait for the cache, got %v, %v, %v", component, wait, err)
 	}
-	if !w.memories.awaits(key, s.version) || w.memories.awaits(key, widget.ResourceVersion) {
+	if !w.memories.awaits(key, s.handle.Version()) || w.memories.awaits(key, widget.ResourceVersion) {
 		t.Error("want exactly the events of the last write, and later ones, to be let through")
 	}
-	s.memory.awaitingSince = time.Now().Add(-time.Minute)
+	w.resource.Clock = clocktesting.NewFakeClock(time.Now().Add(time.Minute))
 	component, _, err = w.fetch(t.Context(), key)
-	if err != nil || component == nil || component.GetResourceVersion() != s.version {
+	if err != nil || component == nil || component.GetResourceVersion() != s.handle.Version() {
 		t.Errorf("want the component to be read from the server in the end, got %v, %v", component, err)
 	}
 	stale.object = component.(*Widget)
 	component, _, err = w.fetch(t.Context(), key)
-	if err != nil || component == nil || w.memories.awaits(key, s.version) {
+	if err != nil || component == nil || w.memories.awaits(key, s.handle.Version()) {
 		t.Errorf("want the cache to be used again, got %v, %v", component, err)
 	}
 }
@@ -353,7 +362,7 @@ func TestRefusedInput(t *testing.T) {
 		t.Errorf("want the message to name the value and what is allowed, got %q", message)
 	}
 	result, err := own.Reconcile(t.Context(), request(widget.Namespace, widget.Name))
-	if err != nil || result.RequeueAfter < firstBackoff {
+	if err != nil || result.RequeueAfter < outcomes.FirstBackoff {
 		t.Errorf("want refused input to be no error of the controller, and to be retried later, got %v, %v", result, err)
 	}
 	wrong := widget.DeepCopyObject().(*Widget)

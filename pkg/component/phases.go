@@ -6,293 +6,224 @@ package component
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/generation"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
-	"github.com/component-operator/runtime/pkg/manifests"
-	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
+// phase is a step of a pass. The first outcome that does not say to proceed ends the pass.
+type phase func(ctx context.Context) outcomes.Outcome
+
+// phases is the way of a component through a pass.
+func (p *pass) phases() []phase {
+	a, d := application{p}, deletion{p}
+	common := []phase{
+		p.acknowledge,    // look at the component; a deleted one without our finalizer is none of our business
+		d.noteOrphaning,  // whether dependents are to be released when the component goes
+		p.recall,         // have the inventory in memory, wherever it is kept
+		p.checkSuspended, // leave dependents alone if users want that
+		p.load,           // load references; find out what is declared
+		p.track,          // begin a new revision if that has changed
+		p.afterRead,      // post-read hooks
+		p.visitTarget,    // take a place among those that wait for remote clusters
+		p.connect,        // connect to the cluster that has the dependents
+		p.visitFormer,    // take a place if that is one that they are to leave
+	}
+	if p.deleting {
+		return append(common,
+			d.rebuild,                // find dependents that are not recorded
+			d.before,                 // pre-delete hooks of the author
+			d.checkAllowed,           // foreign instances of managed types hold the deletion back
+			d.checkForeignFinalizers, // so do finalizers of others
+			d.runPreDeleteHooks,      // apply pre-delete hooks among the dependents, and await them
+			d.deleteDependents,       // delete wave by wave
+			d.checkUnlisted,          // dependents of which nobody knows hold the deletion back
+			d.runPostDeleteHooks,     // apply post-delete hooks, and await them
+			d.after,                  // post-delete hooks of the author
+			d.removeHooks,            // remove the Secrets that have deletion hooks
+			d.removeRecord,           // remove the ConfigMaps that have the inventory
+			d.removeFinalizer,        // let the component go
+		)
+	}
+	return append(common,
+		a.leaveFormer,     // delete dependents in a cluster that they are to leave
+		a.ensureFinalizer, // before anything is written that has to be deleted
+		a.beforeReconcile, // pre-reconcile hooks
+		a.apply,           // generate dependents, and apply them wave by wave
+		a.afterReconcile,  // post-reconcile hooks
+		a.markReady,
+	)
+}
+
+// run goes through the phases.
+func (p *pass) run(ctx context.Context) outcomes.Outcome {
+	for _, next := range p.phases() {
+		if o := next(ctx); o.Kind != outcomes.Continue {
+			return o
+		}
+	}
+	return outcomes.Outcome{Kind: outcomes.Error, Message: "the phases have come to no end"}
+}
+
 // acknowledge looks at the component for the first time. What it notes in the status is persisted by whoever writes first:
 // the engine before it touches the cluster, or the end of the pass.
-func (w *worker) acknowledge(_ context.Context, s *scope) outcome {
-	if s.deleting && (s.memory.finished || !w.options.finalizers().On(s.component.GetFinalizers())) {
-		return outcome{kind: outcomeGone}
+func (p *pass) acknowledge(context.Context) outcomes.Outcome {
+	isOurs := p.options.finalizers().On(p.component.GetFinalizers())
+	if p.deleting && (p.memory.finished || !isOurs) {
+		return outcomes.Outcome{Kind: outcomes.Gone}
 	}
-	s.settings = settingsOf(s.component)
-	now := metav1.NewTime(w.options.Clock.Now())
-	first := s.status.ObservedGeneration <= 0
-	// What remembers of nothing does not count as observed before its dependents are found; so this is noticed again.
-	s.record.lost = first && w.options.finalizers().On(s.component.GetFinalizers()) && len(s.status.Inventory) == 0 && !s.status.hasRecord()
-	if !s.record.lost && !s.memory.unkept {
-		s.status.ObservedGeneration = s.component.GetGeneration()
+	p.settings = settingsOf(p.component)
+	now := p.now()
+	first := p.status.ObservedGeneration <= 0
+	if first && isOurs {
+		p.record.NoteLoss()
 	}
-	s.status.LastObservedAt = &now
-	if first && !s.deleting {
-		s.status.setState(verdict{state: StatePending, reason: ReadyConditionReasonNew, message: "first seen"}, now)
+	// A component without a record does not count as observed before its dependents are found; so the loss is noticed again.
+	if p.record.IsKept() {
+		p.status.ObservedGeneration = p.component.GetGeneration()
 	}
-	return proceed
+	p.status.LastObservedAt = &now
+	if first && !p.deleting {
+		p.status.setState(verdict{state: StatePending, reason: ReadyConditionReasonNew, message: "first seen"}, now)
+	}
+	return outcomes.Proceed
 }
 
-func (w *worker) checkSuspended(_ context.Context, s *scope) outcome {
-	if s.settings.suspended && !s.deleting {
-		return outcome{kind: outcomeSuspended, message: "reconciliation is suspended"}
-	}
-	return proceed
+// recall has the inventory in memory.
+func (p *pass) recall(ctx context.Context) outcomes.Outcome {
+	return outcomes.Of(p.record.Recall(ctx))
 }
 
-// trackProcessing starts a new revision, and the clock of the timeout, if what is declared has changed.
-func (w *worker) trackProcessing(_ context.Context, s *scope) outcome {
-	if s.deleting {
-		return proceed
+func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
+	if p.settings.suspended && !p.deleting {
+		return outcomes.Outcome{Kind: outcomes.Suspended, Message: "reconciliation is suspended"}
 	}
-	s.recognizeDigest()
-	if s.digest != s.status.ProcessingDigest {
-		if s.status.ProcessingDigest != "" {
-			now := metav1.NewTime(w.options.Clock.Now())
-			s.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "what is declared has changed"}, now)
+	return outcomes.Proceed
+}
+
+// load loads the references of the spec.
+func (p *pass) load(ctx context.Context) outcomes.Outcome {
+	var err error
+	p.declared, err = p.loader.Load(ctx, declared.Component{
+		Key:         p.key,
+		Spec:        specOf(p.component),
+		Generation:  p.component.GetGeneration(),
+		Annotations: ownAnnotations(p.component, p.name),
+		Generator:   generation.Fingerprint(p.generator),
+		Deleting:    p.deleting,
+		Looked:      len(p.hooks.postRead)+len(p.hooks.preDelete)+len(p.hooks.postDelete) > 0,
+		Opaque:      hasForeignTarget(p.component),
+		Extension:   func(ctx context.Context, value any) (string, error) { return p.extension(ctx, value, p.component) },
+	})
+	switch {
+	case err != nil:
+		return outcomes.Of(err)
+	case !p.deleting && len(p.declared.Missing) > 0:
+		return outcomes.Retry("waiting for references: "+texts.Join(p.declared.Missing, "; "), outcomes.MissingDelay)
+	}
+	return outcomes.Proceed
+}
+
+// withoutRevision are annotations that say nothing about dependents that are wanted.
+var withoutRevision = []string{
+	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
+	types.AnnotationKeySuffixDeletionHooksChecksum,
+}
+
+// ownAnnotations returns the annotations that address the reconciler of a name, except those that do not concern dependents.
+// Those of others come and go without meaning.
+func ownAnnotations(component Component, reconciler string) map[string]string {
+	own := map[string]string{}
+	for key, value := range component.GetAnnotations() {
+		suffix, ok := strings.CutPrefix(key, reconciler+"/")
+		if ok && !slices.Contains(withoutRevision, suffix) {
+			own[key] = value
 		}
-		s.status.ProcessingDigest = s.digest
-		s.status.ProcessingSince = nil
-		s.memory.refusals = 0
-		s.memory.rebuilt = ""
 	}
-	if s.status.LastAppliedAt != nil {
+	return own
+}
+
+// track starts a new revision, and the clock of the timeout, if what is declared has changed.
+func (p *pass) track(context.Context) outcomes.Outcome {
+	if p.deleting {
+		return outcomes.Proceed
+	}
+	digest := &p.declared.Digest
+	digest.Recognize(&p.memory.declared, &p.status.ProcessingDigest, &p.status.LastProcessingDigest)
+	if digest.Value != p.status.ProcessingDigest {
+		if p.status.ProcessingDigest != "" {
+			p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "what is declared has changed"}, p.now())
+		}
+		p.status.ProcessingDigest = digest.Value
+		p.status.ProcessingSince = nil
+		p.memory.refusals = 0
+		p.memory.record.Restart()
+	}
+	if p.status.LastAppliedAt != nil {
 		// Before there were revisions, the first one had been applied already.
-		s.status.Revision = max(s.status.Revision, 1)
-		if s.status.InstalledRevision == 0 {
+		p.status.Revision = max(p.status.Revision, 1)
+		if p.status.InstalledRevision == 0 {
 			// Nobody has recorded in which revision that was. It is more likely an earlier one, if there is any.
-			s.status.InstalledRevision = max(s.status.Revision-1, 1)
+			p.status.InstalledRevision = max(p.status.Revision-1, 1)
 		}
 	}
-	if s.digest != s.status.LastProcessingDigest {
-		s.status.Revision++
-		s.status.LastProcessingDigest = s.digest
+	if digest.Value != p.status.LastProcessingDigest {
+		p.status.Revision++
+		p.status.LastProcessingDigest = digest.Value
 	}
-	return proceed
+	return outcomes.Proceed
 }
 
-// connectTarget finds out where dependents live.
-func (w *worker) connectTarget(ctx context.Context, s *scope) outcome {
-	if s.deleting && s.lost == nil && len(s.missing) > 0 && !s.isRemote() && hasForeignTarget(s.component) {
-		// Whether the dependents are in this cluster or in another one cannot be told any more.
-		s.lost = errors.New(texts.Join(s.missing, "; "))
-	}
-	if s.lost != nil {
-		return w.holdOrLose(s, s.lost)
-	}
-	id := identityOf(s.component, ptr.Deref(w.options.DefaultServiceAccount, ""))
-	if moved, o := w.connectFormer(ctx, s, id); moved || o.kind != outcomeContinue {
-		return o
-	}
-	found, err := w.targets.connect(s.key, s.ownerID, id)
-	switch {
-	case errors.Is(err, clients.ErrClosed):
-		// The operator is about to end, which says nothing about the target.
-		return outcome{kind: outcomeAbandoned, message: err.Error()}
-	case err != nil && s.deleting:
-		return w.holdOrLose(s, err)
-	case err != nil:
-		return outcome{kind: outcomeRefused, message: "connecting to the cluster of the dependents: " + err.Error()}
-	}
-	s.target = found
-	return proceed
+func (p *pass) afterRead(ctx context.Context) outcomes.Outcome {
+	return p.runHooks(NewContext(ctx).WithReconcilerName(p.name), "post-read", p.hooks.postRead)
 }
 
-// holdOrLose goes on with the connection that is held, if there is one; otherwise the target is lost.
-func (w *worker) holdOrLose(s *scope, reason error) outcome {
-	if w.holdTarget(s) {
-		return proceed
+// visitTarget begins to deal with a remote cluster.
+func (p *pass) visitTarget(context.Context) outcomes.Outcome {
+	kubeConfig := p.identity().KubeConfig
+	if p.declared.Lost != "" || len(kubeConfig) == 0 {
+		return outcomes.Proceed
 	}
-	return w.loseTarget(s, reason)
-}
-
-func (w *worker) ensureFinalizer(ctx context.Context, s *scope) outcome {
-	return outcomeOf(w.changeFinalizers(ctx, s, w.options.finalizers().With))
-}
-
-func (w *worker) afterRead(ctx context.Context, s *scope) outcome {
-	return runHooks(NewContext(ctx).WithReconcilerName(w.name), s, "post-read", w.hooks.postRead)
-}
-
-func (w *worker) beforeReconcile(ctx context.Context, s *scope) outcome {
-	return runHooks(w.hookContext(ctx, s), s, "pre-reconcile", w.hooks.preReconcile)
-}
-
-func (w *worker) afterReconcile(ctx context.Context, s *scope) outcome {
-	return runHooks(w.hookContext(ctx, s), s, "post-reconcile", w.hooks.postReconcile)
-}
-
-func (w *worker) beforeDelete(ctx context.Context, s *scope) outcome {
-	if s.orphaning {
-		return proceed
-	}
-	return runHooks(w.hookContext(ctx, s), s, "pre-delete", w.hooks.preDelete)
-}
-
-func (w *worker) hookContext(ctx context.Context, s *scope) Context {
-	result := NewContext(ctx).WithReconcilerName(w.name).WithLocalClient(w.local)
-	if s.target != nil {
-		result = result.WithClient(s.target.client)
-	}
-	return result
-}
-
-func runHooks(ctx context.Context, s *scope, kind string, hooks []hook) outcome {
-	for i, run := range hooks {
-		if err := run(ctx, s.component); err != nil {
-			return outcomeOf(fmt.Errorf("running %s hook (%d): %w", kind, i, err))
-		}
-	}
-	return proceed
-}
-
-func (w *worker) owner(s *scope) reconciler.Owner {
-	owner := reconciler.Owner{
-		ID:                     s.ownerID,
-		Namespace:              s.settings.namespace,
-		Inventory:              s.status.Inventory,
-		Store:                  &statusStore{worker: w, scope: s},
-		Home:                   w.home(s),
-		AdditionalManagedTypes: s.settings.managedTypes,
-		Fence:                  s.mayWrite,
-		Confirm:                func(ctx context.Context) error { return w.stillWants(ctx, s) },
-	}
-	if !s.isElsewhere(w.clusterID) {
-		owner.Self = w.metadataOnly(s)
-	}
-	return owner
-}
-
-// home returns the namespaces without which the component, or what is kept beside it, cannot be: if dependents are in another cluster, none of
-// theirs.
-func (w *worker) home(s *scope) []string {
-	if s.isElsewhere(w.clusterID) {
-		return nil
-	}
-	var namespaces []string
-	for _, namespace := range []string{s.key.Namespace, w.options.StateNamespace, recordNamespace(s.status)} {
-		if namespace != "" && !slices.Contains(namespaces, namespace) {
-			namespaces = append(namespaces, namespace)
-		}
-	}
-	return namespaces
-}
-
-// recordNamespace returns where chunks are, or were, kept; empty if nowhere.
-func recordNamespace(status *Status) string {
-	if status.InventoryRecord == nil {
-		return ""
-	}
-	return status.InventoryRecord.Namespace
-}
-
-// applyTarget generates the dependents and brings them into the cluster.
-func (w *worker) applyTarget(ctx context.Context, s *scope) outcome {
-	generated, err := w.generate(ctx, s)
+	id, err := clients.Key{KubeConfig: kubeConfig}.ID()
 	if err != nil {
-		return outcomeOf(fmt.Errorf("generating dependents: %w", err))
+		return outcomes.Of(err)
 	}
-	if err := w.rebuild(ctx, s, generated.objects); err != nil {
-		return outcomeOf(err)
-	}
-	if err := w.recordHooks(ctx, s, generated.hooks, generated.version()); err != nil {
-		return outcomeOf(err)
-	}
-	result, err := s.target.engine.Apply(ctx, reconciler.ApplyRequest{
-		Owner:        w.owner(s),
-		Objects:      generated.objects,
-		Version:      generated.version(),
-		Digest:       s.digest,
-		FormerDigest: s.digestKey.former,
-		DigestKey:    s.digestKey.secret,
-		Policies:     s.settings.policies,
-	})
-	w.took(s, &result)
+	return p.stay.Visit(id)
+}
+
+// connect finds out where dependents live.
+func (p *pass) connect(ctx context.Context) outcomes.Outcome {
+	var lost error
 	switch {
-	case err != nil:
-		return outcomeOf(err)
-	case len(result.Failures) > 0:
-		return outcome{kind: outcomeFailed, message: failureMessage(result), wake: result.RequeueAfter}
-	case !result.Done:
-		return outcome{kind: outcomeProgressing, message: texts.Waits(result, "ready") + driftMessage(result), wake: result.RequeueAfter}
+	case !p.deleting:
+	case p.declared.Lost != "":
+		lost = errors.New(p.declared.Lost)
+	case len(p.declared.Missing) > 0 && !p.destination.IsRemote() && hasForeignTarget(p.component):
+		// Whether the dependents are in this cluster or in another one cannot be told any more.
+		lost = errors.New(texts.Join(p.declared.Missing, "; "))
 	}
-	return proceed
+	return p.destination.Connect(ctx, lost)
 }
 
-// took takes over what the engine has done, whether it came to an end or not.
-func (w *worker) took(s *scope, result *reconciler.Result) {
-	s.result, s.engaged = result, true
-	s.status.Inventory = result.Inventory
-	w.announceResult(s)
-	if definesTypes(*result) {
-		// What generators know about the types of the cluster is outdated.
-		manifests.InvalidateDiscovery(s.target.client)
+// visitFormer is visitTarget for a cluster that has the dependents, and to which the kubeconfig does not lead any more.
+func (p *pass) visitFormer(context.Context) outcomes.Outcome {
+	target := p.destination.Target()
+	if target == nil || !clients.IsRemote(target.ID) {
+		return outcomes.Proceed
 	}
+	return p.stay.Visit(target.ID)
 }
 
-// definesTypes reports whether types came or went.
-func definesTypes(result reconciler.Result) bool {
-	return slices.ContainsFunc(result.Actions, func(action reconciler.Action) bool {
-		return slices.ContainsFunc(action.Objects, func(object types.ObjectKey) bool {
-			group := object.GetObjectKind().GroupVersionKind().Group
-			return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io"
-		})
-	})
-}
-
-func (w *worker) markReady(_ context.Context, s *scope) outcome {
-	now := metav1.NewTime(w.options.Clock.Now())
-	s.status.AppliedGeneration = s.component.GetGeneration()
-	s.status.LastAppliedAt = &now
-	if s.status.InstalledRevision == 0 {
-		s.status.InstalledRevision = s.status.Revision
-	}
-	return outcome{kind: outcomeReady, message: w.readyMessage(s), wake: s.result.RequeueAfter}
-}
-
-func (w *worker) readyMessage(s *scope) string {
-	message := "there are no dependents"
-	switch count := len(s.status.Inventory); count {
-	case 0:
-	case 1:
-		message = "1 dependent is ready"
-	default:
-		message = texts.Dependents(count) + " are ready"
-	}
-	if s.result != nil {
-		message += driftMessage(*s.result)
-	}
-	if unwatched := w.unwatched(s); len(unwatched) > 0 {
-		message += "; looked at only now and then, because they cannot be watched: " + texts.Join(unwatched, ", ")
-	}
-	return message
-}
-
-// unwatched names what the component depends on and cannot be watched, usually for lack of permission.
-func (w *worker) unwatched(s *scope) []string {
-	kinds := map[string]bool{}
-	for _, kind := range items.Kinds(s.status.Inventory) {
-		kinds[schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String()] = true
-	}
-	return append(s.target.unwatched(kinds), w.references.Unwatched(s.key)...)
-}
-
-func failureMessage(result reconciler.Result) string {
-	return texts.Dependents(len(result.Failures)) + " failed: " + texts.Notices(result.Failures)
-}
-
-func driftMessage(result reconciler.Result) string {
-	if len(result.Drift) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %d changed by others: %s", len(result.Drift), texts.Notices(result.Drift))
+// isOrphaned reports whether somebody deletes the component and wants its dependents to stay.
+func isOrphaned(object client.Object) bool {
+	return object.GetDeletionTimestamp() != nil && slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -117,7 +118,7 @@ func TestPriorityOfTheNextPass(t *testing.T) {
 		{"so is one that waits for an event", script{}, new(queue.PriorityPeriodic)},
 		{"what the engine asks for goes on with something", script{result: reconciler.Result{RequeueAfter: time.Second}}, new(queue.PriorityWoken)},
 		{"a failure must not overtake what users change, nor wait behind all that is due", script{err: errors.New("no")}, new(queue.PriorityWoken)},
-		{"a pass without a conclusion is repeated as it was", script{err: errAbandoned}, nil},
+		{"a pass without a conclusion is repeated as it was", script{err: resource.ErrChanged}, nil},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -187,11 +188,11 @@ func TestLostInventoryThatWasInChunksOnce(t *testing.T) {
 	}
 	r.wipe(widget)
 	r.delete(widget)
-	s := r.scope(w, widget)
-	if o := w.acknowledge(t.Context(), s); o.kind != outcomeContinue {
-		t.Fatal(o.message)
+	s := r.begin(w, widget)
+	if o := s.acknowledge(t.Context()); o.Kind != outcomes.Continue {
+		t.Fatal(o.Message)
 	}
-	if o := w.recall(t.Context(), s); o.kind != outcomeContinue || s.record.gap == "" {
+	if o := s.recall(t.Context()); o.Kind != outcomes.Continue || s.record.Gap() == "" {
 		t.Errorf("want the inventory to be rebuilt, got %+v with %d items", o, len(s.status.Inventory))
 	}
 }
@@ -246,18 +247,18 @@ func TestTransientFailuresAreNoLoss(t *testing.T) {
 		apierrors.NewInternalError(errors.New("not now")), context.DeadlineExceeded,
 	} {
 		w := r.recorder(testenv.Config(t))
-		w.live = failingReader{w.live, failure}
-		s := r.scope(w, widget)
-		o := w.recall(t.Context(), s)
-		if o.kind != outcomeError || !errors.Is(o.err, failure) || s.record.gap != "" {
-			t.Errorf("%v: want an error that is tried again, got %+v, %q", failure, o, s.record.gap)
+		w.resource.Live = failingReader{w.resource.Live, failure}
+		s := r.begin(w, widget)
+		o := s.recall(t.Context())
+		if o.Kind != outcomes.Error || !errors.Is(o.Err, failure) || s.record.Gap() != "" {
+			t.Errorf("%v: want an error that is tried again, got %+v, %q", failure, o, s.record.Gap())
 		}
 		// The end of such a pass leaves the record alone.
-		version := r.scope(w, widget).status.InventoryRecord.Checksum
-		if _, err := w.conclude(t.Context(), s, w.keepRecord(t.Context(), s, o)); !errors.Is(err, failure) {
+		version := r.begin(w, widget).status.InventoryRecord.Checksum
+		if _, err := (ending{s}).conclude(t.Context(), ending{s}.keepRecord(t.Context(), o)); !errors.Is(err, failure) {
 			t.Errorf("want the error to be returned, got %v", err)
 		}
-		diff(t, "record", version, r.scope(w, widget).status.InventoryRecord.Checksum)
+		diff(t, "record", version, r.begin(w, widget).status.InventoryRecord.Checksum)
 		diff(t, "items", 60, len(r.recorded(widget)))
 	}
 }
@@ -339,7 +340,7 @@ func TestKindsThatCannotBeListed(t *testing.T) {
 	s.script.result = reconciler.Result{Done: true}
 	for range 2 {
 		got, delay, err := s.pass()
-		if err != nil || got.state != StateDeletionPending || delay < missingReferenceDelay || !strings.HasSuffix(got.message, unknown) ||
+		if err != nil || got.state != StateDeletionPending || delay < outcomes.MissingDelay || !strings.HasSuffix(got.message, unknown) ||
 			!strings.Contains(got.message, s.name+`/abandon-target to "true"`) {
 			t.Fatalf("want the deletion to wait, got %+v after %s, %v", got, delay, err)
 		}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -197,39 +198,41 @@ func TestADefinitionThatIsReplacedByAnOlderOne(t *testing.T) {
 	widget.Finalizers = []string{r.name}
 	r.create(widget)
 	w := r.recorder(testenv.Config(t))
-	s := r.scope(w, widget)
-	s.record.known = true
-	if err := (&statusStore{worker: w, scope: s}).Save(t.Context(), inventoryOf(60, "a")); err != nil {
+	s := r.begin(w, widget)
+	if o := s.recall(t.Context()); o.Kind != outcomes.Continue {
+		t.Fatal(o.Message)
+	}
+	if err := s.record.SaveInventory(t.Context(), inventoryOf(60, "a")); err != nil {
 		t.Fatal(err)
 	}
-	keeping := w.client
-	w.client = pruningClient{w.client}
+	keeping := w.resource.Client
+	w.resource.Client = pruningClient{w.resource.Client}
 	s.status.ObservedGeneration = 1
 	s.status.SetState(StateProcessing, "A", "a")
-	if err := w.save(t.Context(), s); err != nil {
+	if err := s.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, next := range []*worker{w, r.recorder(testenv.Config(t))} {
-		s = r.scope(next, widget)
-		if o := next.acknowledge(t.Context(), s); o.kind != outcomeContinue {
-			t.Fatal(o.message)
+		s = r.begin(next, widget)
+		if o := s.acknowledge(t.Context()); o.Kind != outcomes.Continue {
+			t.Fatal(o.Message)
 		}
-		if o := next.recall(t.Context(), s); o.kind != outcomeContinue {
-			t.Fatal(o.message)
+		if o := s.recall(t.Context()); o.Kind != outcomes.Continue {
+			t.Fatal(o.Message)
 		}
 		if next == w && len(s.status.Inventory) != 60 {
 			t.Errorf("want this process to remember, got %d items", len(s.status.Inventory))
 		}
-		if next != w && s.record.gap == "" {
+		if next != w && s.record.Gap() == "" {
 			t.Error("want another process to notice the loss")
 		}
 	}
 	// When the newer one is back, the next write brings all of the record, and the loss is over.
-	w.client = keeping
+	w.resource.Client = keeping
 	if err := r.saveInventory(w, inventoryOf(61, "a")); err != nil {
 		t.Fatal(err)
 	}
-	if s = r.scope(w, widget); w.acknowledge(t.Context(), s).kind != outcomeContinue || s.status.ObservedGeneration != widget.Generation {
+	if s = r.begin(w, widget); s.acknowledge(t.Context()).Kind != outcomes.Continue || s.status.ObservedGeneration != widget.Generation {
 		t.Errorf("want the generation to be observed, got %d", s.status.ObservedGeneration)
 	}
 	r.read(widget)
@@ -331,12 +334,12 @@ func TestChunksThatCannotBeWritten(t *testing.T) {
 	r := newRig(t)
 	r.create(r.widget(""))
 	w := r.recorder(testenv.Config(t))
-	w.client = forbiddenClient{w.client}
+	w.resource.Client = forbiddenClient{w.resource.Client}
 	err := r.saveInventory(w, inventoryOf(60, "a"))
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "recording the inventory: creating ConfigMap "+r.namespace+"/inventory-") {
 		t.Errorf("want the chunk to be named, got %v", err)
 	}
-	if outcomeOf(err).kind != outcomeError {
+	if outcomes.Of(err).Kind != outcomes.Error {
 		t.Error("want it to be tried again")
 	}
 }

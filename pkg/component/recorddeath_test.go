@@ -20,6 +20,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -41,23 +43,23 @@ func (r *rig) recorder(config *rest.Config) *worker {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	w.client, w.live = clnt, clnt
+	w.resource.Client, w.resource.Live = clnt, clnt
 	return w
 }
 
 // saveInventory makes what the engine does when its plan has grown.
 func (r *rig) saveInventory(w *worker, items []*reconciler.InventoryItem) error {
 	r.tb.Helper()
-	s := r.scope(w, r.widget(""))
+	s := r.begin(w, r.widget(""))
 	// With it, the mark of the inventory is written.
 	s.status.ProcessingDigest = "digest"
-	if o := w.recall(r.tb.Context(), s); o.kind != outcomeContinue {
-		return fmt.Errorf("recalling the inventory: %s", o.message)
+	if o := s.recall(r.tb.Context()); o.Kind != outcomes.Continue {
+		return fmt.Errorf("recalling the inventory: %s", o.Message)
 	}
-	if s.record.gap != "" {
-		return fmt.Errorf("recalling the inventory: %s", s.record.gap)
+	if s.record.Gap() != "" {
+		return fmt.Errorf("recalling the inventory: %s", s.record.Gap())
 	}
-	return (&statusStore{worker: w, scope: s}).Save(r.tb.Context(), items)
+	return s.record.SaveInventory(r.tb.Context(), items)
 }
 
 // TestDeathWhileRecording lets the process die after each request of each change of the record.
@@ -172,20 +174,18 @@ func TestAnOutdatedProcessCannotOverwriteTheRecord(t *testing.T) {
 	if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "a")); err != nil {
 		t.Fatal(err)
 	}
-	begin := func() (*worker, *scope) {
-		w := r.recorder(testenv.Config(t))
-		s := r.scope(w, widget)
-		if o := w.recall(t.Context(), s); o.kind != outcomeContinue {
-			t.Fatal(o.message)
+	begin := func() *pass {
+		s := r.begin(r.recorder(testenv.Config(t)), widget)
+		if o := s.recall(t.Context()); o.Kind != outcomes.Continue {
+			t.Fatal(o.Message)
 		}
-		return w, s
+		return s
 	}
-	newer, newerScope := begin()
-	older, olderScope := begin()
-	if err := (&statusStore{worker: newer, scope: newerScope}).Save(t.Context(), inventoryOf(60, "b")); err != nil {
+	newer, older := begin(), begin()
+	if err := newer.record.SaveInventory(t.Context(), inventoryOf(60, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&statusStore{worker: older, scope: olderScope}).Save(t.Context(), inventoryOf(60, "c")); !errors.Is(err, errAbandoned) {
+	if err := older.record.SaveInventory(t.Context(), inventoryOf(60, "c")); !errors.Is(err, resource.ErrChanged) {
 		t.Errorf("want the older process to end its pass, got %v", err)
 	}
 	if !items.Same(r.recorded(widget), inventoryOf(60, "b")) {
@@ -216,7 +216,7 @@ func TestAWriteWhoseEndIsUnknown(t *testing.T) {
 			return response, err
 		})
 	})
-	if err := r.saveInventory(r.recorder(config), inventoryOf(60, "b")); !errors.Is(err, errAbandoned) {
+	if err := r.saveInventory(r.recorder(config), inventoryOf(60, "b")); !errors.Is(err, resource.ErrChanged) {
 		t.Errorf("want the pass to end, got %v", err)
 	}
 	diff(t, "attempts", int64(2), attempts.Load())
@@ -241,7 +241,7 @@ func TestAnOutdatedProcessCannotRemoveWhatIsUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	interrupted := false
-	slow.client = interruptedClient{slow.client, sync.OnceFunc(func() {
+	slow.resource.Client = interruptedClient{slow.resource.Client, sync.OnceFunc(func() {
 		interrupted = true
 		// Meanwhile, the inventory is again what it was.
 		if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "a")); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -135,7 +136,7 @@ func TestInventoryWithoutMark(t *testing.T) {
 	stop()
 	marked := widget.Status.ProcessingDigest
 	digest, mark, _ := strings.Cut(marked, items.MarkSeparator)
-	if mark != items.Mark(widget.Status.Inventory)+items.ClusterSeparator+localCluster || digest != widget.Status.LastProcessingDigest {
+	if mark != items.Mark(widget.Status.Inventory)+items.ClusterSeparator+targets.LocalCluster || digest != widget.Status.LastProcessingDigest {
 		t.Fatalf("unexpected mark %q in %q", mark, marked)
 	}
 	r.patchStatus(widget, fmt.Sprintf(`{"status":{"processingDigest":%q}}`, digest))

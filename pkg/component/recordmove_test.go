@@ -15,6 +15,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -22,7 +23,7 @@ import (
 func (r *rig) globalRecorder(config *rest.Config, namespace string) *worker {
 	r.tb.Helper()
 	w := r.recorder(config)
-	w.gvk, w.newComponent = testGroup.WithKind("GlobalWidget"), func() Component { return &GlobalWidget{} }
+	w.resource.Kind, w.resource.New = testGroup.WithKind("GlobalWidget"), func() client.Object { return &GlobalWidget{} }
 	w.options.StateNamespace = namespace
 	return w
 }
@@ -39,11 +40,11 @@ func (r *rig) global() *GlobalWidget {
 // saveGlobal is saveInventory for a component without namespace.
 func (r *rig) saveGlobal(w *worker, widget *GlobalWidget, items []*reconciler.InventoryItem) error {
 	r.tb.Helper()
-	s := r.scope(w, widget)
-	if o := w.recall(r.tb.Context(), s); o.kind != outcomeContinue || s.record.gap != "" {
-		return fmt.Errorf("recalling the inventory: %s %s", o.message, s.record.gap)
+	s := r.begin(w, widget)
+	if o := s.recall(r.tb.Context()); o.Kind != outcomes.Continue || s.record.Gap() != "" {
+		return fmt.Errorf("recalling the inventory: %s %s", o.Message, s.record.Gap())
 	}
-	return (&statusStore{worker: w, scope: s}).Save(r.tb.Context(), items)
+	return s.record.SaveInventory(r.tb.Context(), items)
 }
 
 // chunkNames are the names of all chunks in a namespace.
@@ -91,16 +92,16 @@ func TestChunksFollowTheStateNamespace(t *testing.T) {
 					t.Fatal(err)
 				}
 				heir := r.globalRecorder(testenv.Config(t), namespace)
-				s := r.scope(heir, widget)
-				if o := heir.recall(t.Context(), s); o.kind != outcomeContinue || !items.Same(s.status.Inventory, before) && !items.Same(s.status.Inventory, now) {
-					t.Fatalf("death after %d writes: want either inventory, got %d items, %s", survived, len(s.status.Inventory), o.message)
+				s := r.begin(heir, widget)
+				if o := s.recall(t.Context()); o.Kind != outcomes.Continue || !items.Same(s.status.Inventory, before) && !items.Same(s.status.Inventory, now) {
+					t.Fatalf("death after %d writes: want either inventory, got %d items, %s", survived, len(s.status.Inventory), o.Message)
 				}
 				if test.last != nil {
-					if err := (&statusStore{worker: heir, scope: s}).Save(t.Context(), test.last); err != nil {
+					if err := s.record.SaveInventory(t.Context(), test.last); err != nil {
 						t.Fatal(err)
 					}
-				} else if o := heir.removeRecord(t.Context(), s); o.kind != outcomeContinue {
-					t.Fatal(o.message)
+				} else if o := (deletion{s}).removeRecord(t.Context()); o.Kind != outcomes.Continue {
+					t.Fatal(o.Message)
 				}
 				var want []string
 				if record := s.status.InventoryRecord; record != nil {
@@ -172,7 +173,7 @@ func TestDeathWhileAnOlderDefinitionDropsTheRecord(t *testing.T) {
 				}
 				config, left := dying(testenv.Config(t), survived)
 				w := r.recorder(config)
-				w.client = pruningClient{w.client}
+				w.resource.Client = pruningClient{w.resource.Client}
 				err := r.saveInventory(w, now)
 				done = *left > 0
 				r.read(widget)
@@ -186,27 +187,5 @@ func TestDeathWhileAnOlderDefinitionDropsTheRecord(t *testing.T) {
 				r.forget(widget)
 			}
 		})
-	}
-}
-
-func TestSameRecord(t *testing.T) {
-	t.Parallel()
-	record := map[string]any{"checksum": "a", "previousNamespace": "x"}
-	for _, test := range []struct {
-		reason string
-		other  any
-		want   bool
-	}{
-		{"it is the same", map[string]any{"checksum": "a", "previousNamespace": "x"}, true},
-		{"an older definition drops where chunks were", map[string]any{"checksum": "a"}, true},
-		{"the content is another one", map[string]any{"checksum": "b", "previousNamespace": "x"}, false},
-		{"an even older definition drops all of it", nil, false},
-	} {
-		if got := sameRecord(test.other, record); got != test.want {
-			t.Errorf("%s: want %t, got %t", test.reason, test.want, got)
-		}
-	}
-	if record["previousNamespace"] != "x" {
-		t.Error("want the record not to be changed")
 	}
 }

@@ -5,17 +5,14 @@ package component
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/specs"
-	"github.com/component-operator/runtime/pkg/component/internal/texts"
 )
 
 // Reference may be implemented by any type (or a pointer to it) that occurs in the spec of a component of type T. The
@@ -138,7 +135,7 @@ func (r *ConfigMapReference) load(content *references.Content, _ []string) (any,
 }
 
 func (r *ConfigMapKeyReference) load(content *references.Content, fallbackKeys []string) (any, error) {
-	value, err := pick(content, r.Key, fallbackKeys)
+	value, err := declared.Pick(content, r.Key, fallbackKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -156,42 +153,12 @@ func (r *SecretReference) load(content *references.Content, _ []string) (any, er
 }
 
 func (r *SecretKeyReference) load(content *references.Content, fallbackKeys []string) (any, error) {
-	value, err := pick(content, r.Key, fallbackKeys)
+	value, err := declared.Pick(content, r.Key, fallbackKeys)
 	if err != nil {
 		return nil, err
 	}
 	r.value = slices.Clone(value)
 	return r.value, nil
-}
-
-// missingKeyError says that an object exists without the key that is asked for.
-type missingKeyError struct {
-	wanted  []string
-	present []string
-}
-
-func (e *missingKeyError) Error() string {
-	switch {
-	case len(e.wanted) == 0:
-		return "no key is given, and there is no default"
-	case len(e.present) == 0:
-		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
-	default:
-		return fmt.Sprintf("has no key %s; present are: %s", strings.Join(e.wanted, " or "), texts.Join(e.present, ", "))
-	}
-}
-
-func pick(content *references.Content, key string, fallbackKeys []string) ([]byte, error) {
-	wanted := fallbackKeys
-	if key != "" {
-		wanted = []string{key}
-	}
-	for _, candidate := range wanted {
-		if value, ok := content.Data[candidate]; ok {
-			return value, nil
-		}
-	}
-	return nil, &missingKeyError{wanted: wanted, present: slices.Sorted(maps.Keys(content.Data))}
 }
 
 // newWalker returns what finds references in specs. The extension is an interface whose implementations count as references, too; may be nil.
@@ -204,4 +171,29 @@ func newWalker(extension reflect.Type) *specs.Walker {
 		Extension: extension,
 		Way:       reflect.TypeFor[KubeConfigSpec](),
 	}
+}
+
+// loadable adapts references for package declared.
+type loadable struct {
+	objectReference
+}
+
+// Target returns kind and name.
+func (l loadable) Target() (references.Kind, string) { return l.target() }
+
+// Load takes over the content. A kubeconfig must not be empty.
+func (l loadable) Load(content *references.Content, found specs.Occurrence) (any, error) {
+	value, err := l.load(content, found.FallbackKeys())
+	if secret, ok := l.objectReference.(*SecretKeyReference); ok && found.Target && err == nil && len(secret.value) == 0 {
+		return nil, declared.ErrNoKubeConfig
+	}
+	return value, err
+}
+
+// referenceOf returns the reference that was found in a spec; nil if it is an extension.
+func referenceOf(value any) declared.Reference {
+	if reference, ok := value.(objectReference); ok {
+		return loadable{reference}
+	}
+	return nil
 }

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/references"
-	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -86,7 +87,7 @@ func TestReferences(t *testing.T) {
 	change(r, secret, func(s *corev1.Secret) { s.StringData = map[string]string{"password": "two"} })
 	await(r, widget, "a new revision", func() bool { return widget.Status.Revision > revision && widget.Status.IsReady() })
 	diff(t, "generated", map[string]string{"password": "two"}, r.configMap("demo"))
-	if elapsed := time.Since(begin); elapsed > missingReferenceDelay {
+	if elapsed := time.Since(begin); elapsed > outcomes.MissingDelay {
 		t.Errorf("changes of references took %s, which is what a timer takes", elapsed)
 	}
 
@@ -161,35 +162,35 @@ func (r *pokedReference) Digest() string { return r.Content }
 func TestOwnKindsOfReferences(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.worker.walker = newWalker(reflect.TypeFor[Reference[*Widget]]())
+	s.worker.loader.Walker = newWalker(reflect.TypeFor[Reference[*Widget]]())
 	s.worker.extension = loadExtension[*Widget](s.client)
 	reference := &pokedReference{Content: "a"}
-	resolve := func(deleting bool) (*scope, outcome) {
-		sc := s.scope(s.worker, s.widget)
-		sc.deleting = deleting
-		occurrence := specs.Occurrence{Path: "spec.own", Value: reference}
-		l := loading{worker: s.worker, scope: sc, digests: map[string]string{}}
-		if err := l.load(t.Context(), occurrence); err != nil {
-			return sc, outcomeOf(err)
-		}
-		return sc, l.finish(&s.widget.Spec)
+	spec := &struct {
+		Own *pokedReference `json:"own"`
+	}{reference}
+	resolve := func(deleting bool) (declared.Declaration, outcomes.Outcome) {
+		found, err := s.worker.loader.Load(t.Context(), declared.Component{
+			Key: client.ObjectKeyFromObject(s.widget), Spec: spec, Deleting: deleting,
+			Extension: func(ctx context.Context, value any) (string, error) { return s.worker.extension(ctx, value, s.widget) },
+		})
+		return found, outcomes.Of(err)
 	}
-	sc, o := resolve(false)
-	if o.kind != outcomeContinue || sc.digest == "" || reference.loads != 1 {
-		t.Fatalf("want one load and a digest, got %+v, %q, %d loads", o, sc.digest, reference.loads)
+	found, o := resolve(false)
+	if o.Kind != outcomes.Continue || found.Digest.Value == "" || reference.loads != 1 {
+		t.Fatalf("want one load and a digest, got %+v, %q, %d loads", o, found.Digest.Value, reference.loads)
 	}
-	if changed, _ := resolve(false); changed.digest == sc.digest {
+	if changed, _ := resolve(false); changed.Digest.Value == found.Digest.Value {
 		t.Error("want another digest when the content changes")
 	}
 	reference.err = types.NewRetriableError(errors.New("not yet"), nil)
-	if _, o = resolve(false); o.kind != outcomeRetriable || o.message != "loading spec.own: not yet" {
+	if _, o = resolve(false); o.Kind != outcomes.Retriable || o.Message != "loading spec.own: not yet" {
 		t.Errorf("want a retry, got %+v", o)
 	}
 	reference.err = errors.New("boom")
-	if _, o = resolve(false); o.kind != outcomeError {
+	if _, o = resolve(false); o.Kind != outcomes.Error {
 		t.Errorf("want an error, got %+v", o)
 	}
-	if _, o = resolve(true); o.kind != outcomeContinue {
+	if _, o = resolve(true); o.Kind != outcomes.Continue {
 		t.Errorf("want the deletion to go on, got %+v", o)
 	}
 }
@@ -205,13 +206,16 @@ func TestLostTargetOfAnotherKind(t *testing.T) {
 	component := &foreignTarget{*s.widget}
 	component.Spec.Password = &SecretKeyReference{Name: "kubeconfig"}
 	component.Status.Inventory = deployed("web")
-	sc := s.scope(s.worker, s.widget)
-	sc.component, sc.status, sc.deleting = component, component.GetStatus(), true
-	if o := s.worker.resolveReferences(t.Context(), sc); o.kind != outcomeContinue {
-		t.Fatal(o.message)
+	component.DeletionTimestamp = new(metav1.Now())
+	sc, err := s.worker.newPass(t.Context(), component, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	o := s.worker.connectTarget(t.Context(), sc)
-	if o.kind != outcomeRetriable || !strings.Contains(o.message, "Secret "+s.namespace+"/kubeconfig") {
+	if o := sc.load(t.Context()); o.Kind != outcomes.Continue {
+		t.Fatal(o.Message)
+	}
+	o := sc.connect(t.Context())
+	if o.Kind != outcomes.Retriable || !strings.Contains(o.Message, "Secret "+s.namespace+"/kubeconfig") {
 		t.Errorf("want the deletion to wait for the kubeconfig, got %+v", o)
 	}
 }

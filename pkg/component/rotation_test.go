@@ -21,6 +21,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -109,22 +110,23 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(factory.Close)
-	connections := newTargets(factory, "rotation.example.io", reconciler.Options{
+	dropped := 0
+	connections := targets.New(targets.Options{Factory: factory, Name: "rotation.example.io", Dropped: func(string) { dropped++ }, Engine: reconciler.Options{
 		FieldOwner: "rotation.example.io", Finalizer: "rotation.example.io", Analyzer: status.NewAnalyzer("rotation.example.io", status.Options{}),
-	})
-	t.Cleanup(connections.close)
+	}})
+	t.Cleanup(connections.Close)
 	owner := apitypes.NamespacedName{Namespace: "default", Name: "rotating"}
 	rotate := func(number int) {
-		found, err := connections.connect(owner, "owner", identity{kubeConfig: through.rotated(t, number)})
+		found, err := connections.Connect(owner, "owner", targets.Identity{KubeConfig: through.rotated(t, number)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		found.watchTypes()
-		if _, err := manifests.DiscoveryFromContext(manifests.WithClient(t.Context(), found.client)); err != nil {
+		found.WatchTypes()
+		if _, err := manifests.DiscoveryFromContext(manifests.WithClient(t.Context(), found.Client)); err != nil {
 			t.Fatal(err)
 		}
 		needs := []reconciler.Need{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespaces: []string{"default"}}}
-		if err := connections.engines[found.id].Watch("owner", needs)(t.Context()); err != nil {
+		if err := found.Engine.(*reconciler.Reconciler).Watch("owner", needs)(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,8 +158,8 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 	if _, now := measure(); now > heap+100*(128<<10) {
 		t.Errorf("the heap grew from %d to %d KiB", heap>>10, now>>10)
 	}
-	diff(t, "kept targets", 1, len(connections.kept))
-	connections.release(owner, "owner")
+	diff(t, "targets that are not used any more", 199, dropped)
+	connections.Release(owner, "owner")
 	testenv.Eventually(t, func() (bool, string) {
 		open := through.open.Load()
 		return open == 0, fmt.Sprintf("%d connections are open", open)

@@ -172,7 +172,7 @@ func TestEverythingThatIsRecordedIsAccepted(t *testing.T) {
 	for _, value := range constantsOf[State](t, ".") {
 		save("state "+string(value), func(s *WidgetStatus) { s.State = value })
 	}
-	for _, value := range constantsOf[DeletionStage](t, ".") {
+	for _, value := range constantsOf[DeletionStage](t, engine) {
 		save("stage "+string(value), func(s *WidgetStatus) {
 			s.DeletionHooks = &DeletionHooks{Secrets: []string{}, Stage: value, Inventory: full.Inventory}
 		})

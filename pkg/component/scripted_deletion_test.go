@@ -108,7 +108,7 @@ func TestDeletionByScript(t *testing.T) {
 			_, _, _ = s.pass()
 			s.delete(s.widget)
 			if test.deaf {
-				s.worker.client = deafClient{s.worker.client}
+				s.worker.resource.Client = deafClient{s.worker.resource.Client}
 			}
 			if test.abandon {
 				change(s.rig, s.widget, func(w *Widget) {
@@ -221,16 +221,16 @@ func TestAFinishedComponentIsNotDeletedAgain(t *testing.T) {
 	if err := s.rig.client.Get(t.Context(), client.ObjectKeyFromObject(s.widget), s.widget); err != nil {
 		t.Fatal(err)
 	}
-	then, present := deepCopy(s.widget), s.worker.client
+	then, present := deepCopy(s.widget), s.worker.resource.Client
 	s.script.result = reconciler.Result{Done: true}
 	_, _, _ = s.pass()
 	s.awaitGone(s.widget)
-	s.worker.client = staleClient{Client: present, then: then}
+	s.worker.resource.Client = staleClient{Client: present, then: then}
 	_, requeue, err := s.pass()
 	if calls != 1 || requeue != 0 || err != nil {
 		t.Errorf("want nothing to happen, got %d calls of the hook, another pass after %s, error %v", calls, requeue, err)
 	}
-	s.worker.client = present
+	s.worker.resource.Client = present
 	_, _, _ = s.pass()
 	if len(s.worker.memories.byKey) > 0 {
 		t.Error("want nothing to be remembered")

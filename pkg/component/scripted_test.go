@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -22,9 +25,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -44,7 +49,7 @@ type script struct {
 	// connectErr makes the target unreachable.
 	connectErr error
 	// cluster is what kubeconfigs lead to, heldCluster that of the connection that is held.
-	cluster, heldCluster clusterIdentity
+	cluster, heldCluster targets.Cluster
 	identifyErr          error
 	client               cluster.Client
 	// deleted are the dependents of the last deletion.
@@ -98,25 +103,25 @@ func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (
 	return result, s.rebuildErr
 }
 
-func (s *script) connect(apitypes.NamespacedName, string, identity) (*target, error) {
+func (s *script) Connect(apitypes.NamespacedName, string, targets.Identity) (*targets.Target, error) {
 	if s.connectErr != nil {
 		return nil, s.connectErr
 	}
-	return &target{id: "scripted", client: s.client, engine: s}, nil
+	return &targets.Target{ID: "scripted", Client: s.client, Engine: s}, nil
 }
 
-func (s *script) identify(context.Context, identity) (clusterIdentity, error) {
+func (s *script) Identify(context.Context, targets.Identity) (targets.Cluster, error) {
 	return s.cluster, s.identifyErr
 }
 
-func (s *script) held(apitypes.NamespacedName) (*target, clusterIdentity) {
-	if s.heldCluster.uid == "" {
-		return nil, clusterIdentity{}
+func (s *script) Held(apitypes.NamespacedName) (*targets.Target, targets.Cluster) {
+	if s.heldCluster.UID == "" {
+		return nil, targets.Cluster{}
 	}
-	return &target{id: "held", client: s.client, engine: s}, s.heldCluster
+	return &targets.Target{ID: "held", Client: s.client, Engine: s}, s.heldCluster
 }
 
-func (s *script) release(apitypes.NamespacedName, string) { s.released = true }
+func (s *script) Release(apitypes.NamespacedName, string) { s.released = true }
 
 // stage is a worker whose engine and clock are scripted. Components are real.
 type stage struct {
@@ -144,7 +149,7 @@ func newStage(t *testing.T) *stage {
 	}
 	t.Cleanup(watcher.Close)
 	s := &stage{rig: r, script: &script{client: local}, worker: w, clock: fake, events: events, widget: r.widget("")}
-	w.options.Clock, w.events, w.targets, w.local, w.references = fake, events, s.script, local, watcher
+	w.options.Clock, w.resource.Clock, w.announcer.events, w.targets, w.local, w.loader.Watcher = fake, fake, events, s.script, local, watcher
 	w.generator = manifests.GeneratorFunc(specObjects)
 	r.create(s.widget)
 	return s
@@ -269,7 +274,7 @@ func TestEvents(t *testing.T) {
 	diff(t, "events at rest", []string(nil), s.drain())
 
 	s.script.result.Actions = []reconciler.Action{{Verb: reconciler.VerbUpdated, Wave: 3, Objects: objects[:1]}}
-	s.worker.options.EventPerDependent = true
+	s.worker.announcer.perDependent = true
 	_, _, _ = s.pass()
 	diff(t, "events about each dependent", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in wave 3"}, s.drain())
 
@@ -378,20 +383,24 @@ func TestAnAbandonedPassSaysNothing(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWatchedIsNamed(t *testing.T) {
-	t.Parallel()
-	found := (&target{unwatchable: func() []schema.GroupKind {
-		return []schema.GroupKind{{Group: "batch", Kind: "Job"}, {Kind: "Secret"}}
-	}}).unwatched(map[string]bool{"ConfigMap": true, "Deployment.apps": true, "Secret": true})
-	diff(t, "kinds", []string{"Secret"}, found)
-}
-
 func TestTheComponentDecidesOnDriftBeforeTheReconciler(t *testing.T) {
 	t.Parallel()
-	s, w := &scope{}, &worker{}
-	diff(t, "default", reconciler.DriftPolicyCorrect, w.driftPolicy(s))
-	w.options.DriftPolicy = new(reconciler.DriftPolicyReport)
-	diff(t, "policy of the reconciler", reconciler.DriftPolicyReport, w.driftPolicy(s))
-	s.settings.policies.Drift = reconciler.DriftPolicyCorrect
-	diff(t, "policy of the component", reconciler.DriftPolicyCorrect, w.driftPolicy(s))
+	reported := func(ofReconciler, ofComponent reconciler.DriftPolicy) bool {
+		registry := prometheus.NewRegistry()
+		collectors, err := metrics.New(registry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &announcer{events: record.NewFakeRecorder(10), metrics: collectors.ForController("test"), driftPolicy: ofReconciler}
+		object := deployed("web")[0]
+		a.drift(&unstructured.Unstructured{}, &memory{}, ofComponent, &reconciler.Result{Drift: []reconciler.Notice{{Object: object}}})
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(families, func(family *dto.MetricFamily) bool { return strings.Contains(family.String(), `"report"`) })
+	}
+	diff(t, "default", false, reported("", ""))
+	diff(t, "policy of the reconciler", true, reported(reconciler.DriftPolicyReport, ""))
+	diff(t, "policy of the component", false, reported(reconciler.DriftPolicyReport, reconciler.DriftPolicyCorrect))
 }

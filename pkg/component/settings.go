@@ -4,9 +4,11 @@
 package component
 
 import (
+	"reflect"
 	"strings"
 	"time"
 
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -76,36 +78,29 @@ func policiesOf(component Component) reconciler.Policies {
 	return p
 }
 
-// identity is the cluster into which, and the user as which, dependents are deployed.
-type identity struct {
-	kubeConfig []byte
-	user       string
-	groups     []string
-}
-
 // identityOf must be called after the kubeconfig was loaded. A kubeconfig brings its own user.
-func identityOf(component Component, defaultServiceAccount string) identity {
-	var id identity
+func identityOf(component Component, defaultServiceAccount string) targets.Identity {
+	var id targets.Identity
 	if c, ok := capability[ClientConfiguration](component); ok {
-		id.kubeConfig = c.GetKubeConfig()
+		id.KubeConfig = c.GetKubeConfig()
 	}
-	if len(id.kubeConfig) > 0 {
+	if len(id.KubeConfig) > 0 {
 		return id
 	}
 	return localIdentityOf(component, defaultServiceAccount)
 }
 
 // localIdentityOf is the identity in the cluster of the component, whether dependents are deployed there or not.
-func localIdentityOf(component Component, defaultServiceAccount string) identity {
-	var id identity
+func localIdentityOf(component Component, defaultServiceAccount string) targets.Identity {
+	var id targets.Identity
 	if c, ok := capability[ImpersonationConfiguration](component); ok {
-		id.user, id.groups = c.GetImpersonationUser(), c.GetImpersonationGroups()
+		id.User, id.Groups = c.GetImpersonationUser(), c.GetImpersonationGroups()
 	}
-	if id.user == "" && len(id.groups) == 0 && defaultServiceAccount != "" {
-		id.user = serviceAccountPrefix + ":" + defaultServiceAccount
+	if id.User == "" && len(id.Groups) == 0 && defaultServiceAccount != "" {
+		id.User = serviceAccountPrefix + ":" + defaultServiceAccount
 	}
-	if name, ok := strings.CutPrefix(id.user, serviceAccountPrefix+":"); ok {
-		id.user = serviceAccountPrefix + component.GetNamespace() + ":" + name
+	if name, ok := strings.CutPrefix(id.User, serviceAccountPrefix+":"); ok {
+		id.User = serviceAccountPrefix + component.GetNamespace() + ":" + name
 	}
 	return id
 }
@@ -123,4 +118,34 @@ func orDuration(value, fallback time.Duration) time.Duration {
 		return fallback
 	}
 	return value
+}
+
+// hasForeignTarget reports whether the component has an implementation of ClientConfiguration of its own, of which it is
+// not known which references it needs.
+func hasForeignTarget(component Component) bool {
+	if _, ok := component.(ClientConfiguration); ok {
+		return true
+	}
+	if _, ok := capability[ClientConfiguration](component); !ok {
+		return false
+	}
+	spec := reflect.Indirect(reflect.ValueOf(specOf(component)))
+	if spec.Kind() != reflect.Struct {
+		return true
+	}
+	field, ok := spec.Type().FieldByName("ClientSpec")
+	return !ok || field.Type != reflect.TypeFor[ClientSpec]()
+}
+
+// mayBeRemote reports whether dependents may live in another cluster. Unlike Destination.IsRemote it does without references.
+func mayBeRemote(component Component) bool {
+	if _, ok := capability[ClientConfiguration](component); !ok {
+		return false
+	}
+	if hasForeignTarget(component) {
+		return true
+	}
+	field := reflect.Indirect(reflect.ValueOf(specOf(component))).FieldByName("ClientSpec")
+	spec, ok := field.Interface().(ClientSpec)
+	return !ok || spec.KubeConfig != nil
 }

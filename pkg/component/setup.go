@@ -17,6 +17,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -30,8 +31,12 @@ import (
 	"github.com/component-operator/runtime/internal/events"
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
+	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -78,8 +83,8 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 		return err
 	}
 	// Kinds of the same name exist in different groups.
-	controllerName := strings.ToLower(w.gvk.Kind) + "." + w.gvk.Group
-	made, err := blder.For(w.newComponent(), builder.WithPredicates(w.filter())).
+	controllerName := strings.ToLower(w.resource.Kind.Kind) + "." + w.resource.Kind.Group
+	made, err := blder.For(newOf[T](), builder.WithPredicates(w.filter())).
 		WatchesRawSource(r.queue).
 		Named(controllerName).
 		Build(r)
@@ -115,19 +120,19 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		return nil, fmt.Errorf("finding the kind of %s: %w", reflect.TypeFor[T](), err)
 	}
 	w := &worker{
-		name:         r.name,
-		options:      r.options,
-		gvk:          gvk,
-		generator:    r.generator,
-		newComponent: newOf[T],
-		client:       mgr.GetClient(),
-		cache:        mgr.GetCache(),
-		live:         mgr.GetAPIReader(),
-		walker:       newWalker(reflect.TypeFor[Reference[T]]()),
-		extension:    loadExtension[T](mgr.GetClient()),
-		memories:     newMemories(),
-		places:       visits.New(r.options.MaxConcurrentReconciles, r.options.slowness),
-		hooks: hooks{
+		name:      r.name,
+		options:   r.options,
+		generator: r.generator,
+		resource: &resource.Client{
+			Kind: gvk, New: func() client.Object { return newOf[T]() }, ClearStatus: clearStatus, Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
+			FieldOwner: *r.options.FieldOwner, OwnFields: statusFields, Clock: r.options.Clock,
+		},
+		cache:     mgr.GetCache(),
+		extension: loadExtension[T](mgr.GetClient()),
+		loader:    &declared.Loader{Walker: newWalker(reflect.TypeFor[Reference[T]]()), Reference: referenceOf},
+		memories:  newMemories(),
+		places:    visits.New(r.options.MaxConcurrentReconciles, r.options.slowness),
+		hooks: authorHooks{
 			postRead:      bind(r.hooks.postRead, mgr.GetClient()),
 			preReconcile:  bind(r.hooks.preReconcile, mgr.GetClient()),
 			postReconcile: bind(r.hooks.postReconcile, mgr.GetClient()),
@@ -141,6 +146,13 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 		}
 	}
 	return w, nil
+}
+
+// clearStatus empties what a Status has.
+func clearStatus(object client.Object) {
+	if component, ok := object.(Component); ok {
+		*component.GetStatus() = Status{}
+	}
 }
 
 // loadExtension handles implementations of Reference[T].
@@ -162,7 +174,7 @@ func loadExtension[T Component](clnt client.Client) func(context.Context, any, C
 func (w *worker) identifyCluster(_ ctrl.Manager, _ *queue.Wakeups) error {
 	namespace := &corev1.Namespace{}
 	//nolint:contextcheck // SetupWithManager has no context; the request is bounded by the client's own timeout
-	if err := w.live.Get(context.Background(), client.ObjectKey{Name: "kube-system"}, namespace); err != nil {
+	if err := w.resource.Live.Get(context.Background(), client.ObjectKey{Name: "kube-system"}, namespace); err != nil {
 		return fmt.Errorf("reading the identity of the cluster: %w", err)
 	}
 	w.clusterID = string(namespace.UID)
@@ -174,7 +186,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err != nil {
 		return err
 	}
-	w.metrics = collectors.ForController(strings.ToLower(w.gvk.Kind) + "." + w.gvk.Group)
+	w.metrics = collectors.ForController(strings.ToLower(w.resource.Kind.Kind) + "." + w.resource.Kind.Group)
 	var builders []types.SchemeBuilder
 	if own, ok := w.generator.(types.SchemeBuilder); ok {
 		builders = append(builders, own)
@@ -199,32 +211,55 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 			return fmt.Errorf("making the local client: %w", err)
 		}
 	}
-	w.events = events.NewRecorder(factory.Local().EventRecorder(), events.Options{})
+	w.announcer = &announcer{
+		events: events.NewRecorder(factory.Local().EventRecorder(), events.Options{}), metrics: w.metrics,
+		perDependent: w.options.EventPerDependent, driftPolicy: ptr.Deref(w.options.DriftPolicy, ""),
+	}
 	engineOptions := w.engineOptions()
 	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
-	connections := newTargets(factory, w.name, engineOptions)
+	connections := targets.New(targets.Options{
+		Factory: factory, Name: w.name, Engine: engineOptions,
+		Changed: stirring(w, queue), TypesChanged: func() {
+			for _, key := range w.memories.onTypes() {
+				queue.Wake(key)
+			}
+		},
+		Dropped: w.places.Forget,
+	})
+	w.places.Call = queue.Wake
+	w.targets = connections
 	// What is wrong with the policies is to be known now, and not when the first component comes.
-	local, err := connections.local()
+	local, err := connections.Local()
 	if err != nil {
 		return err
 	}
-	connections.changed = stirring(w, queue)
-	connections.typesChanged = func() {
-		for _, key := range w.memories.onTypes() {
-			queue.Wake(key)
-		}
+	return errors.Join(w.warmUp(mgr, local), mgr.Add(factory), mgr.Add(untilEnd(connections.Close)))
+}
+
+// warmUp has dependents observed before this replica works on them.
+func (w *worker) warmUp(mgr ctrl.Manager, local *reconciler.Reconciler) error {
+	if w.options.DisableWarmup {
+		return nil
 	}
-	connections.dropped = w.places.Forget
-	w.places.Call = queue.Wake
-	w.targets = connections
-	if !w.options.DisableWarmup {
-		w.warmup = w.newWarmup(local)
-		if w.options.Sharding == nil {
-			w.warmup.elected = mgr.Elected()
-		}
-		err = mgr.Add(w.warmup)
+	options := warmup.Options{Cache: w.cache, New: w.resource.New, Engine: local, Recorded: localRecord}
+	if w.options.Sharding == nil {
+		options.Elected = mgr.Elected()
 	}
-	return errors.Join(err, mgr.Add(factory), mgr.Add(untilEnd(connections.close)))
+	w.warmup = warmup.New(options)
+	return mgr.Add(w.warmup)
+}
+
+// localRecord returns what the status of a component records of dependents, provided that they live in the local cluster.
+func localRecord(object client.Object) ([]*reconciler.InventoryItem, []reconciler.TypeVersionInfo) {
+	component, ok := object.(Component)
+	if !ok || mayBeRemote(component) {
+		return nil, nil
+	}
+	status := component.GetStatus()
+	if status.InventoryRecord == nil {
+		return status.Inventory, nil
+	}
+	return status.Inventory, status.InventoryRecord.Kinds
 }
 
 // stirring returns what has a component reconciled because something else has changed: at once, unless that happens all the time.
@@ -252,13 +287,13 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err != nil {
 		return fmt.Errorf("making a client for metadata: %w", err)
 	}
-	w.references, err = references.New(references.Options{
+	w.loader.Watcher, err = references.New(references.Options{
 		Reader: w.local, Metadata: clnt, Notify: stirring(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
 	})
 	if err != nil {
 		return err
 	}
-	return mgr.Add(untilEnd(w.references.Close))
+	return mgr.Add(untilEnd(w.loader.Watcher.Close))
 }
 
 // untilEnd calls the function when the manager ends.
@@ -281,12 +316,12 @@ func (f everywhere) NeedLeaderElection() bool { return false }
 
 // synced fails as long as the cache of components is not complete.
 func (w *worker) synced(ctx context.Context) error {
-	informer, err := w.cache.GetInformer(ctx, w.newComponent(), cache.BlockUntilSynced(false))
+	informer, err := w.cache.GetInformer(ctx, w.resource.New(), cache.BlockUntilSynced(false))
 	if err != nil {
-		return fmt.Errorf("watching %s: %w", w.gvk.Kind, err)
+		return fmt.Errorf("watching %s: %w", w.resource.Kind.Kind, err)
 	}
 	if !informer.HasSynced() {
-		return fmt.Errorf("the cache of %s is not complete yet", w.gvk.Kind)
+		return fmt.Errorf("the cache of %s is not complete yet", w.resource.Kind.Kind)
 	}
 	return nil
 }

@@ -141,12 +141,15 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 
 // share takes part in the work as soon as this replica knows what there is to do.
 func (w *worker) share(ctx context.Context, queue *queue.Wakeups) error {
-	if _, err := w.cache.GetInformer(ctx, w.newComponent()); err != nil {
-		return untilCancelled(ctx, fmt.Errorf("watching the components: %w", err))
+	if _, err := w.cache.GetInformer(ctx, w.resource.New()); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("watching the components: %w", err)
 	}
 	known := []<-chan struct{}{queue.Started}
 	if w.warmup != nil {
-		known = append(known, w.warmup.done)
+		known = append(known, w.warmup.Done())
 	}
 	for _, condition := range known {
 		select {
@@ -170,7 +173,7 @@ func (w *worker) isOurs(component client.Object) bool {
 
 // takeOver has all components of a shard reconciled.
 func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard int) error {
-	object, err := scheme.New(w.gvk.GroupVersion().WithKind(w.gvk.Kind + "List"))
+	object, err := scheme.New(w.resource.Kind.GroupVersion().WithKind(w.resource.Kind.Kind + "List"))
 	if err != nil {
 		return fmt.Errorf("listing components: %w", err)
 	}
@@ -198,59 +201,4 @@ func (w *worker) handOver(shard int) {
 			w.forget(key)
 		}
 	}
-}
-
-// errNotOurs ends a pass for a component that is, or may be, another replica's to work on.
-var errNotOurs = errors.New("this replica may not be in charge of the component any more")
-
-// mayWrite fails if it is not certain that this replica is in charge of the component, since the pass has begun.
-func (s *scope) mayWrite() error {
-	if err := s.tenure.Check(); err != nil {
-		return fmt.Errorf("%w: %w", errNotOurs, err)
-	}
-	return nil
-}
-
-// fencedClient writes as long as it is certain that this replica is in charge of the component.
-type fencedClient struct {
-	client.Client
-	mayWrite func() error
-}
-
-// Create creates an object.
-func (c fencedClient) Create(ctx context.Context, object client.Object, options ...client.CreateOption) error {
-	if err := c.mayWrite(); err != nil {
-		return err
-	}
-	return c.Client.Create(ctx, object, options...)
-}
-
-// Patch patches an object.
-func (c fencedClient) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-	if err := c.mayWrite(); err != nil {
-		return err
-	}
-	return c.Client.Patch(ctx, object, patch, options...)
-}
-
-// Delete deletes an object.
-func (c fencedClient) Delete(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
-	if err := c.mayWrite(); err != nil {
-		return err
-	}
-	return c.Client.Delete(ctx, object, options...)
-}
-
-// confirm reads a component from the server that this replica has not worked on before: the replica that did so may have seen,
-// and applied, what the cache of this one does not show yet. It returns nil if the component is gone.
-func (w *worker) confirm(ctx context.Context, key apitypes.NamespacedName) (Component, error) {
-	component := w.newComponent()
-	if err := w.live.Get(ctx, key, component); err != nil {
-		return nil, err
-	}
-	known := w.memories.of(key, component.GetUID())
-	known.confirmed, known.awaitingSince = true, time.Time{}
-	// Later passes must not start from what is older.
-	w.memories.wrote(known, component.GetResourceVersion())
-	return component, nil
 }

@@ -20,6 +20,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -86,7 +88,7 @@ func TestOlderContentIsNotPickedUp(t *testing.T) {
 	old := deepCopy(s.widget)
 	change(s.rig, s.widget, func(w *Widget) { w.Spec.Timeout = &metav1.Duration{Duration: time.Hour} })
 	s.worker.shards = shards.New(shards.Options{Shards: 1, Namespace: s.namespace, Client: noLeases{}})
-	s.worker.client = staleClient{Client: s.client, then: old}
+	s.worker.resource.Client = staleClient{Client: s.client, then: old}
 	key := client.ObjectKeyFromObject(s.widget)
 
 	component, _, err := s.worker.fetch(t.Context(), key)
@@ -95,7 +97,7 @@ func TestOlderContentIsNotPickedUp(t *testing.T) {
 	}
 	diff(t, "version of the first pass", s.widget.ResourceVersion, component.GetResourceVersion())
 	component, result, err := s.worker.fetch(t.Context(), key)
-	if err != nil || component != nil || result.RequeueAfter != cachePatience {
+	if err != nil || component != nil || result != resource.CachePatience {
 		t.Errorf("want the second pass to wait for the cache, got %v, %v, %v", component, result, err)
 	}
 	s.worker.handOver(0)
@@ -174,37 +176,41 @@ func (r *rig) overTenure() *shards.Tenure {
 func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	sc := s.scope(s.worker, s.widget)
+	sc := s.begin(s.worker, s.widget)
 	sc.tenure = s.overTenure()
 	sc.status.Revision = 7
-	err := s.worker.save(t.Context(), sc)
-	if o := outcomeOf(err); !errors.Is(err, errNotOurs) || o.kind != outcomeAbandoned {
+	err := sc.record.Save(t.Context())
+	if o := outcomes.Of(err); !errors.Is(err, resource.ErrNotOurs) || o.Kind != outcomes.Abandoned {
 		t.Errorf("want the status not to be written, got %v, %+v", err, o)
 	}
-	o := s.worker.ensureFinalizer(t.Context(), sc)
-	if o.kind != outcomeAbandoned || !strings.Contains(o.message, "the shard is not held any more") {
+	o := application{sc}.ensureFinalizer(t.Context())
+	if o.Kind != outcomes.Abandoned || !strings.Contains(o.Message, "the shard is not held any more") {
 		t.Errorf("want the finalizer not to be written, got %+v", o)
 	}
 	chunk := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "chunk"}}
-	clnt := fencedClient{Client: s.client, mayWrite: sc.mayWrite}
+	clnt := sc.handle.Writer()
 	for _, err := range []error{
 		clnt.Create(t.Context(), chunk), clnt.Delete(t.Context(), chunk),
 		clnt.Patch(t.Context(), chunk, client.RawPatch(apitypes.MergePatchType, []byte("{}"))),
 	} {
-		if !errors.Is(err, errNotOurs) {
+		if !errors.Is(err, resource.ErrNotOurs) {
 			t.Errorf("want chunks not to be written, got %v", err)
 		}
 	}
-	fenced := &reconciler.FencedError{Reason: s.worker.owner(sc).Fence()}
-	if fenced.Reason == nil || outcomeOf(fenced).kind != outcomeAbandoned || isOutOfReach(t.Context(), sc, fenced) {
+	fenced := &reconciler.FencedError{Reason: sc.owner().Fence()}
+	if fenced.Reason == nil || outcomes.Of(fenced).Kind != outcomes.Abandoned {
 		t.Errorf("want dependents not to be written, got %v", fenced.Reason)
+	}
+	sc.component.SetAnnotations(map[string]string{s.name + "/abandon-target": "true"})
+	if o := sc.destination.Unreachable(t.Context(), fenced); o.Kind != outcomes.Abandoned || sc.destination.Abandoned() {
+		t.Errorf("want dependents not to be given up, got %+v", o)
 	}
 	version := s.widget.ResourceVersion
 	if err := s.client.Get(t.Context(), client.ObjectKeyFromObject(s.widget), s.widget); err != nil {
 		t.Fatal(err)
 	}
 	diff(t, "version", version, s.widget.ResourceVersion)
-	if result, err := s.worker.conclude(t.Context(), sc, o); err != nil || result.Priority != nil || result.RequeueAfter != abandonedDelay {
+	if result, err := (ending{sc}).conclude(t.Context(), o); err != nil || result.Priority != nil || result.RequeueAfter != abandonedDelay {
 		t.Errorf("want the pass to be repeated as it was, got %v, %v", result, err)
 	}
 }

@@ -10,26 +10,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 )
 
 // TestNoPassIsRepeatedWithinASecond goes through all outcomes, with everything that can make the next pass come early.
 func TestNoPassIsRepeatedWithinASecond(t *testing.T) {
 	t.Parallel()
-	never := map[outcomeKind]string{
-		outcomeSuspended: "a change of the component ends the suspension",
-		outcomeError:     "the controller's rate limiter says when",
-		outcomeContinue:  "no pass ends with it",
-		outcomeGone:      "there is nothing left to do",
-		outcomeAbandoned: "conclude handles it before anything is decided",
+	never := map[outcomes.Kind]string{
+		outcomes.Suspended: "a change of the component ends the suspension",
+		outcomes.Error:     "the controller's rate limiter says when",
+		outcomes.Continue:  "no pass ends with it",
+		outcomes.Gone:      "there is nothing left to do",
+		outcomes.Abandoned: "conclude handles it before anything is decided",
 	}
-	for kind := outcomeContinue; kind <= outcomeAbandoned; kind++ {
+	for kind := outcomes.Continue; kind <= outcomes.Abandoned; kind++ {
 		for _, early := range []time.Duration{0, 1, time.Microsecond, time.Second - 1} {
 			for _, deleting := range []bool{false, true} {
 				expectFloor(t, kind, early, deleting, never[kind])
 			}
 		}
 	}
-	for name, delay := range map[string]time.Duration{"abandoned": abandonedDelay, "outdated": cachePatience, "refused": firstBackoff, "interval": shortestInterval} {
+	for name, delay := range map[string]time.Duration{"abandoned": abandonedDelay, "outdated": resource.CachePatience, "refused": outcomes.FirstBackoff, "interval": shortestInterval} {
 		if delay < time.Second {
 			t.Errorf("%s: got %s", name, delay)
 		}
@@ -42,11 +45,11 @@ func TestNoPassIsRepeatedWithinASecond(t *testing.T) {
 	}
 }
 
-func expectFloor(t *testing.T, kind outcomeKind, early time.Duration, deleting bool, never string) {
+func expectFloor(t *testing.T, kind outcomes.Kind, early time.Duration, deleting bool, never string) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, since := range []time.Time{{}, now, now.Add(-time.Minute + 1), now.Add(-time.Hour)} {
-		o := outcome{kind: kind, wake: early, retryAfter: &early, err: errors.New("boom")}
+		o := outcomes.Outcome{Kind: kind, Wake: early, RetryAfter: &early, Err: errors.New("boom")}
 		d := decide(o, history{deleting: deleting, since: since}, timing{requeue: time.Second, retry: time.Second, timeout: time.Minute}, now)
 		switch {
 		case never != "" && d.requeue != 0:

@@ -4,8 +4,12 @@
 package component
 
 import (
+	"reflect"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/pkg/component/internal/records"
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -58,104 +62,6 @@ type Status struct {
 	InventoryRecord *InventoryRecord `json:"inventoryRecord,omitempty"`
 	// DeletionHooks says where the objects are stored that are applied when the component is deleted.
 	DeletionHooks *DeletionHooks `json:"deletionHooks,omitempty"`
-}
-
-// +kubebuilder:object:generate=true
-
-// DeletionHooks refers to objects that are applied when the component is deleted. They are kept in Secrets, because what they were
-// made of may be gone by then.
-type DeletionHooks struct {
-	// Namespace of the Secrets.
-	// +optional
-	Namespace string `json:"namespace"`
-	// PreviousNamespace is where Secrets were stored before, and may still exist.
-	PreviousNamespace string `json:"previousNamespace,omitempty"`
-	// Secrets are the names of Secrets, each of which holds some objects.
-	// +listType=atomic
-	// +optional
-	Secrets []string `json:"secrets"`
-	// Checksum is the SHA-256 of the decompressed contents of all Secrets, in their order, in hexadecimal.
-	// +optional
-	Checksum string `json:"checksum"`
-	// Objects is the number of objects.
-	// +optional
-	Objects int `json:"objects"`
-	// Stage of the deletion; empty before it begins.
-	Stage DeletionStage `json:"stage,omitempty"`
-	// Inventory lists the objects that were applied, and have not been removed yet.
-	// +listType=atomic
-	Inventory []*reconciler.InventoryItem `json:"inventory,omitempty"`
-}
-
-// DeletionStage says how far the deletion of a component with deletion hooks has come.
-type DeletionStage string
-
-const (
-	// DeletionStagePreDelete means that pre-delete hooks are applied and awaited.
-	DeletionStagePreDelete DeletionStage = "PreDelete"
-	// DeletionStagePreDeleteCleanup means that pre-delete hooks are done, and are being removed.
-	DeletionStagePreDeleteCleanup DeletionStage = "PreDeleteCleanup"
-	// DeletionStageDependents means that dependents are being deleted.
-	DeletionStageDependents DeletionStage = "Dependents"
-	// DeletionStagePostDelete means that post-delete hooks are applied and awaited.
-	DeletionStagePostDelete DeletionStage = "PostDelete"
-	// DeletionStagePostDeleteCleanup means that post-delete hooks are done, and are being removed.
-	DeletionStagePostDeleteCleanup DeletionStage = "PostDeleteCleanup"
-	// DeletionStageDone means that no hook is left to be applied or removed.
-	DeletionStageDone DeletionStage = "Done"
-)
-
-// +kubebuilder:object:generate=true
-
-// InventoryRecord is an inventory in another form than that of a list: compressed, or in ConfigMaps, its chunks.
-type InventoryRecord struct {
-	// Inline means that status.inventory counts, and not this record. Chunks may exist that are about to be used, or to be removed.
-	Inline bool `json:"inline,omitempty"`
-	// Content is the inventory as a JSON list, compressed with gzip; empty if it is stored in chunks.
-	Content []byte `json:"content,omitempty"`
-	// Namespace of the chunks.
-	Namespace string `json:"namespace,omitempty"`
-	// PreviousNamespace is where chunks were stored before, and may still exist.
-	PreviousNamespace string `json:"previousNamespace,omitempty"`
-	// Chunks are the names of ConfigMaps, each of which holds some items.
-	// +listType=atomic
-	Chunks []string `json:"chunks,omitempty"`
-	// Checksum is the SHA-256 of the decompressed content, or of those of all chunks in their order, in hexadecimal.
-	Checksum string `json:"checksum,omitempty"`
-	// Items is the number of items.
-	Items int `json:"items,omitempty"`
-	// Kinds are the types of all items.
-	// +listType=atomic
-	Kinds []reconciler.TypeVersionInfo `json:"kinds,omitempty"`
-	// Completed lists up to 100 dependents that were purged, because they could not be found again if chunks were lost.
-	// +listType=atomic
-	Completed []CompletedDependent `json:"completed,omitempty"`
-	// Unlisted are kinds that could not be listed when the inventory was rebuilt: there may be unknown dependents of these kinds.
-	// +listType=atomic
-	Unlisted []UnlistedKind `json:"unlisted,omitempty"`
-}
-
-// +kubebuilder:object:generate=true
-
-// UnlistedKind is a kind, or all kinds of a group, of which it is not known which objects there are.
-type UnlistedKind struct {
-	// API group; empty for the core group.
-	// +optional
-	Group string `json:"group"`
-	// API kind, or "*".
-	// +optional
-	Kind string `json:"kind"`
-}
-
-// +kubebuilder:object:generate=true
-
-// CompletedDependent is a dependent that was purged.
-type CompletedDependent struct {
-	reconciler.TypeVersionInfo `json:",inline"`
-	reconciler.NameInfo        `json:",inline"`
-	// Digest of the manifest that was applied.
-	// +optional
-	Digest string `json:"digest"`
 }
 
 // State summarizes how far a component is.
@@ -277,3 +183,20 @@ func (s *Status) condition(name ConditionType) *Condition {
 	}
 	return nil
 }
+
+// fields are those that record dependents.
+func (s *Status) fields() records.Fields {
+	return records.Fields{
+		Inventory: &s.Inventory, Record: &s.InventoryRecord, DeletionHooks: &s.DeletionHooks, Digest: &s.ProcessingDigest, ObservedGeneration: &s.ObservedGeneration,
+	}
+}
+
+// statusFields are the names of the fields of Status.
+var statusFields = func() []string {
+	var names []string
+	t := reflect.TypeFor[Status]()
+	for i := range t.NumField() {
+		names = append(names, specs.JSONName(t.Field(i)))
+	}
+	return names
+}()

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -102,32 +100,5 @@ func TestTypesDoNotMatterToWhoDoesNotLook(t *testing.T) {
 	}
 	if keys := reconciler.worker.memories.onTypes(); len(keys) != 0 {
 		t.Errorf("expected no component to depend on the types of the cluster, got %v", keys)
-	}
-}
-
-func TestSettlingOfTypes(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		reason      string
-		changes     int
-		every       time.Duration
-		least, most int64
-	}{
-		{"one change is looked at soon, and once more", 1, 0, 2, 2},
-		{"so are many in short succession", 10, 100 * time.Millisecond, 2, 2},
-		{"changes without an end are looked at now and then", 1000, 500 * time.Millisecond, 40, 60},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var settled atomic.Int64
-			changes := &typeChanges{settled: func() { settled.Add(1) }}
-			for range tc.changes {
-				changes.happened()
-				time.Sleep(tc.every)
-			}
-			time.Sleep(time.Minute)
-			if got := settled.Load(); got < tc.least || got > tc.most {
-				t.Errorf("%s: expected %d to %d looks, got %d", tc.reason, tc.least, tc.most, got)
-			}
-		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -110,16 +109,16 @@ func TestWarmupEnds(t *testing.T) {
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		t.Fatal(err)
 	}
-	if reconciler.worker.warmup.elected == nil {
+	if reconciler.worker.warmup.Options.Elected == nil {
 		t.Error("want the warm-up to end some time after the election")
 	}
 	elected := make(chan struct{})
-	reconciler.worker.warmup.elected, reconciler.worker.warmup.grace = elected, time.Nanosecond
+	reconciler.worker.warmup.Options.Elected, reconciler.worker.warmup.Options.Grace = elected, time.Nanosecond
 	second.run(mgr)
 	second.awaitWatches("configmaps", "serviceaccounts")
 	close(elected)
 	testenv.Eventually(t, func() (bool, string) {
-		kinds := reconciler.worker.warmup.engine.Kinds()
+		kinds := reconciler.worker.warmup.Options.Engine.Kinds()
 		return len(kinds) == 1 && kinds[0].Kind == "ConfigMap", fmt.Sprint(kinds)
 	})
 }
@@ -134,7 +133,7 @@ func TestWarmupLastsWithSharding(t *testing.T) {
 	if err := own.SetupWithManager(mgr); err != nil {
 		t.Fatal(err)
 	}
-	own.worker.warmup.grace = time.Nanosecond
+	own.worker.warmup.Options.Grace = time.Nanosecond
 	r.run(mgr)
 	<-mgr.Elected()
 	for i, kind := range []string{"Secret", "ServiceAccount", "Service"} {
@@ -189,44 +188,4 @@ func TestKindsOfAComponent(t *testing.T) {
 			t.Errorf("%s: want %t, got %t", test.reason, test.want, got)
 		}
 	}
-}
-
-// TestWarmupIsBounded has a status that somebody has forged.
-func TestWarmupIsBounded(t *testing.T) {
-	t.Parallel()
-	widget := &Widget{}
-	widget.Status.Inventory = []*reconciler.InventoryItem{nil}
-	for i := range 2 * mostKinds {
-		kind := reconciler.TypeVersionInfo{Group: "example.io", Version: "v1", Kind: fmt.Sprint("Kind", i)}
-		for _, namespace := range []string{"a", "b"} {
-			widget.Status.Inventory = append(widget.Status.Inventory, &reconciler.InventoryItem{TypeVersionInfo: kind, NameInfo: reconciler.NameInfo{Namespace: namespace, Name: "x"}})
-		}
-	}
-	found := localKinds(widget)
-	if len(found) != mostKinds {
-		t.Errorf("want %d kinds, got %d", mostKinds, len(found))
-	}
-	for kind, namespaces := range found {
-		if len(namespaces) != 2 {
-			t.Errorf("%s: want all namespaces of a kind that is watched, got %v", kind, namespaces)
-		}
-	}
-}
-
-// TestKindsOfManyComponentsAreBounded has components whose statuses name kinds that nobody else has: they do not displace the kinds of others.
-func TestKindsOfManyComponentsAreBounded(t *testing.T) {
-	t.Parallel()
-	u := (&worker{}).newWarmup(nil)
-	common := schema.GroupVersionKind{Version: "v1", Kind: "ZConfigMap"}
-	for i := range 2 * mostKindsInAll {
-		found := kinds{}
-		found.add(schema.GroupVersionKind{Group: "example.io", Version: "v1", Kind: fmt.Sprint("Forged", i)})
-		if i < 2 {
-			found.add(common, fmt.Sprint("namespace-", i))
-		}
-		u.record(client.ObjectKey{Name: fmt.Sprint(i)}, found)
-	}
-	needs := u.needs()
-	diff(t, "kinds", mostKindsInAll, len(needs))
-	diff(t, "what most components have comes first", reconciler.Need{Kind: common, Namespaces: []string{"namespace-0", "namespace-1"}}, needs[0])
 }

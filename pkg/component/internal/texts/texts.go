@@ -84,3 +84,8 @@ func Dependents(count int) string {
 	}
 	return strconv.Itoa(count) + " dependents"
 }
+
+// Failures says what has failed.
+func Failures(result reconciler.Result) string {
+	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"slices"
+	"time"
+
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+)
+
+// timing holds the intervals that apply to a component; all are positive.
+type timing struct {
+	requeue, retry, timeout time.Duration
+}
+
+// history is what decisions need to know about earlier passes.
+type history struct {
+	// deleting reports whether the component is being deleted.
+	deleting bool
+	// since is when the component stopped being ready, or when the present digest was seen first; zero if it is ready.
+	since time.Time
+	// refusals counts the passes in a row whose input was refused.
+	refusals int
+}
+
+// decision is what follows from an outcome.
+type decision struct {
+	verdict
+	// since is the new history.since.
+	since time.Time
+	// requeue is the time after which the component is looked at again; zero if only an event does that.
+	requeue time.Duration
+	// err is handed to the controller, which repeats the pass with increasing delays of its own.
+	err error
+}
+
+// decide is the state machine. The clock of the timeout runs from the first pass with a new digest, or after a time of
+// readiness, that does not end ready, whatever else happens; only readiness, a new digest, a suspension or the
+// deletion stops it. A component that has timed out is worked on as before.
+func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
+	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
+	d.message = o.Message
+	if h.deleting || slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Suspended}, o.Kind) {
+		d.since = time.Time{}
+	} else if d.since.IsZero() {
+		d.since = now
+	}
+	d.requeue = requeueOf(o, h, t)
+	if o.Kind == outcomes.Error {
+		d.err = o.Err
+	}
+	if d.since.IsZero() {
+		return d
+	}
+	remaining := d.since.Add(t.timeout).Sub(now)
+	if remaining > 0 {
+		d.requeue = min(d.requeue, max(remaining, soonest))
+		return d
+	}
+	d.reason = ReadyConditionReasonTimeout
+	if d.state == StateProcessing {
+		d.state = StateError
+	}
+	d.message = "not ready within " + t.timeout.String() + ": " + o.Message
+	return d
+}
+
+// verdictOf is the table of states and reasons, apart from the timeout.
+func verdictOf(kind outcomes.Kind, deleting bool) verdict {
+	switch kind {
+	case outcomes.Ready:
+		return verdict{state: StateReady, reason: ReadyConditionReasonReady}
+	case outcomes.Progressing:
+		return verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}
+	case outcomes.Suspended:
+		return verdict{state: StatePending, reason: ReadyConditionReasonSuspended}
+	case outcomes.Retriable:
+		if deleting {
+			return verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying}
+		}
+		return verdict{state: StatePending, reason: ReadyConditionReasonRetrying}
+	case outcomes.Blocked:
+		return verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionBlocked}
+	case outcomes.Deleting:
+		return verdict{state: StateDeleting, reason: ReadyConditionReasonDeletionProcessing}
+	case outcomes.Error:
+		return verdict{state: StateError, reason: ReadyConditionReasonError, retried: true}
+	case outcomes.Failed, outcomes.Refused, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
+		return verdict{state: StateError, reason: ReadyConditionReasonError}
+	default:
+		return verdict{state: StateError, reason: ReadyConditionReasonError}
+	}
+}
+
+// soonest is the shortest time after which a pass is repeated without an event. Whatever goes wrong, a component costs no more than a
+// pass a second.
+const soonest = time.Second
+
+// requeueOf returns when to look again, zero meaning never; events do not wait for it.
+func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
+	delay := dueAfter(o, h, t)
+	if delay == 0 {
+		return 0
+	}
+	return max(delay, soonest)
+}
+
+func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
+	switch o.Kind {
+	case outcomes.Ready, outcomes.Progressing, outcomes.Failed, outcomes.Deleting, outcomes.Blocked:
+		if o.Wake > 0 {
+			return min(o.Wake, t.requeue)
+		}
+		return t.requeue
+	case outcomes.Retriable:
+		if o.RetryAfter != nil {
+			return max(*o.RetryAfter, time.Millisecond)
+		}
+		return t.retry
+	case outcomes.Refused:
+		return outcomes.Backoff(h.refusals, t.requeue)
+	case outcomes.Suspended, outcomes.Error, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
+		return 0
+	default:
+		return 0
+	}
+}

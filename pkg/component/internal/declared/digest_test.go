@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package declared
+
+import (
+	"testing"
+
+	"github.com/component-operator/runtime/internal/digest"
+)
+
+func TestKeyedDigests(t *testing.T) {
+	t.Parallel()
+	one, other := secretUIDs{"spec.a": "1", "spec.b": "2"}, secretUIDs{"spec.a": "1", "spec.b": "3"}
+	key := one.key()
+	for _, test := range []struct {
+		reason     string
+		uids       secretUIDs
+		remembered [2]string // plain and keyed
+		recorded   string
+		want       string
+	}{
+		{"without Secrets there is nothing to be guessed", nil, [2]string{}, "plain", "plain"},
+		{"a version without keys has recorded it", one, [2]string{}, "plain", digest.Keyed(key, "plain")},
+		{"it is recorded", one, [2]string{}, digest.Keyed(key, "plain"), digest.Keyed(key, "plain")},
+		{"something else is recorded", one, [2]string{}, "other", "other"},
+		{"a Secret was created anew", other, [2]string{"plain", digest.Keyed(key, "plain")}, digest.Keyed(key, "plain"), digest.Keyed(other.key(), "plain")},
+		{"a Secret was created anew with another content", other, [2]string{"before", digest.Keyed(key, "before")}, digest.Keyed(key, "before"), digest.Keyed(key, "before")},
+		{"nothing is recorded", one, [2]string{}, "", ""},
+	} {
+		processing, last := test.recorded, test.recorded
+		found := newDigest("plain", test.uids)
+		found.Recognize(&Memory{plain: test.remembered[0], keyed: test.remembered[1]}, &processing, &last)
+		if processing != test.want || last != test.want {
+			t.Errorf("%s: want %q, got %q and %q", test.reason, test.want, processing, last)
+		}
+	}
+	if digest.Keyed(key, "plain") == digest.Keyed(other.key(), "plain") || digest.Keyed(key, "plain") == "plain" {
+		t.Error("want digests to depend on the key")
+	}
+}

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package declared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/references"
+	"github.com/component-operator/runtime/pkg/component/internal/specs"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Reference is a reference to an object in the namespace of the component.
+type Reference interface {
+	// Target returns kind and name.
+	Target() (references.Kind, string)
+	// Load takes over the content, and returns what its digest is made of.
+	Load(content *references.Content, found specs.Occurrence) (any, error)
+}
+
+// Loader loads references. Its fields do not change once it is in use.
+type Loader struct {
+	// Walker finds references in specs.
+	Walker *specs.Walker
+	// Watcher reads what they refer to, and notices changes.
+	Watcher *references.Watcher
+	// Reference returns the reference that the walker has found; nil if it is an extension.
+	Reference func(value any) Reference
+}
+
+// Component is what a Loader has to know of a component.
+type Component struct {
+	Key  apitypes.NamespacedName
+	Spec any
+	// Generation, Annotations and Generator are part of what is declared: annotations as far as they say something about dependents, and the
+	// fingerprint of the generator.
+	Generation  int64
+	Annotations map[string]string
+	Generator   string
+	// Deleting is set if the component is being deleted.
+	Deleting bool
+	// Looked is set if somebody might look at references that do not lead to the target while the component is being deleted.
+	Looked bool
+	// Opaque is set if it is not known which references lead to the target.
+	Opaque bool
+	// Extension loads a reference that is none of this package, and returns its digest.
+	Extension func(ctx context.Context, value any) (string, error)
+}
+
+// Declaration is what a component declares.
+type Declaration struct {
+	// Digest identifies it; empty while the component is being deleted.
+	Digest Digest
+	// Missing names references that are not there, sorted. Unless the component is being deleted, nothing can be done before they are.
+	Missing []string
+	// Lost names the first one that leads to the target; empty if there is none.
+	Lost string
+	// KubeConfigFrom names the object that holds the kubeconfig; empty if there is none, or if that is not known.
+	KubeConfigFrom string
+}
+
+// Load loads all references of a component, and computes the digest of what is declared.
+func (l *Loader) Load(ctx context.Context, component Component) (Declaration, error) {
+	if err := l.watch(component); err != nil {
+		return Declaration{}, err
+	}
+	loading := &loading{Loader: l, component: component, digests: map[string]string{}, uids: secretUIDs{}}
+	if err := l.Walker.Walk(component.Spec, func(found specs.Occurrence) error { return loading.load(ctx, found) }); err != nil {
+		return Declaration{}, err
+	}
+	return loading.finish()
+}
+
+// watch watches what the component refers to, and nothing else.
+func (l *Loader) watch(component Component) error {
+	var keys []references.Key
+	var problems []string
+	err := l.Walker.Walk(component.Spec, func(found specs.Occurrence) error {
+		reference := l.Reference(found.Value)
+		if reference == nil || !component.wants(found) {
+			return nil
+		}
+		kind, name := reference.Target()
+		switch {
+		case name == "":
+			problems = append(problems, found.Path+".name: a name is required")
+		case component.Key.Namespace == "":
+			problems = append(problems, found.Path+": a component without namespace cannot refer to a "+string(kind))
+		default:
+			keys = append(keys, references.Key{Kind: kind, Namespace: component.Key.Namespace, Name: name})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return &reconciler.RefusedError{Problems: problems}
+	}
+	l.Watcher.Use(component.Key, keys)
+	return nil
+}
+
+// wants reports whether a reference is to be loaded.
+func (c Component) wants(found specs.Occurrence) bool {
+	return !c.Deleting || found.Target || c.Opaque || c.Looked
+}
+
+// loading loads the references of one component.
+type loading struct {
+	*Loader
+	component Component
+	digests   map[string]string
+	uids      secretUIDs
+	// missing are references that are not there (yet); lost is the first one that leads to the target.
+	missing        []string
+	lost           string
+	kubeConfigFrom string
+}
+
+func (l *loading) load(ctx context.Context, found specs.Occurrence) error {
+	if !l.component.wants(found) {
+		return nil
+	}
+	content, err := l.content(ctx, found)
+	if err == nil {
+		l.digests[found.Path] = content
+		return nil
+	}
+	problem := found.Path + ": " + err.Error()
+	var retriable types.RetriableError
+	switch {
+	case l.component.Deleting && !found.Target && !l.component.Opaque:
+		// Hooks find it empty.
+		return nil
+	case l.component.Deleting && found.IgnoredOnDeletion() && isMissing(err):
+		return nil
+	case isMissing(err), l.component.Deleting && errors.As(err, &retriable):
+		l.missing = append(l.missing, problem)
+		if found.Target && l.lost == "" {
+			l.lost = problem
+		}
+		return nil
+	default:
+		return fmt.Errorf("loading %s: %w", found.Path, err)
+	}
+}
+
+// content loads one reference and returns the digest of its content.
+func (l *loading) content(ctx context.Context, found specs.Occurrence) (string, error) {
+	reference := l.Reference(found.Value)
+	if reference == nil {
+		return l.component.Extension(ctx, found.Value)
+	}
+	kind, name := reference.Target()
+	key := references.Key{Kind: kind, Namespace: l.component.Key.Namespace, Name: name}
+	if found.Target {
+		l.kubeConfigFrom = key.String()
+	}
+	content, err := l.Watcher.Read(ctx, l.component.Key, key)
+	if err != nil {
+		return "", err
+	}
+	if kind == references.Secret {
+		l.uids[found.Path] = content.UID
+	}
+	value, err := reference.Load(content, found)
+	if err != nil {
+		return "", fmt.Errorf("%s %w", key, err)
+	}
+	return digest.Of(value)
+}
+
+func (l *loading) finish() (Declaration, error) {
+	slices.Sort(l.missing)
+	declaration := Declaration{Missing: l.missing, Lost: l.lost, KubeConfigFrom: l.kubeConfigFrom}
+	if l.component.Deleting || len(l.missing) > 0 {
+		return declaration, nil
+	}
+	plain, err := digest.Of(content{
+		Generation:  l.component.Generation,
+		Annotations: l.component.Annotations,
+		Spec:        l.component.Spec,
+		References:  l.digests,
+		Generator:   l.component.Generator,
+	})
+	if err != nil {
+		return Declaration{}, err
+	}
+	declaration.Digest = newDigest(plain, l.uids)
+	return declaration, nil
+}
+
+// content is all that makes a new revision when it changes.
+type content struct {
+	Generation  int64             `json:"generation"`
+	Annotations map[string]string `json:"annotations"`
+	Spec        any               `json:"spec"`
+	References  map[string]string `json:"references"`
+	Generator   string            `json:"generator"`
+}
+
+// ErrNoKubeConfig is about a key that exists. Without a kubeconfig, dependents would be applied to, or looked for in, the
+// cluster of the component.
+var ErrNoKubeConfig = errors.New("holds an empty kubeconfig")
+
+func isMissing(err error) bool {
+	var missingKey *missingKeyError
+	return apierrors.IsNotFound(err) || errors.As(err, &missingKey) || errors.Is(err, ErrNoKubeConfig)
+}
+
+// missingKeyError says that an object exists without the key that is asked for.
+type missingKeyError struct {
+	wanted  []string
+	present []string
+}
+
+func (e *missingKeyError) Error() string {
+	switch {
+	case len(e.wanted) == 0:
+		return "no key is given, and there is no default"
+	case len(e.present) == 0:
+		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
+	default:
+		return fmt.Sprintf("has no key %s; present are: %s", strings.Join(e.wanted, " or "), texts.Join(e.present, ", "))
+	}
+}
+
+// Pick returns the value of a key; if the key is empty, that of the first fallback key that exists.
+func Pick(content *references.Content, key string, fallbackKeys []string) ([]byte, error) {
+	wanted := fallbackKeys
+	if key != "" {
+		wanted = []string{key}
+	}
+	for _, candidate := range wanted {
+		if value, ok := content.Data[candidate]; ok {
+			return value, nil
+		}
+	}
+	return nil, &missingKeyError{wanted: wanted, present: slices.Sorted(maps.Keys(content.Data))}
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package destination
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// lose decides what becomes of a component that is being deleted while its target is out of reach.
+func (d *Destination) lose(reason error) outcomes.Outcome {
+	left, gap, awaited := d.LeftBehind(), d.record.Gap(), d.hooks.Awaited()
+	switch {
+	case len(left) == 0 && gap == "" && !awaited:
+		// Nothing was ever deployed, so that nothing can be left behind.
+		d.options.Log.Info("the cluster of the dependents cannot be reached, but there are no dependents", "reason", reason.Error())
+		return outcomes.Proceed
+	case d.isGivenUp():
+		d.abandon(reason)
+		return outcomes.Proceed
+	}
+	content := texts.Dependents(len(left))
+	if gap != "" {
+		content = "dependents that are not known, because " + gap + ","
+	}
+	if awaited {
+		content += ", and with deletion hooks that are not over,"
+	}
+	return outcomes.Retry(fmt.Sprintf("the cluster with %s cannot be reached: %s; restore the access, or set the annotation %s to \"true\" to leave what is there behind",
+		content, reason, d.abandonAnnotation()), outcomes.MissingDelay)
+}
+
+func (d *Destination) abandonAnnotation() string {
+	return d.options.Reconciler + "/" + types.AnnotationKeySuffixAbandonTarget
+}
+
+// isGivenUp reports whether a user wants what cannot be reached to be left behind.
+func (d *Destination) isGivenUp() bool {
+	return d.options.Component.GetAnnotations()[d.abandonAnnotation()] == "true"
+}
+
+// abandon gives up on the dependents and says which ones stay behind.
+func (d *Destination) abandon(reason error) {
+	d.target, d.abandoned = nil, true
+	left := d.LeftBehind()
+	names := make([]string, len(left))
+	for i, item := range left {
+		names[i] = texts.Name(item)
+	}
+	slices.Sort(names)
+	d.options.Log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
+	d.options.Warn("Abandoned", texts.Bound(fmt.Sprintf("%s left behind: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
+	if d.hooks.Awaited() {
+		d.options.Warn("HooksSkipped", "deletion hooks that are not over are left out, because the cluster of the dependents is abandoned")
+	}
+}
+
+// Unreachable handles an error of the engine while dependents go. If it means that the target is out of reach, the target may be
+// abandoned.
+func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outcome {
+	o := outcomes.Of(err)
+	switch {
+	case conflicts.IsAdmission(err):
+		o.Message += fmt.Sprintf("; have that admitted, or set the annotation %s to \"true\" to have all dependents released instead of being deleted",
+			d.options.Reconciler+"/"+types.AnnotationKeySuffixOrphanDependents)
+	case err == nil || !d.isOutOfReach(ctx, err):
+	case d.isGivenUp():
+		d.abandon(err)
+		return outcomes.Proceed
+	case apierrors.IsForbidden(err):
+		o.Message += fmt.Sprintf("; grant the permission, or set the annotation %s to \"true\" to leave what is there behind", d.abandonAnnotation())
+	}
+	return o
+}
+
+// isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a cluster does not let us do
+// what is to be done. A failure to read the component, or to write its status, says nothing about that cluster.
+func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
+	var status apierrors.APIStatus
+	var refused *reconciler.RefusedError
+	var fenced *reconciler.FencedError
+	switch {
+	case errors.As(err, &fenced), ctx.Err() != nil || d.record.Unsaved() || errors.As(err, &refused):
+		return false
+	case apierrors.IsForbidden(err):
+		return true
+	case !d.IsRemote() && !d.wasRemote() && !d.held:
+		return false
+	case apierrors.IsUnauthorized(err):
+		return true
+	default:
+		return !errors.As(err, &status)
+	}
+}
+
+// wasRemote reports whether dependents are in another cluster, and are to live elsewhere.
+func (d *Destination) wasRemote() bool {
+	return d.next != nil && d.cluster.UID != targets.LocalCluster
+}
+
+// CheckUnlisted holds the deletion back as long as there may be dependents of which nobody knows.
+func (d *Destination) CheckUnlisted() outcomes.Outcome {
+	unlisted := d.record.Unlisted()
+	if len(unlisted) == 0 || d.abandoned {
+		return outcomes.Proceed
+	}
+	kinds := records.KindTexts(unlisted)
+	if !d.isGivenUp() {
+		return outcomes.Retry(fmt.Sprintf("there may be dependents left; permit the operator to list what it cannot, or set the annotation %s to \"true\" to leave behind what is there",
+			d.abandonAnnotation()), outcomes.MissingDelay)
+	}
+	d.abandoned = true
+	d.options.Log.Info("dependents may be left behind", "kinds", kinds)
+	d.options.Warn("Abandoned", texts.Bound("there may be dependents left behind of these kinds, which cannot be listed: "+kinds))
+	return outcomes.Proceed
+}

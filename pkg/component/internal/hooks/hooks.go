@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/stores"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// hookField is the field of the status that refers to deletion hooks.
+const hookField = "deletionHooks"
+
+// Memory is what a process remembers of the deletion hooks of one component. To lose it costs requests. It is used by one pass at a time; the zero value
+// is ready for use.
+type Memory struct {
+	// stored are the deletion hooks as they are stored; nil if they are not known.
+	stored *storedHooks
+}
+
+type storedHooks struct {
+	// version is that of the generation that has brought them; empty if that is not known.
+	version  string
+	checksum string
+	hooks    []deletionhooks.Hook
+}
+
+// Hooks are the deletion hooks of a component during one pass.
+type Hooks struct {
+	memory  *Memory
+	handle  *resource.Handle
+	record  *records.Record
+	stores  *stores.Stores
+	options Options
+}
+
+// Options configure the hooks of one component.
+type Options struct {
+	Component metav1.Object
+	// Field of the status that refers to hooks.
+	Field **inventory.DeletionHooks
+	// Reconciler is the name of the reconciler, which prefixes annotations.
+	Reconciler string
+	// Subject names the component in messages.
+	Subject string
+	// Releasing reports whether dependents are released instead of being deleted, which deletion hooks have no part in.
+	Releasing func() bool
+	Log       logr.Logger
+	// Warn writes an event about the component.
+	Warn func(reason, message string)
+}
+
+// Open begins to work with the deletion hooks of a component. What is recorded about them is written by the record.
+func Open(memory *Memory, handle *resource.Handle, record *records.Record, places *stores.Stores, options Options) *Hooks {
+	return &Hooks{memory: memory, handle: handle, record: record, stores: places, options: options}
+}
+
+// Record stores the deletion hooks beside the component, and has the status refer to them. The same version stands for the same hooks; it may be empty. The key,
+// if there is one, keeps others from guessing what is in them.
+func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version string, key []byte) error {
+	reference := *h.options.Field
+	if len(hooks) == 0 && reference == nil {
+		return h.dropProof(ctx)
+	}
+	recorded := ""
+	if reference != nil {
+		recorded = reference.Checksum
+	}
+	if known := h.memory.stored; len(hooks) > 0 && known != nil && version != "" && known.version == version && known.checksum == recorded {
+		if err := h.prove(ctx, recorded); err != nil {
+			return err
+		}
+		return h.checkKept(len(hooks))
+	}
+	contents, err := encode(hooks, key)
+	if err != nil {
+		return err
+	}
+	checksum := chunks.Checksum(contents)
+	if checksum != recorded || len(hooks) == 0 {
+		if err := h.replace(ctx, contents, len(hooks)); err != nil {
+			return err
+		}
+	} else if err := h.prove(ctx, checksum); err != nil {
+		return err
+	}
+	h.memory.stored = &storedHooks{version: version, checksum: checksum, hooks: hooks}
+	return h.checkKept(len(hooks))
+}
+
+// checkKept looks whether the server has kept what the status says about deletion hooks.
+func (h *Hooks) checkKept(count int) error {
+	if count == 0 || *h.options.Field == nil || h.handle.Stored(hookField) != nil {
+		return nil
+	}
+	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf(
+		"%s: status.deletionHooks: deletion hooks (%d) cannot be recorded, because the CustomResourceDefinition of the component does not keep this field; please update it",
+		h.options.Subject, count)}}
+}
+
+// chunkSize is how many bytes of manifests one Secret holds on average.
+const chunkSize = 512 << 10
+
+// saltedHook is how a deletion hook is stored. The salt keeps others from guessing what is in it: the status has the checksum of the
+// stored hooks, and Secrets are named after it.
+type saltedHook struct {
+	deletionhooks.Hook `json:",inline"`
+	Salt               string `json:"salt,omitempty"`
+}
+
+// encode returns the contents of Secrets. Without a key there is no salt.
+func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
+	if len(hooks) == 0 {
+		return nil, nil
+	}
+	salt := ""
+	if len(key) > 0 {
+		salt = digest.Keyed(key, "deletion hooks")
+	}
+	items := make([]chunks.Item, len(hooks))
+	for i, hook := range hooks {
+		value, err := json.Marshal(saltedHook{Hook: hook, Salt: salt})
+		if err != nil {
+			return nil, fmt.Errorf("encoding the deletion hook %s: %w", texts.Name(hook.Object), err)
+		}
+		items[i] = chunks.Item{Key: hook.Hook + "/" + texts.Name(hook.Object), Value: value}
+	}
+	return chunks.Spread(items, 0, chunkSize), nil
+}
+
+// replace writes new Secrets, then what proves them, then the status, and removes then those to which the status does not refer any more.
+func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error {
+	recorded := *h.options.Field
+	namespace := h.stores.Namespace()
+	if count == 0 {
+		namespace = recorded.Namespace
+	} else if namespace == "" {
+		return &reconciler.RefusedError{Problems: []string{
+			h.options.Subject + ": deletion hooks of cluster-scoped components need a place; the operator has to set the option StateNamespace",
+		}}
+	}
+	var stale stores.Placed
+	previous := ""
+	if recorded != nil {
+		var err error
+		if stale, err = h.list(ctx); err != nil {
+			return fmt.Errorf("looking for deletion hooks: %w", err)
+		}
+		previous = recorded.PreviousNamespace
+		if recorded.Namespace != namespace {
+			previous = recorded.Namespace
+		}
+	} else if err := h.refer(ctx, inventory.DeletionHooks{Namespace: namespace, Secrets: []string{}, Checksum: chunks.Checksum(nil)}); err != nil {
+		return err
+	}
+	if err := h.checkKept(count); err != nil {
+		return err
+	}
+	written, err := h.stores.In(chunks.Secret, namespace).Write(ctx, contents, nil)
+	if err != nil {
+		return fmt.Errorf("recording deletion hooks: %w", err)
+	}
+	names := append([]string{}, written.Names...)
+	next := inventory.DeletionHooks{Namespace: namespace, PreviousNamespace: previous, Secrets: names, Checksum: chunks.Checksum(contents), Objects: count}
+	if err := h.refer(ctx, next); err != nil {
+		return err
+	}
+	stale.Drop(namespace, names)
+	complete, err := h.stores.Remove(ctx, chunks.Secret, stale)
+	switch {
+	case err != nil || !complete:
+		h.options.Log.Info("outdated deletion hooks are left for later", "error", err)
+	case count == 0:
+		*h.options.Field = nil
+	default:
+		(*h.options.Field).PreviousNamespace = ""
+	}
+	return nil
+}
+
+// refer has the status say where deletion hooks are, after the component has confirmed them.
+func (h *Hooks) refer(ctx context.Context, next inventory.DeletionHooks) error {
+	if next.Objects > 0 {
+		if err := h.prove(ctx, next.Checksum); err != nil {
+			return err
+		}
+	}
+	previous := *h.options.Field
+	*h.options.Field = &next
+	if err := h.record.Save(ctx); err != nil {
+		*h.options.Field = previous
+		return err
+	}
+	if next.Objects > 0 {
+		return nil
+	}
+	return h.dropProof(ctx)
+}
+
+// read reads the deletion hooks. What is wrong with them is a text; it does not get better by itself.
+func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage string, err error) {
+	reference := *h.options.Field
+	if known := h.memory.stored; known != nil && known.checksum == reference.Checksum {
+		return known.hooks, "", nil
+	}
+	if damage := h.lacksProof(); damage != "" {
+		return nil, damage, nil
+	}
+	found, err := h.stores.In(chunks.Secret, reference.Namespace).Read(ctx, reference.Secrets)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading deletion hooks: %w", err)
+	}
+	if len(found.Damage) > 0 {
+		return nil, texts.Join(found.Damage, "; "), nil
+	}
+	if chunks.Checksum(found.Contents) != reference.Checksum {
+		return nil, "they are not those of which status.deletionHooks has the checksum", nil
+	}
+	for _, content := range found.Contents {
+		var part []deletionhooks.Hook
+		if err := json.Unmarshal(content, &part); err != nil {
+			return nil, "a list of objects cannot be decoded: " + err.Error(), nil
+		}
+		hooks = append(hooks, part...)
+	}
+	h.memory.stored = &storedHooks{checksum: reference.Checksum, hooks: hooks}
+	return hooks, "", nil
+}
+
+// list finds all Secrets with deletion hooks.
+func (h *Hooks) list(ctx context.Context) (stores.Placed, error) {
+	if reference := *h.options.Field; reference != nil {
+		return h.stores.List(ctx, chunks.Secret, reference.Namespace, reference.PreviousNamespace)
+	}
+	return h.stores.List(ctx, chunks.Secret)
+}
+
+// Remove removes the Secrets with deletion hooks, and reports whether none is left. Before, the status says that none is needed any more.
+func (h *Hooks) Remove(ctx context.Context) (complete bool, err error) {
+	reference := *h.options.Field
+	if reference == nil && !h.record.IsLost() {
+		return true, nil
+	}
+	if reference != nil {
+		reference.Stage = inventory.DeletionStageDone
+		if err := h.record.Save(ctx); err != nil {
+			return false, fmt.Errorf("recording that deletion hooks are done: %w", err)
+		}
+	}
+	found, err := h.list(ctx)
+	if err == nil {
+		complete, err = h.stores.Remove(ctx, chunks.Secret, found)
+	}
+	if err != nil {
+		return false, fmt.Errorf("removing deletion hooks: %w", err)
+	}
+	return complete, nil
+}

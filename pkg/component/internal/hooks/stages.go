@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// State says how a step of deletion hooks has ended.
+type State int
+
+const (
+	// Done means that nothing is left to be done at this time of the deletion.
+	Done State = iota
+	// Going means that hooks are applied, awaited, or removed.
+	Going
+	// Failed means that a hook has failed.
+	Failed
+	// Lost means that hooks cannot be read.
+	Lost
+)
+
+// Progress is how far the hooks of one time have come.
+type Progress struct {
+	State   State
+	Message string
+	// Wake is the time after which to look again even without an event; zero if there is no need.
+	Wake time.Duration
+}
+
+// Run is what a step of deletion hooks needs.
+type Run struct {
+	Engine   deletionhooks.Engine
+	Owner    reconciler.Owner
+	Policies reconciler.Policies
+	// Took is told what the engine did.
+	Took func(result reconciler.Result)
+}
+
+// Reached reports whether the deletion has come to a stage, or passed it.
+func (h *Hooks) Reached(stage inventory.DeletionStage) bool {
+	reference := *h.options.Field
+	return reference != nil && deletionhooks.Stage(reference.Stage).Reached(deletionhooks.Stage(stage))
+}
+
+// Awaited reports whether there are deletion hooks that are to be applied, or awaited.
+func (h *Hooks) Awaited() bool {
+	reference := *h.options.Field
+	return reference != nil && reference.Objects > 0 && !h.Reached(inventory.DeletionStagePostDeleteCleanup) && !h.skipped()
+}
+
+// Applied are the hooks that were applied, and have not been removed yet.
+func (h *Hooks) Applied() []*reconciler.InventoryItem {
+	if reference := *h.options.Field; reference != nil {
+		return reference.Inventory
+	}
+	return nil
+}
+
+// Step applies the hooks of a time of the deletion, waits until all are ready, and removes them again. What is wanted is told by Wanted.
+func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, wanted []client.Object, run Run) (Progress, error) {
+	reference := *h.options.Field
+	if reference == nil {
+		return Progress{}, nil
+	}
+	state := deletionhooks.State{Stage: deletionhooks.Stage(reference.Stage), Inventory: reference.Inventory}
+	progress, err := h.runner(at, run).Step(ctx, at, state, wanted)
+	h.take(progress.State)
+	if err != nil {
+		return Progress{}, err
+	}
+	return h.describe(at, progress), nil
+}
+
+// describe says how far the hooks of a time have come.
+func (h *Hooks) describe(at deletionhooks.Time, progress deletionhooks.Progress) Progress {
+	result := progress.Result
+	going := Progress{State: Going, Wake: result.RequeueAfter}
+	switch {
+	case progress.Done:
+		return Progress{}
+	case progress.Doing == deletionhooks.Clearing:
+		going.Message = fmt.Sprintf("before %s hooks: %s", at, texts.Waits(result, "deleted"))
+	case progress.Doing == deletionhooks.Removing:
+		going.Message = fmt.Sprintf("%s hooks are done; %s", at, texts.Waits(result, "deleted"))
+	case len(result.Failures) > 0:
+		going.State = Failed
+		going.Message = fmt.Sprintf("%s hooks: %s; delete what has failed to have it run again; %s", at, texts.Failures(result), h.skipAdvice())
+	default:
+		going.Message = fmt.Sprintf("%s hooks: %s", at, texts.Waits(result, "ready"))
+	}
+	return going
+}
+
+// take takes over how far the deletion has come.
+func (h *Hooks) take(state deletionhooks.State) {
+	reference := *h.options.Field
+	reference.Stage, reference.Inventory = inventory.DeletionStage(state.Stage), state.Inventory
+}
+
+// Wanted returns the hooks that are still to be applied, or awaited, at a time of the deletion, unless they are to be left out. The progress is Lost if they cannot
+// be read.
+func (h *Hooks) Wanted(ctx context.Context, at deletionhooks.Time) ([]client.Object, Progress, error) {
+	reference := *h.options.Field
+	if reference == nil || !at.Wants(deletionhooks.Stage(reference.Stage)) {
+		return nil, Progress{}, nil
+	}
+	if h.skipped() {
+		h.options.Warn("HooksSkipped", at.String()+" hooks are left out, "+h.whySkipped())
+		return nil, Progress{}, nil
+	}
+	stored, damage, err := h.read(ctx)
+	if err != nil || damage != "" {
+		return nil, h.lost(damage), err
+	}
+	return deletionhooks.At(at, stored), Progress{}, nil
+}
+
+func (h *Hooks) lost(damage string) Progress {
+	return Progress{State: Lost, Message: "deletion hooks are lost: " + damage + "; " + h.skipAdvice()}
+}
+
+// CheckLost looks for hooks of which the status does not tell, although it must have.
+func (h *Hooks) CheckLost(ctx context.Context) (Progress, error) {
+	found, err := h.list(ctx)
+	switch {
+	case err != nil:
+		return Progress{}, fmt.Errorf("looking for deletion hooks: %w", err)
+	case len(found) == 0:
+		return Progress{}, nil
+	case h.skipped():
+		h.options.Warn("HooksSkipped", "deletion hooks are left out, "+h.whySkipped())
+		return Progress{}, nil
+	default:
+		return h.lost("the status was empty"), nil
+	}
+}
+
+// runner applies and removes the hooks.
+func (h *Hooks) runner(at deletionhooks.Time, run Run) *deletionhooks.Runner {
+	return &deletionhooks.Runner{
+		Engine:   run.Engine,
+		Owner:    run.Owner,
+		Policies: run.Policies,
+		Save: func(ctx context.Context, state deletionhooks.State) error {
+			h.take(state)
+			return h.record.Save(ctx)
+		},
+		Took: func(_ deletionhooks.Doing, result reconciler.Result) { run.Took(result) },
+		LeftOut: func(hooks []reconciler.Notice) {
+			h.options.Warn("HooksSkipped", texts.Bound(at.String()+" hooks cannot be applied any more: "+texts.Notices(hooks)))
+		},
+	}
+}
+
+func (h *Hooks) skipAnnotation() string {
+	return h.options.Reconciler + "/" + types.AnnotationKeySuffixSkipDeletionHooks
+}
+
+// skipped reports whether deletion hooks are left out. They prepare for, or follow, the end of dependents, and not their release.
+func (h *Hooks) skipped() bool {
+	return h.options.Releasing() || h.options.Component.GetAnnotations()[h.skipAnnotation()] == "true"
+}
+
+func (h *Hooks) whySkipped() string {
+	if h.options.Releasing() {
+		return "because dependents are released and not deleted"
+	}
+	return "as is demanded by the annotation " + h.skipAnnotation()
+}
+
+func (h *Hooks) skipAdvice() string {
+	return fmt.Sprintf("to leave deletion hooks out, set the annotation %s to \"true\"", h.skipAnnotation())
+}

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// recordField is the field of the status that may take the place of the list.
+const recordField = "inventoryRecord"
+
+// Fields are those of a status that record dependents.
+type Fields struct {
+	Inventory          *[]*reconciler.InventoryItem
+	Record             **inventory.Record
+	DeletionHooks      **inventory.DeletionHooks
+	Digest             *string
+	ObservedGeneration *int64
+}
+
+// Empty reports whether the status records no dependent at all.
+func (f Fields) Empty() bool { return len(*f.Inventory) == 0 && !f.hasRecord() }
+
+// Unlisted are the kinds of which there may be dependents that are not known.
+func (f Fields) Unlisted() []reconciler.TypeInfo {
+	record := *f.Record
+	if record == nil {
+		return nil
+	}
+	kinds := make([]reconciler.TypeInfo, len(record.Unlisted))
+	for i, kind := range record.Unlisted {
+		kinds[i] = reconciler.TypeInfo(kind)
+	}
+	return kinds
+}
+
+// setUnlisted replaces the kinds of which there may be dependents that are not known.
+func (f Fields) setUnlisted(kinds []reconciler.TypeInfo) {
+	if len(kinds) == 0 && *f.Record == nil {
+		return
+	}
+	changed := inventory.Record{Inline: true}
+	if *f.Record != nil {
+		changed = **f.Record
+	}
+	changed.Unlisted = unlistedKinds(kinds)
+	*f.Record = &changed
+}
+
+func unlistedKinds(kinds []reconciler.TypeInfo) []inventory.UnlistedKind {
+	var unlisted []inventory.UnlistedKind
+	for _, kind := range kinds {
+		unlisted = append(unlisted, inventory.UnlistedKind(kind))
+	}
+	return unlisted
+}
+
+// KindTexts names kinds in messages.
+func KindTexts(kinds []reconciler.TypeInfo) string {
+	names := make([]string, len(kinds))
+	for i, kind := range kinds {
+		names[i] = schema.GroupKind(kind).String()
+	}
+	return texts.Join(names, ", ")
+}
+
+// hasRecord reports whether the inventory is in the record, packed or in chunks, and not in the list.
+func (f Fields) hasRecord() bool { return *f.Record != nil && !(*f.Record).Inline }
+
+// form is where an inventory is kept.
+type form int
+
+const (
+	// formList is status.inventory, which people can read, and which costs the server the most: each write of the status
+	// is paid by the number of items.
+	formList form = iota
+	// formPacked is one compressed value in the status.
+	formPacked
+	// formChunks are objects beside the component.
+	formChunks
+)
+
+func (f Fields) form() form {
+	switch {
+	case !f.hasRecord():
+		return formList
+	case len((*f.Record).Content) > 0:
+		return formPacked
+	default:
+		return formChunks
+	}
+}
+
+// ChunkNamespace returns where chunks are, or were, kept; empty if nowhere.
+func (f Fields) ChunkNamespace() string {
+	if *f.Record == nil {
+		return ""
+	}
+	return (*f.Record).Namespace
+}
+
+// chunkNamespaces are those in which there may be chunks.
+func chunkNamespaces(record *inventory.Record) []string {
+	if record == nil {
+		return nil
+	}
+	return []string{record.Namespace, record.PreviousNamespace}
+}
+
+// maxCompleted bounds how many purged dependents are recorded in the status.
+const maxCompleted = 100
+
+// refer returns a record that refers to chunks which hold the inventory.
+func (f Fields) refer(store *chunks.Store, namespace string, contents [][]byte) *inventory.Record {
+	reference := &inventory.Record{
+		Namespace: namespace,
+		Checksum:  chunks.Checksum(contents),
+		Items:     len(*f.Inventory),
+		Kinds:     items.Kinds(*f.Inventory),
+		Unlisted:  unlistedKinds(f.Unlisted()),
+	}
+	for _, content := range contents {
+		reference.Chunks = append(reference.Chunks, store.Name(content))
+	}
+	for _, item := range *f.Inventory {
+		if item.Phase == reconciler.PhaseCompleted && len(reference.Completed) < maxCompleted {
+			reference.Completed = append(reference.Completed, inventory.CompletedDependent{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo, Digest: item.Digest})
+		}
+	}
+	return reference
+}
+
+// completed returns the purged dependents of a record as items.
+func completed(record *inventory.Record) []*reconciler.InventoryItem {
+	items := make([]*reconciler.InventoryItem, len(record.Completed))
+	for i, completed := range record.Completed {
+		items[i] = &reconciler.InventoryItem{
+			TypeVersionInfo: completed.TypeVersionInfo, NameInfo: completed.NameInfo, Digest: completed.Digest, Phase: reconciler.PhaseCompleted,
+		}
+	}
+	return items
+}
+
+// sameRecord reports whether two records, as they are in statuses, say the same about the inventory. A definition that is a little older drops
+// only where chunks may be left.
+func sameRecord(a, b any) bool {
+	essence := func(record any) any {
+		fields, ok := record.(map[string]any)
+		if !ok {
+			return record
+		}
+		fields = maps.Clone(fields)
+		delete(fields, "previousNamespace")
+		return fields
+	}
+	return reflect.DeepEqual(essence(a), essence(b))
+}
+
+// toMap returns the form that a value has in a status.
+func toMap(value any) (map[string]any, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", value, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var result map[string]any
+	if err := decoder.Decode(&result); err != nil {
+		return nil, fmt.Errorf("decoding %T: %w", value, err)
+	}
+	return result, nil
+}
+
+// CustomResourceDefinitions that an earlier version generated list the phases of dependents, and lack Failed: the server
+// refuses each status that has it. There, a dependent that has failed is recorded as completed with the status Failed,
+// which no other dependent has.
+
+// lists returns the lists of items that the status has.
+func (f Fields) lists() []*[]*reconciler.InventoryItem {
+	lists := []*[]*reconciler.InventoryItem{f.Inventory}
+	if hooks := *f.DeletionHooks; hooks != nil {
+		lists = append(lists, &hooks.Inventory)
+	}
+	return lists
+}
+
+// recognizeFailures gives items their phase Failed back, and reports whether there were any that had to be recorded without.
+func (f Fields) recognizeFailures() bool {
+	found := false
+	for _, list := range f.lists() {
+		for _, item := range *list {
+			if items.IsFormerFailure(item) {
+				item.Phase, found = reconciler.PhaseFailed, true
+			}
+		}
+	}
+	return found
+}
+
+// disguiseFailures records items of phase Failed without it. The returned function undoes that.
+func (f Fields) disguiseFailures() (undo func()) {
+	var undos []func()
+	for _, list := range f.lists() {
+		original := *list
+		undos = append(undos, func() { *list = original })
+		*list = slices.Clone(original)
+		for i, item := range original {
+			if items.HasFailed(item) {
+				disguised := *item
+				disguised.Phase, disguised.Status = reconciler.PhaseCompleted, status.FailedStatus
+				(*list)[i] = &disguised
+			}
+		}
+	}
+	return func() {
+		for _, undo := range undos {
+			undo()
+		}
+	}
+}
+
+// hasFailures reports whether there are items of phase Failed.
+func (f Fields) hasFailures() bool {
+	return slices.ContainsFunc(f.lists(), func(list *[]*reconciler.InventoryItem) bool {
+		return slices.ContainsFunc(*list, items.HasFailed)
+	})
+}

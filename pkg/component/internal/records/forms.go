@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/stores"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// plan decides on the form in which the inventory is recorded, and writes chunks. What it decides counts once the
+// status is written.
+func (r *Record) plan(ctx context.Context) error {
+	if !r.known || r.options.Deleting && (r.fields.hasRecord() || r.lost) {
+		return nil
+	}
+	if !r.outdated && items.Same(r.items, *r.fields.Inventory) {
+		return nil
+	}
+	encoded, size, err := items.Encode(*r.fields.Inventory)
+	if err != nil || r.options.Deleting {
+		return err
+	}
+	return (&planning{Record: r, encoded: encoded, size: size}).run(ctx)
+}
+
+// planning finds the form for an inventory.
+type planning struct {
+	*Record
+	encoded []chunks.Item
+	// size of the inventory in bytes of JSON.
+	size int
+}
+
+func (p *planning) run(ctx context.Context) error {
+	form := p.nextForm()
+	if form == formChunks {
+		err := p.planChunks(ctx)
+		var refused *reconciler.RefusedError
+		if !errors.As(err, &refused) || p.fields.form() == formChunks || items.HasGrown(p.items, *p.fields.Inventory) {
+			return err
+		}
+		// There was room for it so far.
+		form = p.fields.form()
+	}
+	if form == formPacked {
+		return p.planPacked(ctx)
+	}
+	if p.fields.hasRecord() {
+		p.planStatus(ctx, inventory.Record{Inline: true})
+	}
+	return nil
+}
+
+// nextForm returns the form for the size: the next larger one from its limit on, and back below half of it.
+func (p *planning) nextForm() form {
+	reached := func(limit int, form form) bool {
+		return p.size >= limit || p.fields.form() >= form && p.size >= limit/2
+	}
+	switch {
+	case reached(p.options.ChunkLimit, formChunks):
+		return formChunks
+	case reached(p.options.ListLimit, formPacked) && !p.memory.unpacked:
+		return formPacked
+	default:
+		return formList
+	}
+}
+
+// planStatus has the inventory return to the status. A record of where chunks were stays, because as long as it is there, it is looked
+// for them.
+func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
+	next := &nextRecord{previous: *p.fields.Record, swept: p.memory.swept}
+	if next.previous != nil {
+		record.Namespace, record.Unlisted = next.previous.Namespace, next.previous.Unlisted
+		record.PreviousNamespace = p.previousNamespace(record.Namespace)
+	}
+	if p.fields.form() == formChunks {
+		next.stale, next.swept = p.staleChunks(ctx)
+	}
+	p.next, *p.fields.Record = next, &record
+	if record.Inline && record.Namespace == "" && len(record.Unlisted) == 0 {
+		*p.fields.Record = nil
+	}
+}
+
+// planPacked compresses the inventory. A component of which nothing is recorded so far has nothing to lose if the server drops
+// what it does not know; for any other one it is tried out before.
+func (p *planning) planPacked(ctx context.Context) error {
+	content := chunks.Join(p.encoded)
+	packed, err := chunks.Pack(content)
+	if err != nil {
+		return err
+	}
+	record := inventory.Record{
+		Content:  packed,
+		Checksum: chunks.Checksum([][]byte{content}),
+		Items:    len(p.encoded),
+		Kinds:    items.Kinds(*p.fields.Inventory),
+	}
+	if !p.fields.hasRecord() && len(p.items) > 0 {
+		kept, err := p.tryOut(ctx, record)
+		if err != nil {
+			return err
+		}
+		if p.memory.unpacked = !kept; !kept {
+			return nil
+		}
+	}
+	p.planStatus(ctx, record)
+	return nil
+}
+
+// planChunks writes chunks for the inventory.
+func (p *planning) planChunks(ctx context.Context) error {
+	namespace := p.stores.Namespace()
+	if namespace == "" {
+		return p.tooLarge("unless the operator sets the option StateNamespace, where the rest of it can be kept")
+	}
+	store, before := p.stores.In(chunks.ConfigMap, namespace), 0
+	if p.fields.form() == formChunks {
+		before = len((*p.fields.Record).Chunks)
+	}
+	contents := chunks.Spread(p.encoded, before, p.options.ChunkLimit)
+	reference := p.fields.refer(store, namespace, contents)
+	reference.PreviousNamespace = p.previousNamespace(namespace)
+	if !p.fields.hasRecord() {
+		kept, err := p.tryOut(ctx, *reference)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			return p.tooLarge("because the CustomResourceDefinition of the component does not keep status.inventoryRecord; please update it")
+		}
+	}
+	next := &nextRecord{previous: *p.fields.Record}
+	next.stale, next.swept = p.staleChunks(ctx)
+	var err error
+	if next.written, err = store.Write(ctx, contents, p.chunks); err != nil {
+		p.memory.swept = false
+		if errors.Is(err, chunks.ErrTooLarge) {
+			return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", p.options.Subject, err)}}
+		}
+		return fmt.Errorf("recording the inventory: %w", err)
+	}
+	// The same content has the same name in another namespace.
+	next.stale.Drop(namespace, next.written.Names)
+	p.next, *p.fields.Record = next, reference
+	return nil
+}
+
+func (p *planning) tooLarge(why string) error {
+	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s take %d bytes; allowed are less than %d, %s",
+		p.options.Subject, texts.Dependents(len(*p.fields.Inventory)), p.size, p.options.ChunkLimit, why)}}
+}
+
+// tryOut finds out, before anything depends on it, whether the server keeps a record: it is written as one that
+// does not count yet, beside the inventory that does.
+func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bool, err error) {
+	record.Inline = true
+	encoded, err := toMap(&record)
+	if err != nil {
+		return false, err
+	}
+	if !sameRecord(p.handle.Stored(recordField), encoded) {
+		if err := p.handle.WriteField(ctx, recordField, encoded); err != nil {
+			return false, err
+		}
+	}
+	if !sameRecord(p.handle.Stored(recordField), encoded) {
+		// Nobody must believe that it is there.
+		p.handle.Disown(recordField)
+		return false, nil
+	}
+	*p.fields.Record = &record
+	return true, nil
+}
+
+// staleChunks returns the chunks that go if the status does not refer to them any more, and whether these are all. Those that
+// earlier processes have left behind are found once; not to find them delays their end.
+func (r *Record) staleChunks(ctx context.Context) (stale stores.Placed, all bool) {
+	stale = stores.Placed{}
+	stale.Add(r.chunks)
+	if r.memory.swept {
+		return stale, true
+	}
+	listed, err := r.stores.List(ctx, chunks.ConfigMap, chunkNamespaces(*r.fields.Record)...)
+	if err != nil {
+		r.options.Log.Error(err, "chunks of the inventory that are not used any more cannot be found")
+		return stale, false
+	}
+	for _, handles := range listed {
+		stale.Add(handles)
+	}
+	return stale, true
+}
+
+// previousNamespace is where chunks may be left when those that are written next are kept in a namespace.
+func (r *Record) previousNamespace(namespace string) string {
+	switch reference := *r.fields.Record; {
+	case reference == nil:
+		return ""
+	case reference.Namespace != "" && reference.Namespace != namespace:
+		return reference.Namespace
+	case r.memory.swept:
+		return ""
+	default:
+		return reference.PreviousNamespace
+	}
+}

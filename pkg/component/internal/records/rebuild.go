@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Engine finds dependents by their labels. It is a reconciler.Reconciler.
+type Engine interface {
+	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
+}
+
+// RebuildRequest says where dependents may be that are not recorded.
+type RebuildRequest struct {
+	Engine  Engine
+	OwnerID string
+	// Objects are those that are wanted; there are none if all dependents are to go.
+	Objects    []client.Object
+	Namespaces []string
+	Policies   reconciler.Policies
+	// Now is the present time, Relist the time after which kinds that could not be listed are tried again.
+	Now    time.Time
+	Relist time.Duration
+	// Leaving is set if the dependents are to go, so that nothing tells of which types they are.
+	Leaving bool
+	// Generation of the component, which counts as observed when nothing is missing any more.
+	Generation int64
+}
+
+// Rebuild completes an inventory that is not known, or not completely, by the labels of dependents. It does nothing if the inventory is complete.
+func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
+	if r.gap == "" && !mustListAgain(r, request) {
+		return nil
+	}
+	search := reconciler.RebuildRequest{
+		ID:         request.OwnerID,
+		Known:      *r.fields.Inventory,
+		Objects:    request.Objects,
+		Types:      r.lostTypes(request.Leaving),
+		Namespaces: request.Namespaces,
+		Policies:   request.Policies,
+	}
+	result, err := request.Engine.Rebuild(ctx, search)
+	if err == nil && r.gap != "" && len(result.Inventory) < items.Marked(r.mark.inventory) {
+		// They may be of kinds that nobody has recorded, and that are not wanted any more.
+		search.Types = []reconciler.TypeVersionInfo{anyType}
+		result, err = request.Engine.Rebuild(ctx, search)
+	}
+	if err != nil {
+		return fmt.Errorf("rebuilding the inventory: %w", err)
+	}
+	r.memory.relisted = request.Now
+	*r.fields.Inventory = result.Inventory
+	r.known, r.outdated = true, true
+	r.fields.setUnlisted(result.Unlisted)
+	r.announce(result)
+	r.gap = ""
+	if r.lost && !r.options.Deleting {
+		r.lost = false
+		*r.fields.ObservedGeneration = request.Generation
+	}
+	return nil
+}
+
+// mustListAgain reports whether it is time to try kinds again that could not be listed.
+func mustListAgain(r *Record, request RebuildRequest) bool {
+	return len(r.fields.Unlisted()) > 0 && (r.options.Deleting || request.Now.Sub(r.memory.relisted) >= request.Relist)
+}
+
+// anyType stands for all types that the cluster has.
+var anyType = reconciler.TypeVersionInfo{Group: "*", Version: "*", Kind: "*"}
+
+// lostTypes are the types among which missing items must be, beside those of the wanted objects.
+func (r *Record) lostTypes(leaving bool) []reconciler.TypeVersionInfo {
+	var kinds []reconciler.TypeVersionInfo
+	if record := *r.fields.Record; r.gap != "" && record != nil {
+		kinds = append(kinds, record.Kinds...)
+	}
+	if r.gap != "" && leaving && len(kinds) == 0 {
+		return []reconciler.TypeVersionInfo{anyType}
+	}
+	for _, kind := range r.fields.Unlisted() {
+		kinds = append(kinds, reconciler.TypeVersionInfo{Group: kind.Group, Version: anyType.Version, Kind: kind.Kind})
+	}
+	return kinds
+}
+
+// announce tells what was found, by an event now, and in the conditions as long as this process works on what is declared
+// now. That an inventory was lost which was empty is nobody's concern.
+func (r *Record) announce(result reconciler.RebuildResult) {
+	if r.gap == "" && result.Found == 0 || r.lost && result.Found == 0 && len(result.Unlisted) == 0 {
+		return
+	}
+	note := fmt.Sprintf("the inventory was rebuilt from labels, %s found", texts.Dependents(result.Found))
+	if r.gap != "" {
+		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", r.gap, texts.Dependents(result.Found))
+		if reference := *r.fields.Record; r.lost || reference == nil || r.fields.form() != formChunks || len(reference.Completed) == maxCompleted {
+			note += "; purged ones (completed Jobs, say) cannot be found and may run again"
+		}
+	}
+	r.memory.rebuilt = note
+	message := note
+	if len(result.Unlisted) > 0 {
+		message += "; not listed: " + KindTexts(result.Unlisted)
+	}
+	r.options.Log.Info("the inventory was rebuilt", "details", message)
+	r.options.Warn("InventoryRebuilt", texts.Bound(message))
+}
+
+// Note is what conditions say about an inventory that was rebuilt.
+func (r *Record) Note() string {
+	note := ""
+	if r.memory.rebuilt != "" {
+		note = "; " + r.memory.rebuilt
+	}
+	if unlisted := r.fields.Unlisted(); len(unlisted) > 0 {
+		note += "; there may be dependents that are not known, because these kinds cannot be listed: " + KindTexts(unlisted)
+	}
+	return note
+}
+
+// Remove removes all chunks, and reports whether none is left. Before, the status says that nothing is recorded: that chunks are missing then is no loss.
+func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
+	reference := *r.fields.Record
+	if !r.lost && (reference == nil || r.fields.form() == formPacked && reference.Namespace == "") {
+		return true, nil // there were none
+	}
+	if r.fields.form() == formChunks {
+		*r.fields.Record = &inventory.Record{Inline: true, Namespace: reference.Namespace, PreviousNamespace: reference.PreviousNamespace}
+		*r.fields.Inventory = nil
+		if err := r.Save(ctx); err != nil {
+			return false, fmt.Errorf("recording that nothing is left: %w", err)
+		}
+	}
+	found, err := r.stores.List(ctx, chunks.ConfigMap, chunkNamespaces(reference)...)
+	if err == nil {
+		complete, err = r.stores.Remove(ctx, chunks.ConfigMap, found)
+	}
+	if err != nil {
+		return false, fmt.Errorf("removing the inventory: %w", err)
+	}
+	return complete, nil
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// recalled is the inventory of a component whose status does not have it.
+type recalled struct {
+	// checksum is that of the record; empty if there is none, because it is lost.
+	checksum string
+	items    []*reconciler.InventoryItem
+	chunks   chunks.Handles
+}
+
+// Recall completes the inventory of the status in memory. Chunks are read once per process, and then whenever somebody else has
+// written the status. If the record is lost or damaged, Gap says so; the inventory must be rebuilt then before anything depends on it.
+func (r *Record) Recall(ctx context.Context) error {
+	reference, known := *r.fields.Record, r.memory.recalled
+	switch {
+	case r.lost && r.options.Deleting && known != nil && known.checksum == "":
+		*r.fields.Inventory, r.known = known.items, true
+	case r.lost:
+		r.gap = "the status was empty"
+	case !r.fields.hasRecord():
+		if r.gap = items.Mismatch(r.mark.inventory, *r.fields.Inventory); r.gap == "" {
+			r.items, r.known = *r.fields.Inventory, true
+			return nil
+		}
+	case known != nil && known.checksum == reference.Checksum && len(*r.fields.Inventory) == 0:
+		*r.fields.Inventory, r.known = known.items, true
+		r.items, r.chunks = known.items, known.chunks
+		return nil
+	default:
+		if err := r.read(ctx, reference); err != nil {
+			return err
+		}
+	}
+	if r.gap == "" {
+		return nil
+	}
+	// What is missing may be missing because somebody else has written another status meanwhile.
+	return r.handle.Rebase(ctx)
+}
+
+// recallNext has the next pass begin with the inventory as it is now, although it is not recorded.
+func (r *Record) recallNext() {
+	r.memory.recalled = &recalled{items: *r.fields.Inventory, chunks: r.chunks}
+	if r.fields.hasRecord() {
+		r.memory.recalled.checksum = (*r.fields.Record).Checksum
+	}
+}
+
+// read takes the inventory out of the record, or reads it from the server. Only what is certainly missing or damaged leaves a
+// gap.
+func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
+	var found chunks.Found
+	if r.fields.form() == formPacked {
+		content, err := chunks.Unpack(reference.Content)
+		if err != nil {
+			found.Damage = []string{"status.inventoryRecord.content: " + err.Error()}
+		} else {
+			found.Contents = [][]byte{content}
+		}
+	} else {
+		var err error
+		if found, err = r.stores.In(chunks.ConfigMap, reference.Namespace).Read(ctx, reference.Chunks); err != nil {
+			return fmt.Errorf("reading the inventory: %w", err)
+		}
+	}
+	all := []*reconciler.InventoryItem{}
+	for _, content := range found.Contents {
+		var part []*reconciler.InventoryItem
+		if err := json.Unmarshal(content, &part); err != nil {
+			found.Damage = append(found.Damage, "a list of items cannot be decoded: "+err.Error())
+			continue
+		}
+		all = append(all, part...)
+	}
+	if len(found.Damage) == 0 && chunks.Checksum(found.Contents) != reference.Checksum {
+		found.Damage = append(found.Damage, "the items are not those of which status.inventoryRecord has the checksum")
+	}
+	r.chunks = found.Intact
+	count := len(all)
+	if all = items.Nameable(all); len(all) < count {
+		found.Damage = append(found.Damage, "there are items that name no object")
+	}
+	if len(found.Damage) > 0 {
+		r.gap = "its record was damaged (" + texts.Join(found.Damage, "; ") + ")"
+		*r.fields.Inventory = items.Union(items.Nameable(completed(reference)), all)
+		return nil
+	}
+	r.known, r.items = true, all
+	// A process that does not know chunks, an older version, may have written a list of its own.
+	r.outdated = len(*r.fields.Inventory) > 0
+	*r.fields.Inventory = items.Union(all, *r.fields.Inventory)
+	if !r.outdated {
+		r.memory.recalled = &recalled{checksum: reference.Checksum, items: *r.fields.Inventory, chunks: found.Intact}
+	}
+	return nil
+}
+
+// liveRecord returns the record that the server has; nil if there is none.
+func liveRecord(ctx context.Context, handle *resource.Handle) (*inventory.Record, error) {
+	status, err := handle.LiveStatus(ctx)
+	if err != nil || status[recordField] == nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(status[recordField])
+	if err != nil {
+		return nil, fmt.Errorf("encoding status.inventoryRecord: %w", err)
+	}
+	found := &inventory.Record{}
+	if err := json.Unmarshal(raw, found); err != nil {
+		return nil, fmt.Errorf("decoding status.inventoryRecord: %w", err)
+	}
+	return found, nil
+}

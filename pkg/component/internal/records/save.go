@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package records
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/stores"
+	"github.com/component-operator/runtime/pkg/inventory"
+)
+
+func (r *Record) save(ctx context.Context) error {
+	status, err := r.persistent()
+	changed := err == nil && !r.handle.Says(status)
+	if changed {
+		err = r.handle.Write(ctx, status)
+	}
+	if resource.IsRejected(err) && !r.memory.disguises && r.fields.hasFailures() {
+		r.memory.disguises = true
+		if status, err = r.persistent(); err == nil {
+			err = r.handle.Write(ctx, status)
+		}
+	}
+	if err == nil && changed {
+		err = r.checkKept(ctx, status)
+	}
+	r.saved(ctx, changed, err)
+	return err
+}
+
+// persistent returns the status as it is to be written: without an inventory that is kept elsewhere, or that must not be
+// taken for a complete one.
+func (r *Record) persistent() (map[string]any, error) {
+	defer r.fields.putMark(r.nextMark())()
+	if r.fields.hasRecord() || r.lost {
+		items := *r.fields.Inventory
+		*r.fields.Inventory = nil
+		defer func() { *r.fields.Inventory = items }()
+	}
+	if r.memory.disguises {
+		defer r.fields.disguiseFailures()()
+	}
+	return r.handle.Status()
+}
+
+// checkKept looks whether the server has kept the record of the inventory. If not, the definition is an older one. What was packed
+// is written as a list then; what is in chunks has to be rebuilt by the next process as long as that definition stays.
+func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
+	before := r.memory.unkept
+	r.memory.unkept = r.fields.hasRecord() && !sameRecord(r.handle.Stored(recordField), status[recordField])
+	switch {
+	case r.memory.unkept && r.fields.form() == formPacked:
+		r.memory.unkept, r.memory.unpacked, r.memory.swept = false, true, false
+		r.unpack()
+	case before || !r.memory.unkept:
+		return nil
+	default:
+		*r.fields.ObservedGeneration = -1
+	}
+	status, err := r.persistent()
+	if err != nil {
+		return err
+	}
+	return r.handle.Write(ctx, status)
+}
+
+// unpack has the inventory be a list, of which the server has dropped the packed form. Chunks that were there before go when the
+// list is written.
+func (r *Record) unpack() {
+	reference := *r.fields.Record
+	record := inventory.Record{Inline: true, Namespace: reference.Namespace, PreviousNamespace: reference.PreviousNamespace, Unlisted: reference.Unlisted}
+	*r.fields.Record = nil
+	if record.Namespace != "" || len(record.Unlisted) > 0 {
+		*r.fields.Record = &record
+	}
+	if r.next != nil && r.next.stale == nil {
+		r.next = nil
+	}
+}
+
+// saved takes into account whether the status was written, with the record in it. Chunks are removed after a write that
+// was refused only if it is certain that nobody refers to them, and after a successful one only if it has changed the record.
+func (r *Record) saved(ctx context.Context, changed bool, err error) {
+	next := r.next
+	r.next = nil
+	remove := stores.Placed{}
+	switch {
+	case next == nil:
+		if err == nil && r.known && !r.fields.hasRecord() {
+			r.items, r.outdated = *r.fields.Inventory, false
+		}
+		return
+	case err != nil:
+		*r.fields.Record = next.previous
+		r.memory.swept = false
+		if errors.Is(err, resource.ErrChanged) && len(next.written.Created) > 0 {
+			remove.Add(r.unreferenced(ctx, next.written.Created))
+		}
+	default:
+		r.items, r.chunks, r.outdated = *r.fields.Inventory, next.written.All, false
+		r.memory.recalled = nil
+		if r.fields.hasRecord() {
+			r.memory.recalled = &recalled{checksum: (*r.fields.Record).Checksum, items: *r.fields.Inventory, chunks: next.written.All}
+		}
+		r.memory.swept = next.swept && changed
+		if changed {
+			remove = next.stale
+		}
+	}
+	if len(remove) == 0 {
+		return
+	}
+	if complete, err := r.stores.Remove(ctx, chunks.ConfigMap, remove); err != nil || !complete {
+		r.memory.swept = false
+		r.options.Log.Info("chunks of the inventory that are not used any more are left for later", "error", err)
+	}
+}
+
+// unreferenced returns those of the chunks that were written for a status which the server has refused, and does not have
+// nevertheless: a client repeats a request by itself if the server answers that it could not tell the end of the first attempt,
+// and what is refused then is the second one.
+func (r *Record) unreferenced(ctx context.Context, written chunks.Handles) chunks.Handles {
+	reference, err := liveRecord(ctx, r.handle)
+	if err != nil {
+		return nil
+	}
+	remaining := maps.Clone(written)
+	if reference == nil {
+		return remaining
+	}
+	for _, name := range reference.Chunks {
+		if remaining[name].Namespace == reference.Namespace {
+			delete(remaining, name)
+		}
+	}
+	return remaining
+}

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"maps"
+	"net/url"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// spareClusters is how many clusters of connections are remembered that nobody uses.
+const spareClusters = 100
+
+// Identify finds out which cluster it is. Where that is forbidden, the cluster remains unknown.
+func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
+	connection, err := t.options.Factory.Get(id.key())
+	if err != nil {
+		return Cluster{}, NotConnectedError{err}
+	}
+	t.mu.Lock()
+	found, known := t.clusters[connection.ID]
+	t.mu.Unlock()
+	if known {
+		return found, nil
+	}
+	uid, err := cluster.UIDOf(ctx, connection)
+	if err != nil {
+		return Cluster{}, err
+	}
+	if uid != "" {
+		found = Cluster{UID: string(uid), Host: hostOf(connection.Config().Host)}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.clusters) >= len(t.kept)+spareClusters {
+		maps.DeleteFunc(t.clusters, func(id string, _ Cluster) bool { return t.kept[id] == nil })
+	}
+	t.clusters[connection.ID] = found
+	return found, nil
+}
+
+// hostOf returns the address of a server without anything that could be secret.
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return ""
+	}
+	return parsed.Scheme + "://" + parsed.Host
+}
+
+// Held implements Connector.
+func (t *Targets) Held(owner apitypes.NamespacedName) (*Target, Cluster) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := t.kept[t.usedBy[owner]]
+	if found == nil {
+		return nil, Cluster{}
+	}
+	current := found.Target
+	return &current, t.clusters[current.ID]
+}

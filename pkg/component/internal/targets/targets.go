@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targets
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Engine is what components use of a reconciler.Reconciler.
+type Engine interface {
+	Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error)
+	Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error)
+	CheckDeletion(ctx context.Context, request reconciler.DeleteRequest) ([]reconciler.Blocker, error)
+	LiftBarriers(ctx context.Context, request reconciler.DeleteRequest) ([]*reconciler.InventoryItem, error)
+	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
+}
+
+// Target is a cluster and an identity by which dependents are written.
+type Target struct {
+	// ID is the same for the same cluster and identity.
+	ID     string
+	Client cluster.Client
+	Engine Engine
+	// unwatchable returns the kinds of dependents that cannot be watched; see reconciler.Reconciler.Unwatched. May be nil.
+	unwatchable func() []schema.GroupKind
+	// types has changes of the types of the cluster noticed from now on. May be nil.
+	types func()
+}
+
+// WatchTypes has changes of the types of the cluster noticed from now on.
+func (t *Target) WatchTypes() {
+	if t.types != nil {
+		t.types()
+	}
+}
+
+// Unwatched returns those of the kinds that are not watched, sorted.
+func (t *Target) Unwatched(kinds map[string]bool) []string {
+	if t == nil || t.unwatchable == nil {
+		return nil
+	}
+	var found []string
+	for _, kind := range t.unwatchable() {
+		if name := kind.String(); kinds[name] {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// Connector finds targets.
+type Connector interface {
+	// Connect returns the target for an identity. It makes no request. The owner is a component, and has one target at a
+	// time; what an earlier target holds for it is released.
+	Connect(owner apitypes.NamespacedName, ownerID string, id Identity) (*Target, error)
+	// Identify returns the cluster to which an identity with a kubeconfig leads. It makes one request for each connection.
+	Identify(ctx context.Context, id Identity) (Cluster, error)
+	// Held returns the target that the owner has now, and its cluster; nil if it has none.
+	Held(owner apitypes.NamespacedName) (*Target, Cluster)
+	// Release says that the owner needs no target any longer.
+	Release(owner apitypes.NamespacedName, ownerID string)
+}
+
+// Targets is the Connector over real connections.
+type Targets struct {
+	options Options
+
+	mu   sync.Mutex
+	kept map[string]*keptTarget
+	// engines have one that observes for each view; others share what it sees.
+	engines map[string]*reconciler.Reconciler
+	usedBy  map[apitypes.NamespacedName]string
+	// clusters are those of connections, by their ids.
+	clusters map[string]Cluster
+}
+
+type keptTarget struct {
+	Target
+	view   string
+	owners map[apitypes.NamespacedName]bool
+	own    *reconciler.Reconciler // the engine of the target
+}
+
+// localView is the key of the view of the local cluster, which all identities share.
+const localView = "local"
+
+var _ Connector = &Targets{}
+
+// Options configure Targets. Functions that are nil are not called.
+type Options struct {
+	Factory *clients.Factory
+	// Name of the reconciler, and the options of its engines.
+	Name   string
+	Engine reconciler.Options
+	// Changed is called with the owner whose dependents have changed.
+	Changed func(owner apitypes.NamespacedName)
+	// TypesChanged is called some time after the types of a cluster have changed.
+	TypesChanged func()
+	// Dropped is called with the ID of a target that nobody uses any more.
+	Dropped func(id string)
+}
+
+// New returns targets without any connection. They must be closed.
+func New(options Options) *Targets {
+	if options.Changed == nil {
+		options.Changed = func(apitypes.NamespacedName) {}
+	}
+	if options.TypesChanged == nil {
+		options.TypesChanged = func() {}
+	}
+	if options.Dropped == nil {
+		options.Dropped = func(string) {}
+	}
+	return &Targets{
+		options:  options,
+		kept:     map[string]*keptTarget{},
+		engines:  map[string]*reconciler.Reconciler{},
+		usedBy:   map[apitypes.NamespacedName]string{},
+		clusters: map[string]Cluster{},
+	}
+}
+
+// Connect implements Connector.
+func (t *Targets) Connect(owner apitypes.NamespacedName, ownerID string, id Identity) (*Target, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	// With the lock held, so that nobody drops it meanwhile. That makes no request, and waits for nothing.
+	connection, err := t.options.Factory.Get(id.key())
+	if err != nil {
+		return nil, err
+	}
+	found := t.kept[connection.ID]
+	if found == nil {
+		if found, err = t.make(connection, len(id.KubeConfig) > 0); err != nil {
+			return nil, err
+		}
+		t.kept[connection.ID] = found
+	}
+	// The factory may have made the connection anew; the old one still works, but sends no events.
+	found.Client = connection
+	if previous := t.usedBy[owner]; previous != "" && previous != connection.ID {
+		t.releaseLocked(owner, ownerID)
+	}
+	t.usedBy[owner] = connection.ID
+	found.owners[owner] = true
+	found.own.Subscribe(ownerID, func() { t.options.Changed(owner) })
+	current := found.Target
+	return &current, nil
+}
+
+func (t *Targets) make(connection *clients.Connection, remote bool) (*keptTarget, error) {
+	view, observer := localView, t.options.Factory.Local()
+	if remote {
+		view, observer = connection.ID, connection
+	}
+	own, err := t.engineLocked(view, observer)
+	if err != nil {
+		return nil, err
+	}
+	if connection != observer {
+		// Whoever is impersonated may lose rights with the namespace that is deleted.
+		own = own.As(connection)
+	}
+	return &keptTarget{
+		Target: Target{
+			ID: connection.ID, Client: connection, Engine: own, unwatchable: own.Unwatched,
+			types: func() {
+				own.WatchTypes(func(watched bool) { manifests.KeepDiscovery(observer, watched) }, newTypeChanges(observer, t.options.TypesChanged).happened)
+			},
+		},
+		view:   view,
+		owners: map[apitypes.NamespacedName]bool{},
+		own:    own,
+	}, nil
+}
+
+// Local returns the engine that observes the local cluster.
+func (t *Targets) Local() (*reconciler.Reconciler, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.engineLocked(localView, t.options.Factory.Local())
+}
+
+// engineLocked returns the engine that observes a cluster, as the observer.
+func (t *Targets) engineLocked(view string, observer *clients.Connection) (*reconciler.Reconciler, error) {
+	if found := t.engines[view]; found != nil {
+		return found, nil
+	}
+	made, err := reconciler.New(t.options.Name, observer, t.options.Engine)
+	if err != nil {
+		return nil, err
+	}
+	t.engines[view] = made
+	return made, nil
+}
+
+// Release implements Connector.
+func (t *Targets) Release(owner apitypes.NamespacedName, ownerID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.releaseLocked(owner, ownerID)
+}
+
+func (t *Targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
+	id := t.usedBy[owner]
+	delete(t.usedBy, owner)
+	found := t.kept[id]
+	if found == nil {
+		return
+	}
+	found.own.Forget(ownerID)
+	delete(found.owners, owner)
+	if len(found.owners) > 0 {
+		return
+	}
+	delete(t.kept, id)
+	if found.view != localView {
+		found.own.Close()
+		delete(t.engines, found.view)
+	}
+	if id != t.options.Factory.Local().ID {
+		manifests.ForgetDiscovery(found.Client)
+		t.options.Factory.Drop(id)
+	}
+	t.options.Dropped(id)
+}
+
+// Close ends all observation.
+func (t *Targets) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, made := range t.engines {
+		made.Close()
+	}
+}

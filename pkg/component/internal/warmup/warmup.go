@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package warmup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// owner is the owner of kinds that no component has asked for yet. It is no ID that a component can have.
+const owner = "*"
+
+// grace is how long after the election the kinds stay observed: meanwhile, the first passes of the components ask for
+// them themselves.
+const grace = 10 * time.Minute
+
+// Options configure a Warmup.
+type Options struct {
+	Cache cache.Cache
+	// New returns an empty component.
+	New func() client.Object
+	// Engine observes the local cluster.
+	Engine *reconciler.Reconciler
+	// Elected ends the need for it, after Grace; nil means never.
+	Elected <-chan struct{}
+	// Grace defaults to 10 minutes.
+	Grace time.Duration
+	// Recorded returns what the status of a component records of its dependents, and of their kinds, in the local cluster.
+	Recorded func(component client.Object) ([]*reconciler.InventoryItem, []reconciler.TypeVersionInfo)
+}
+
+// Warmup has the dependents of all components in the local cluster observed. It is a runnable of a manager.
+type Warmup struct {
+	Options Options
+
+	mu    sync.Mutex
+	kinds map[client.ObjectKey]kinds
+	// changed holds one element if the kinds have changed.
+	changed chan struct{}
+	// done is closed when what was recorded at the start is observed.
+	done chan struct{}
+}
+
+// kinds are types with the namespaces in which there are objects of them.
+type kinds map[schema.GroupVersionKind]sets.Set[string]
+
+// New returns a warmup that has not begun.
+func New(options Options) *Warmup {
+	options.Grace = cmp.Or(options.Grace, grace)
+	return &Warmup{Options: options, kinds: map[client.ObjectKey]kinds{}, changed: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// Done is closed when what was recorded at the start is observed.
+func (u *Warmup) Done() <-chan struct{} { return u.done }
+
+// NeedLeaderElection is false: it is for those that do not lead yet.
+func (u *Warmup) NeedLeaderElection() bool { return false }
+
+// Start runs until the kinds need not be observed any longer.
+func (u *Warmup) Start(ctx context.Context) error {
+	informer, err := u.Options.Cache.GetInformer(ctx, u.Options.New())
+	if err != nil {
+		return untilCancelled(ctx, fmt.Errorf("watching the components: %w", err))
+	}
+	registration, err := informer.AddEventHandler(u.handler())
+	if err != nil {
+		return untilCancelled(ctx, fmt.Errorf("following the components: %w", err))
+	}
+	defer func() { _ = informer.RemoveEventHandler(registration) }() // fails only if there is nothing to be removed
+	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return nil
+	}
+	u.follow(ctx)
+	u.Options.Engine.Forget(owner)
+	return nil
+}
+
+// untilCancelled forgets an error that is due to the end of the context.
+func untilCancelled(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// follow observes what the components need, until some time after the election.
+func (u *Warmup) follow(ctx context.Context) {
+	started, elected := u.done, u.Options.Elected
+	var over <-chan time.Time
+	for {
+		if u.Options.Engine.Watch(owner, u.needs())(ctx) != nil {
+			return
+		}
+		if started != nil {
+			close(started)
+			started = nil
+		}
+		select {
+		case <-u.changed:
+		case <-elected:
+			elected, over = nil, time.After(u.Options.Grace)
+		case <-over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (u *Warmup) handler() toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { u.seen(object) },
+		UpdateFunc: func(_, object any) { u.seen(object) },
+		DeleteFunc: func(object any) {
+			if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+				object = unknown.Obj
+			}
+			if component, ok := object.(client.Object); ok {
+				u.record(client.ObjectKeyFromObject(component), nil)
+			}
+		},
+	}
+}
+
+func (u *Warmup) seen(object any) {
+	if component, ok := object.(client.Object); ok {
+		u.record(client.ObjectKeyFromObject(component), kindsOf(u.Options.Recorded(component)))
+	}
+}
+
+// record takes over the kinds of one component, and has them observed if they are others than before.
+func (u *Warmup) record(key client.ObjectKey, found kinds) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if maps.EqualFunc(u.kinds[key], found, sets.Set[string].Equal) {
+		return
+	}
+	u.kinds[key] = found
+	if len(found) == 0 {
+		delete(u.kinds, key)
+	}
+	select {
+	case u.changed <- struct{}{}:
+	default:
+	}
+}
+
+// needs unites the kinds of all components, up to mostKindsInAll: of those, the kinds that most components have.
+func (u *Warmup) needs() []reconciler.Need {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	united, components := kinds{}, map[schema.GroupVersionKind]int{}
+	for _, found := range u.kinds {
+		for kind, namespaces := range found {
+			united.add(kind, namespaces.UnsortedList()...)
+			components[kind]++
+		}
+	}
+	needs := make([]reconciler.Need, 0, len(united))
+	for kind, namespaces := range united {
+		needs = append(needs, reconciler.Need{Kind: kind, Namespaces: slices.Sorted(maps.Keys(namespaces))})
+	}
+	slices.SortFunc(needs, func(a, b reconciler.Need) int {
+		return cmp.Or(cmp.Compare(components[b.Kind], components[a.Kind]), cmp.Compare(a.Kind.String(), b.Kind.String()))
+	})
+	return needs[:min(len(needs), mostKindsInAll)]
+}
+
+// add adds namespaces to a kind; an empty one stands for none.
+func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
+	if k[kind] == nil {
+		k[kind] = sets.New[string]()
+	}
+	k[kind].Insert(namespaces...).Delete("")
+}
+
+// mostKinds is how many kinds of one component are watched before it is reconciled. Each kind costs a watch, or a request if
+// there is no such kind, and a status can be forged.
+const mostKinds = 100
+
+// mostKindsInAll is how many kinds of all components together are watched before these are reconciled: more than most clusters have.
+const mostKindsInAll = 500
+
+// kindsOf returns the kinds of what is recorded, up to mostKinds.
+func kindsOf(items []*reconciler.InventoryItem, others []reconciler.TypeVersionInfo) kinds {
+	found := kinds{}
+	add := func(kind schema.GroupVersionKind, namespaces ...string) {
+		if _, known := found[kind]; known || len(found) < mostKinds {
+			found.add(kind, namespaces...)
+		}
+	}
+	for _, item := range items {
+		if item != nil {
+			add(item.GroupVersionKind(), item.GetNamespace())
+		}
+	}
+	for _, kind := range others {
+		add(schema.GroupVersionKind(kind))
+	}
+	return found
+}

@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/component-operator/runtime/internal/shards"
+	"github.com/component-operator/runtime/pkg/component/internal/declared"
+	"github.com/component-operator/runtime/pkg/component/internal/destination"
+	"github.com/component-operator/runtime/pkg/component/internal/hooks"
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/records"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
+	"github.com/component-operator/runtime/pkg/component/internal/stays"
+	"github.com/component-operator/runtime/pkg/component/internal/stores"
+	"github.com/component-operator/runtime/pkg/component/internal/targets"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// pass is one reconciliation of one component. What a phase finds out, the later ones find here.
+type pass struct {
+	*worker
+	key       apitypes.NamespacedName
+	ownerID   string
+	component Component
+	// status is that of the component.
+	status *Status
+	// subject identifies the component, and carries nothing else.
+	subject  *unstructured.Unstructured
+	memory   *memory
+	log      logr.Logger
+	deleting bool
+	settings settings
+	// before is the verdict with which the pass began.
+	before verdict
+	// tenure is the time during which this replica may work on the component.
+	tenure *shards.Tenure
+
+	// handle writes the component, record its inventory, and deletionHooks what is applied when it is deleted.
+	handle        *resource.Handle
+	record        *records.Record
+	deletionHooks *hooks.Hooks
+	// destination is where dependents are, and where they go.
+	destination *destination.Destination
+	// stay is the time that the pass takes.
+	stay *stays.Stay
+
+	// declared is what the component declares; empty while it is being deleted.
+	declared declared.Declaration
+	// orphaning is set if the component is being deleted and its dependents are to stay, without an owner.
+	orphaning bool
+	// engaged is set if the engine was called about the dependents; result is what it returned last, nil if it was not called.
+	engaged bool
+	result  *reconciler.Result
+}
+
+func (w *worker) newPass(ctx context.Context, component Component, tenure *shards.Tenure) (*pass, error) {
+	key := client.ObjectKeyFromObject(component)
+	p := &pass{
+		worker:    w,
+		key:       key,
+		ownerID:   w.ownerID(key),
+		component: component,
+		status:    component.GetStatus(),
+		subject:   w.subject(key, component.GetUID()),
+		memory:    w.memories.of(key, component.GetUID()),
+		log:       log.FromContext(ctx),
+		deleting:  component.GetDeletionTimestamp() != nil,
+		settings:  settings{timing: timing{requeue: defaultRequeueInterval, retry: defaultRequeueInterval, timeout: defaultRequeueInterval}},
+		tenure:    tenure,
+	}
+	var err error
+	if p.handle, err = w.resource.Open(component, &p.memory.resource, resource.HandleOptions{Fence: p.mayWrite, Pruned: p.complain}); err != nil {
+		return nil, err
+	}
+	p.openRooms()
+	p.before.state, p.before.reason, p.before.message = p.status.GetState()
+	return p, nil
+}
+
+// openRooms gives each of the rooms its part of the component.
+func (p *pass) openRooms() {
+	places := &stores.Stores{
+		Component: p.key, OwnerID: p.ownerID, Reconciler: p.name, FieldOwner: *p.options.FieldOwner, StateNamespace: p.options.StateNamespace,
+		Client: p.handle.Writer(), Live: p.resource.Live,
+	}
+	subject := p.resource.Kind.Kind + " " + p.key.String()
+	p.record = records.Open(p.status.fields(), &p.memory.record, p.handle, places, records.Options{
+		Subject: subject, Deleting: p.deleting, ListLimit: p.options.listLimit, ChunkLimit: p.options.inlineLimit, Log: p.log, Warn: p.warn,
+	})
+	p.deletionHooks = hooks.Open(&p.memory.hooks, p.handle, p.record, places, hooks.Options{
+		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.name, Subject: subject, Releasing: func() bool { return p.orphaning },
+		Log: p.log, Warn: p.warn,
+	})
+	p.destination = destination.Open(p.record, p.deletionHooks, destination.Options{
+		Key: p.key, OwnerID: p.ownerID, Reconciler: p.name, Component: p.component, Inventory: &p.status.Inventory, OwnCluster: p.clusterID,
+		Connector: p.targets, Identity: p.identity, Local: func() targets.Identity {
+			return localIdentityOf(p.component, ptr.Deref(p.options.DefaultServiceAccount, ""))
+		},
+		Deleting: p.deleting, Log: p.log, Warn: p.warn, Tell: p.tell,
+	})
+}
+
+// identity is that by which dependents are written. It must be called after references were loaded.
+func (p *pass) identity() targets.Identity {
+	return identityOf(p.component, ptr.Deref(p.options.DefaultServiceAccount, ""))
+}
+
+// mayWrite fails if it is not certain that this replica is in charge of the component, since the pass has begun.
+func (p *pass) mayWrite() error {
+	if err := p.tenure.Check(); err != nil {
+		return fmt.Errorf("%w: %w", resource.ErrNotOurs, err)
+	}
+	return nil
+}
+
+// complain reports which fields of the status the server does not keep.
+func (p *pass) complain(lost []string) {
+	fields := texts.Join(lost, ", ")
+	p.log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
+	p.warn("StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep "+fields+". Please update it.")
+}
+
+func (p *pass) warn(reason, message string) { p.announcer.warn(p.subject, reason, message) }
+
+func (p *pass) tell(reason, message string) { p.announcer.tell(p.subject, reason, message) }
+
+// annotated reports whether the component has an annotation of this reconciler, and that is "true".
+func (p *pass) annotated(suffix string) bool {
+	return p.component.GetAnnotations()[p.name+"/"+suffix] == "true"
+}
+
+// hookContext is what hooks find in their context.
+func (p *pass) hookContext(ctx context.Context) Context {
+	result := NewContext(ctx).WithReconcilerName(p.name).WithLocalClient(p.local)
+	if target := p.destination.Target(); target != nil {
+		result = result.WithClient(target.Client)
+	}
+	return result
+}
+
+func (p *pass) runHooks(ctx context.Context, kind string, hooks []hook) outcomes.Outcome {
+	for i, run := range hooks {
+		if err := run(ctx, p.component); err != nil {
+			return outcomes.Of(fmt.Errorf("running %s hook (%d): %w", kind, i, err))
+		}
+	}
+	return outcomes.Proceed
+}
+
+// owner is the component as the engine knows it.
+func (p *pass) owner() reconciler.Owner {
+	owner := reconciler.Owner{
+		ID:                     p.ownerID,
+		Namespace:              p.settings.namespace,
+		Inventory:              p.status.Inventory,
+		Store:                  store(p.record.SaveInventory),
+		Home:                   p.home(),
+		AdditionalManagedTypes: p.settings.managedTypes,
+		Fence:                  p.mayWrite,
+		Confirm:                p.handle.Confirm,
+	}
+	if !p.destination.IsElsewhere() {
+		owner.Self = p.subject
+	}
+	return owner
+}
+
+// departing is the owner whose dependents go, or are released.
+func (p *pass) departing() reconciler.Owner {
+	owner := p.owner()
+	if !p.orphaning {
+		return owner
+	}
+	owner.Inventory = make([]*reconciler.InventoryItem, len(p.status.Inventory))
+	for i, item := range p.status.Inventory {
+		released := *item
+		released.DeletePolicy = reconciler.DeletePolicyOrphan
+		owner.Inventory[i] = &released
+	}
+	return owner
+}
+
+// store is a reconciler.Store.
+type store func(ctx context.Context, inventory []*reconciler.InventoryItem) error
+
+// Save persists the inventory.
+func (s store) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
+	return s(ctx, inventory)
+}
+
+// home returns the namespaces without which the component, or what is kept beside it, cannot be: if dependents are in another cluster, none of
+// theirs.
+func (p *pass) home() []string {
+	if p.destination.IsElsewhere() {
+		return nil
+	}
+	var namespaces []string
+	for _, namespace := range []string{p.key.Namespace, p.options.StateNamespace, p.status.fields().ChunkNamespace()} {
+		if namespace != "" && !slices.Contains(namespaces, namespace) {
+			namespaces = append(namespaces, namespace)
+		}
+	}
+	return namespaces
+}
+
+// took takes over what the engine has done to dependents, whether it came to an end or not.
+func (p *pass) took(result *reconciler.Result) {
+	p.engaged = true
+	p.status.Inventory = result.Inventory
+	p.announce(result)
+	if definesTypes(*result) {
+		// What generators know about the types of the cluster is outdated.
+		manifests.InvalidateDiscovery(p.destination.Target().Client)
+	}
+}
+
+// announce tells what the engine has done.
+func (p *pass) announce(result *reconciler.Result) {
+	p.result = result
+	p.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
+	if !p.annotated(types.AnnotationKeySuffixDisableEvents) {
+		p.announcer.result(p.subject, result, p.destination.Target().Client)
+	}
+}
+
+// definesTypes reports whether types came or went.
+func definesTypes(result reconciler.Result) bool {
+	return slices.ContainsFunc(result.Actions, func(action reconciler.Action) bool {
+		return slices.ContainsFunc(action.Objects, func(object types.ObjectKey) bool {
+			group := object.GetObjectKind().GroupVersionKind().Group
+			return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io"
+		})
+	})
+}
+
+// rebuild completes the inventory if it is not known. The objects are those that are wanted; there are none if all dependents are to go.
+func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
+	return p.record.Rebuild(ctx, records.RebuildRequest{
+		Engine:     p.destination.Target().Engine,
+		OwnerID:    p.ownerID,
+		Objects:    objects,
+		Namespaces: p.namespaces(objects),
+		Policies:   p.settings.policies,
+		Now:        p.options.Clock.Now(),
+		Relist:     p.settings.timing.requeue,
+		Leaving:    p.deleting || p.destination.Moving(),
+		Generation: p.component.GetGeneration(),
+	})
+}
+
+// namespaces returns those in which there may be dependents.
+func (p *pass) namespaces(objects []client.Object) []string {
+	found := []string{p.key.Namespace, p.settings.namespace}
+	for _, object := range objects {
+		found = append(found, object.GetNamespace())
+	}
+	for _, item := range p.status.Inventory {
+		found = append(found, item.Namespace)
+	}
+	found = slices.DeleteFunc(found, func(namespace string) bool { return namespace == "" })
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// now is the present time as statuses have it.
+func (p *pass) now() metav1.Time { return metav1.NewTime(p.options.Clock.Now()) }
