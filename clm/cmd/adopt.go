@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/transfer"
 )
 
 const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web; short names such as deploy are known. The namespace is needed only if there are
@@ -43,7 +45,7 @@ func runAdopt(ctx context.Context, e *environment, o changeOptions, name string,
 	if err != nil {
 		return err
 	}
-	return o.run(ctx, e, func(s *session.Session, _ bool) (*session.Plan, error) {
-		return s.PlanAdoption(ctx, namespace, name, objects)
+	return o.run(ctx, e, func(s *connection.Connection, _ bool) (*apply.Plan, error) {
+		return transfer.PlanAdoption(ctx, s, transfer.Request{Namespace: namespace, Name: name, Objects: objects})
 	})
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
 )
 
 // applyOptions are what clm apply was given.
@@ -81,7 +82,7 @@ func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
 func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	if o.revertOnFailure {
 		o.Reverts = true
-		o.failed = func(ctx context.Context, p *session.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
+		o.failed = func(ctx context.Context, p *apply.Plan, failure error) error { return o.revert(ctx, e, p, failure) }
 	}
 	namespace, err := e.kube.namespace()
 	if err != nil {
@@ -89,17 +90,17 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 	}
 	if o.plan != "" {
 		o.Exact = true
-		return o.run(ctx, e, func(s *session.Session, _ bool) (*session.Plan, error) {
-			return s.LoadPlan(ctx, o.plan, namespace, o.name)
+		return o.run(ctx, e, func(s *connection.Connection, _ bool) (*apply.Plan, error) {
+			return apply.Load(ctx, s, o.plan, namespace, o.name)
 		})
 	}
-	request := session.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
-	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
+	request := apply.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
+	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		if request.Sources == nil {
 			if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
 				return nil, err
 			}
 		}
-		return s.Plan(ctx, request, compare)
+		return apply.PlanSources(ctx, s, request, compare)
 	})
 }

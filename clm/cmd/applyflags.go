@@ -11,14 +11,16 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 const defaultTimeout = 5 * time.Minute
 
-func addLimitFlags(flags *pflag.FlagSet, limits *session.Limits) {
+func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 	limits.Timeout = defaultTimeout
 	flags.Var(period{&limits.Timeout}, "timeout", "how long to wait until everything is ready, or gone; 0 waits for ever")
 	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait while somebody else changes the release; 0 waits for ever")
@@ -95,7 +97,7 @@ func (m *maxDeletions) Set(value string) error {
 }
 
 // check refuses a plan that deletes more than is allowed.
-func (m *maxDeletions) check(p *session.Plan) error {
+func (m *maxDeletions) check(p *apply.Plan) error {
 	deletions, dependents := 0, 0
 	for _, item := range p.Release.Inventory {
 		if item.Phase != reconciler.PhaseCompleted {
@@ -118,9 +120,9 @@ func (m *maxDeletions) check(p *session.Plan) error {
 		return nil
 	}
 	if !m.given {
-		return &session.RefusedError{Reason: fmt.Sprintf(
+		return &failures.RefusedError{Reason: fmt.Sprintf(
 			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
 	}
-	return &session.RefusedError{Reason: fmt.Sprintf(
+	return &failures.RefusedError{Reason: fmt.Sprintf(
 		"%d of %d dependents of release %s would be deleted; allowed are %d by --max-deletions %s", deletions, dependents, p.Release, allowed, m)}
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 
 // changeOptions say how commands that change a release go about it.
 type changeOptions struct {
-	session.ApplyOptions
+	apply.Options
 
 	dryRun choice
 	diff   diffFlags
@@ -32,7 +34,7 @@ type changeOptions struct {
 	maxDeletions maxDeletions
 	output       choice
 	// failed is called, if set, when a plan was carried out without success. The command has failed in any case.
-	failed func(ctx context.Context, p *session.Plan, failure error) error
+	failed func(ctx context.Context, p *apply.Plan, failure error) error
 }
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
@@ -59,7 +61,7 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 const defaultHistory = 10
 
 // planner makes a plan, with the server being asked about each object if compare is set.
-type planner func(s *session.Session, compare bool) (*session.Plan, error)
+type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)
 
 // run makes a plan, has it confirmed, and carries it out. If somebody else changes the release meanwhile, it begins again.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
@@ -94,7 +96,7 @@ func (o *changeOptions) check() error {
 	return nil
 }
 
-func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.Session, plan planner) error {
+func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, plan planner) error {
 	c := e.consent(o.yes || o.dryRun.value != "", !o.undeclared)
 	defer c.Close()
 	p, err := plan(s, c.needed() || o.compares())
@@ -110,28 +112,28 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *session.
 	}
 	if p.Idle() {
 		// Objects of which it is not certain that nobody has changed them are applied after all.
-		if err := s.Await(ctx, p, o.ApplyOptions); !session.IsChanged(err) {
+		if err := p.Await(ctx, o.Options); !failures.IsChanged(err) {
 			return shown(err)
 		}
 	}
 	if err := o.settle(ctx, e, p, c); err != nil {
 		return err
 	}
-	options := o.ApplyOptions
+	options := o.Options
 	// Nothing is done but what somebody has agreed to, whatever others have changed since it was shown.
 	options.Exact = options.Exact || c.needed()
-	err = s.Apply(ctx, p, options)
+	err = p.Apply(ctx, options)
 	if !o.events() {
 		e.explain(ctx, s, p.Release, err)
 	}
-	if err != nil && o.failed != nil && session.IsFailure(err) {
+	if err != nil && o.failed != nil && failures.IsFailure(err) {
 		return o.failed(ctx, p, err)
 	}
 	return shown(err)
 }
 
 // settle finds out whether the plan may be carried out.
-func (o *changeOptions) settle(ctx context.Context, e *environment, p *session.Plan, c consent) error {
+func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Plan, c consent) error {
 	if err := o.maxDeletions.check(p); err != nil {
 		return err
 	}
@@ -149,9 +151,9 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *session.P
 	return c.get(ctx, fmt.Sprintf("%s release %s?", question(p), p.Release))
 }
 
-func question(p *session.Plan) string {
+func question(p *apply.Plan) string {
 	switch {
-	case p.Operation == session.Rollback:
+	case p.Operation == apply.Rollback:
 		return "Roll back"
 	case p.Release.Recorded():
 		return "Change"

@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
@@ -69,7 +69,7 @@ func (c consent) shown(out io.Writer, form output) bool {
 // get asks a question that is to be answered with yes. The error is a RefusedError unless somebody agrees, or has in advance.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
-		return &session.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was done; to go on without a question: --yes"}
+		return &failures.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was done; to go on without a question: --yes"}
 	}
 	if c.dialog == nil {
 		return nil
@@ -82,7 +82,7 @@ func (c consent) get(ctx context.Context, question string) error {
 	case "y", "yes":
 		return nil
 	default:
-		return &session.RefusedError{Reason: "not confirmed; nothing was done"}
+		return &failures.RefusedError{Reason: "not confirmed; nothing was done"}
 	}
 }
 

@@ -11,16 +11,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/deletion"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 type deleteOptions struct {
-	session.Limits
+	runner.Limits
 
-	session.DeletionRequest
+	deletion.Request
 
 	yes    bool
 	dryRun bool
@@ -75,8 +77,8 @@ func runDelete(ctx context.Context, e *environment, o deleteOptions) error {
 	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
 }
 
-func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.Session) error {
-	d, err := s.PlanDeletion(ctx, o.DeletionRequest)
+func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {
+	d, err := deletion.Plan(ctx, s, o.Request)
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.
 	if err := c.get(ctx, fmt.Sprintf("Delete release %s?", d.Release)); err != nil {
 		return err
 	}
-	err = s.Delete(ctx, d, o.Limits)
+	err = d.Delete(ctx, o.Limits)
 	if o.output.value != outputJSON {
 		e.explain(ctx, s, d.Release, err)
 	}
@@ -103,7 +105,7 @@ func (o *deleteOptions) attempt(ctx context.Context, e *environment, s *session.
 }
 
 // showDeletion lists what goes and what stays, and the hooks.
-func showDeletion(out io.Writer, d *session.Deletion) {
+func showDeletion(out io.Writer, d *deletion.Deletion) {
 	show := func(heading string, objects []string) {
 		if len(objects) > 0 {
 			fmt.Fprintf(out, "%s\n  %s\n", heading, strings.Join(objects, "\n  "))
@@ -123,7 +125,7 @@ func itemTexts(items []*reconciler.InventoryItem) []string {
 	return texts
 }
 
-func hookTexts(d *session.Deletion, at deletionhooks.Time) []string {
+func hookTexts(d *deletion.Deletion, at deletionhooks.Time) []string {
 	var texts []string
 	for _, hook := range deletionhooks.At(at, d.Hooks) {
 		texts = append(texts, types.ObjectText(hook.GetObjectKind().GroupVersionKind().GroupKind(), hook.GetNamespace(), hook.GetName()))

@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/doctor"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
@@ -76,7 +77,7 @@ func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 		return err
 	}
 	defer s.Close()
-	diagnosis, err := s.Examine(ctx, session.ExaminationRequest{Namespace: namespace, Name: o.name, Trusted: o.trusted})
+	diagnosis, err := doctor.Examine(ctx, s, doctor.Request{Namespace: namespace, Name: o.name, Trusted: o.trusted})
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 	return nil
 }
 
-func (o *doctorOptions) print(e *environment, diagnosis *session.Diagnosis) error {
+func (o *doctorOptions) print(e *environment, diagnosis *doctor.Diagnosis) error {
 	if !o.output.forPeople() {
 		objects := make([]*unstructured.Unstructured, len(diagnosis.Findings))
 		for i, finding := range diagnosis.Findings {
@@ -112,7 +113,7 @@ func (o *doctorOptions) print(e *environment, diagnosis *session.Diagnosis) erro
 	return writeDiagnosis(e, e.out, diagnosis)
 }
 
-func writeDiagnosis(e *environment, out io.Writer, diagnosis *session.Diagnosis) error {
+func writeDiagnosis(e *environment, out io.Writer, diagnosis *doctor.Diagnosis) error {
 	style := e.color.Style(out)
 	release := ""
 	for _, finding := range diagnosis.Findings {
@@ -142,7 +143,7 @@ func counted(count int, unit string) string {
 	return fmt.Sprintf("%d %ss", count, unit)
 }
 
-func findingText(finding session.Finding) string {
+func findingText(finding doctor.Finding) string {
 	if finding.Object == nil {
 		return finding.Message
 	}
@@ -150,7 +151,7 @@ func findingText(finding session.Finding) string {
 }
 
 // findingContent is what programs are told of a finding.
-func findingContent(finding session.Finding) map[string]any {
+func findingContent(finding doctor.Finding) map[string]any {
 	status := map[string]any{"kind": string(finding.Kind), "release": finding.Release, "message": finding.Message}
 	for name, text := range map[string]string{"repair": finding.Repair, "advice": finding.Advice} {
 		if text != "" {
@@ -164,7 +165,7 @@ func findingContent(finding session.Finding) map[string]any {
 }
 
 // agree asks whether what can be repaired is to be repaired. It is shown to whoever is asked.
-func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *session.Diagnosis, repairable int) error {
+func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *doctor.Diagnosis, repairable int) error {
 	c := e.consent(o.yes, false)
 	defer c.Close()
 	if c.needed() && !c.shown(e.out, o.output) {
@@ -176,16 +177,16 @@ func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *se
 }
 
 // rankOf is when findings of a kind are repaired.
-func rankOf(kind session.FindingKind) int {
-	if kind == session.FindingLock {
+func rankOf(kind doctor.FindingKind) int {
+	if kind == doctor.FindingLock {
 		return 0
 	}
 	return 1
 }
 
 // repair repairs what can be repaired, and tells how many findings that were.
-func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.Session, diagnosis *session.Diagnosis) (int, error) {
-	var repairable []session.Finding
+func (o *doctorOptions) repair(ctx context.Context, e *environment, s *connection.Connection, diagnosis *doctor.Diagnosis) (int, error) {
+	var repairable []doctor.Finding
 	for _, finding := range diagnosis.Findings {
 		if finding.Repair != "" {
 			repairable = append(repairable, finding)
@@ -198,13 +199,13 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, s *session.S
 		return 0, err
 	}
 	// A lock that somebody has left behind keeps everything else from being repaired.
-	slices.SortStableFunc(repairable, func(a, b session.Finding) int {
+	slices.SortStableFunc(repairable, func(a, b doctor.Finding) int {
 		return cmp.Compare(rankOf(a.Kind), rankOf(b.Kind))
 	})
 	repaired := 0
 	var failures []error
 	for _, finding := range repairable {
-		if err := s.Repair(ctx, finding); err != nil {
+		if err := doctor.Repair(ctx, finding); err != nil {
 			failure := fmt.Errorf("repairing release %s, %s: %w", finding.Release, finding.Kind, err)
 			// Several findings may have their repair in common.
 			if !slices.ContainsFunc(failures, func(known error) bool { return known.Error() == failure.Error() }) {

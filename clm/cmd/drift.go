@@ -14,13 +14,16 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/diff"
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 type driftOptions struct {
-	session.Limits
+	runner.Limits
 
 	name     string
 	output   output
@@ -69,8 +72,8 @@ func runDrift(ctx context.Context, e *environment, o driftOptions) error {
 	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s, namespace) })
 }
 
-func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.Session, namespace string) error {
-	p, err := s.PlanCurrent(ctx, namespace, o.name, true)
+func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, namespace string) error {
+	p, err := apply.PlanCurrent(ctx, s, namespace, o.name, true)
 	if err != nil {
 		return err
 	}
@@ -79,21 +82,21 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.S
 	if err := o.print(e, p, drift); err != nil {
 		return err
 	}
-	if o.heal && among(drift, session.DriftHealable, session.DriftPending) {
+	if o.heal && among(drift, apply.DriftHealable, apply.DriftPending) {
 		if err := o.agree(ctx, e, p, drift); err != nil {
 			return err
 		}
-		err := s.Apply(ctx, p, session.ApplyOptions{Limits: o.Limits})
+		err := p.Apply(ctx, apply.Options{Limits: o.Limits})
 		e.explain(ctx, s, p.Release, err)
 		if err != nil {
 			return shown(err)
 		}
 		// Healing succeeds only if nothing was refused.
-		drift = slices.DeleteFunc(drift, func(d session.Drift) bool { return d.State != session.DriftLeftAlone })
+		drift = slices.DeleteFunc(drift, func(d apply.Drift) bool { return d.State != apply.DriftLeftAlone })
 	}
 	switch {
-	case o.heal && among(drift, session.DriftRefused):
-		return &session.RefusedError{Reason: fmt.Sprintf("release %s cannot be healed: all that could be put right is refused, as shown above", p.Release)}
+	case o.heal && among(drift, apply.DriftRefused):
+		return &failures.RefusedError{Reason: fmt.Sprintf("release %s cannot be healed: all that could be put right is refused, as shown above", p.Release)}
 	case o.exitCode && len(drift) > 0:
 		return &exitError{code: exitChanges}
 	}
@@ -101,7 +104,7 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *session.S
 }
 
 // agree asks whether what differs is to be put right. It is shown to whoever is asked.
-func (o *driftOptions) agree(ctx context.Context, e *environment, p *session.Plan, drift []session.Drift) error {
+func (o *driftOptions) agree(ctx context.Context, e *environment, p *apply.Plan, drift []apply.Drift) error {
 	c := e.consent(o.yes, false)
 	defer c.Close()
 	if c.needed() && !c.shown(e.out, o.output) {
@@ -113,11 +116,11 @@ func (o *driftOptions) agree(ctx context.Context, e *environment, p *session.Pla
 }
 
 // among tells whether an object is in one of the states.
-func among(drift []session.Drift, states ...session.DriftState) bool {
-	return slices.ContainsFunc(drift, func(d session.Drift) bool { return slices.Contains(states, d.State) })
+func among(drift []apply.Drift, states ...apply.DriftState) bool {
+	return slices.ContainsFunc(drift, func(d apply.Drift) bool { return slices.Contains(states, d.State) })
 }
 
-func (o *driftOptions) print(e *environment, p *session.Plan, drift []session.Drift) error {
+func (o *driftOptions) print(e *environment, p *apply.Plan, drift []apply.Drift) error {
 	if !o.output.forPeople() {
 		objects := make([]*unstructured.Unstructured, len(drift))
 		for i, d := range drift {
@@ -132,7 +135,7 @@ func (o *driftOptions) print(e *environment, p *session.Plan, drift []session.Dr
 	return writeDrift(e, e.out, p, drift, o.diff)
 }
 
-func writeDrift(e *environment, out io.Writer, p *session.Plan, drift []session.Drift, flags diffFlags) error {
+func writeDrift(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drift, flags diffFlags) error {
 	fmt.Fprintf(out, "release %s, revision %d (-) and the cluster (+)\n", p.Release, p.Revision.Number)
 	now := time.Now()
 	changes := make([]diff.Change, len(drift))
@@ -143,14 +146,14 @@ func writeDrift(e *environment, out io.Writer, p *session.Plan, drift []session.
 			Before: content(d.After), After: content(d.Before),
 		}
 		switch d.State {
-		case session.DriftLeftAlone:
+		case apply.DriftLeftAlone:
 			changes[i].Action = diff.ActionKeep
-		case session.DriftPending:
+		case apply.DriftPending:
 			// Nobody has done anything.
 			changes[i].Before, changes[i].After = nil, nil
-		case session.DriftHealable, session.DriftRefused:
+		case apply.DriftHealable, apply.DriftRefused:
 		}
-		if len(d.Changed) > 0 && d.State == session.DriftHealable {
+		if len(d.Changed) > 0 && d.State == apply.DriftHealable {
 			// The lines say it in more detail.
 			changes[i].Reason = ""
 		}
@@ -186,7 +189,7 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 }
 
 // driftContent is what programs are told of an object that is not as it should be.
-func driftContent(d session.Drift) map[string]any {
+func driftContent(d apply.Drift) map[string]any {
 	status := map[string]any{"state": string(d.State), "object": objectContent(d.Object)}
 	for name, text := range map[string]string{"reason": d.Reason, "refusal": d.Refusal} {
 		if text != "" {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/inspect"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 type eventOptions struct {
@@ -63,7 +64,7 @@ func runEvents(ctx context.Context, e *environment, o eventOptions) error {
 		return err
 	}
 	defer s.Close()
-	options := s.Inspection(release, release.Inventory)
+	options := views.Inspection(s, release, release.Inventory)
 	if o.watch {
 		return o.follow(ctx, e, options)
 	}

@@ -7,15 +7,16 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/inspect"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/session"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 // explain shows people why dependents are not ready that an operation has waited for in vain.
-func (e *environment) explain(ctx context.Context, s *session.Session, release *releases.Release, failure error) {
-	report, err := s.Unready(ctx, release, failure)
+func (e *environment) explain(ctx context.Context, s *connection.Connection, release *releases.Release, failure error) {
+	report, err := views.Unready(ctx, s, release, failure)
 	if err != nil {
 		fmt.Fprintln(e.err, "the reasons cannot be found out:", terminal.CleanLines(err.Error()))
 		return

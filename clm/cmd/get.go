@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/session"
 )
 
 type getOptions struct {
@@ -76,7 +76,7 @@ func runGet(ctx context.Context, e *environment, o getOptions, of func(releases.
 	return printDocuments(e, of(content), o.output.value)
 }
 
-func contentOf(ctx context.Context, s *session.Session, namespace string, o getOptions) (releases.Content, error) {
+func contentOf(ctx context.Context, s *connection.Connection, namespace string, o getOptions) (releases.Content, error) {
 	release, err := s.Release(ctx, namespace, o.name)
 	if err != nil {
 		return releases.Content{}, err

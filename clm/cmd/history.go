@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/session"
 )
 
 func newHistoryCommand(e *environment) *cobra.Command {
@@ -63,8 +63,8 @@ func (e *environment) release(ctx context.Context, name string) (*releases.Relea
 	return release, nil
 }
 
-// openRelease connects to the cluster and reads a release. The session is to be closed.
-func (e *environment) openRelease(ctx context.Context, name string) (*session.Session, *releases.Release, error) {
+// openRelease connects to the cluster and reads a release. The connection is to be closed.
+func (e *environment) openRelease(ctx context.Context, name string) (*connection.Connection, *releases.Release, error) {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, nil, err

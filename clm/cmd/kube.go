@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/progress"
-	"github.com/component-operator/runtime/clm/internal/session"
 )
 
 // kube is the cluster that the flags of the command line lead to.
@@ -42,8 +42,8 @@ func (k kube) namespace() (string, error) {
 	return namespace, nil
 }
 
-// session connects to the cluster, and shows operations by the printer.
-func (k kube) session(printer progress.Printer) (*session.Session, error) {
+// connection connects to the cluster, and shows operations by the printer.
+func (k kube) connection(printer progress.Printer) (*connection.Connection, error) {
 	config, err := k.flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
@@ -51,7 +51,7 @@ func (k kube) session(printer progress.Printer) (*session.Session, error) {
 	// The server says when it has enough.
 	config.QPS = -1
 	config.UserAgent = "clm"
-	return session.Open(session.Options{Config: config, Holder: holder(), Printer: printer})
+	return connection.Open(connection.Options{Config: config, Holder: holder(), Printer: printer})
 }
 
 // holder names this process to others who want to change the same release.

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/selection"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 type logOptions struct {
@@ -64,8 +66,8 @@ func runLogs(ctx context.Context, e *environment, o logOptions) error {
 		return err
 	}
 	defer s.Close()
-	o.Options = s.Inspection(release, release.Inventory)
-	chosen, err := s.Choose(release, o.objects)
+	o.Options = views.Inspection(s, release, release.Inventory)
+	chosen, err := selection.Choose(s.Client(), release, o.objects)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/transfer"
 )
 
 type moveOptions struct {
@@ -72,7 +74,7 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 	if err != nil {
 		return err
 	}
-	request := session.MoveRequest{
+	request := transfer.MoveRequest{
 		From:    types.NamespacedName{Namespace: cmp.Or(o.fromNamespace, namespace), Name: o.from},
 		To:      types.NamespacedName{Namespace: cmp.Or(o.toNamespace, namespace), Name: o.to},
 		Objects: o.objects,
@@ -85,11 +87,11 @@ func runMove(ctx context.Context, e *environment, o moveOptions) error {
 	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s, request) })
 }
 
-func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Session, request session.MoveRequest) error {
+func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection.Connection, request transfer.MoveRequest) error {
 	c := e.consent(o.yes || o.dryRun.value != "", false)
 	defer c.Close()
 	// Who has an object that one of them does not have, only the server knows.
-	t, err := s.PlanMove(ctx, request, c.needed() || o.diff.show || o.dryRun.value != "")
+	t, err := transfer.PlanMove(ctx, s, request, c.needed() || o.diff.show || o.dryRun.value != "")
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Se
 	if err := c.get(ctx, fmt.Sprintf("Move %s from release %s to release %s?", counted(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
 		return err
 	}
-	err = s.Move(ctx, t, o.ApplyOptions)
+	err = t.Move(ctx, o.Options)
 	if !o.events() {
 		e.explain(ctx, s, t.To.Release, err)
 	}
@@ -113,12 +115,12 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *session.Se
 }
 
 // show lists the objects that are handed over, and what happens in both releases.
-func (o *moveOptions) show(e *environment, out io.Writer, t *session.Transfer) error {
+func (o *moveOptions) show(e *environment, out io.Writer, t *transfer.Transfer) error {
 	fmt.Fprintf(out, "These objects go over from release %s to release %s:\n", t.From.Release, t.To.Release)
 	for _, object := range t.Objects {
 		fmt.Fprintf(out, "  %s\n", object)
 	}
-	for _, p := range []*session.Plan{t.To, t.From} {
+	for _, p := range []*apply.Plan{t.To, t.From} {
 		if err := showPlan(e, out, p, o.diff); err != nil {
 			return err
 		}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/transfer"
 )
 
 func newOrphanCommand(e *environment) *cobra.Command {
@@ -41,8 +43,8 @@ func runOrphan(ctx context.Context, e *environment, o changeOptions, name string
 	if err != nil {
 		return err
 	}
-	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
-		p, err := s.PlanOrphaning(ctx, namespace, name, objects, compare)
+	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
+		p, err := transfer.PlanOrphaning(ctx, s, transfer.Request{Namespace: namespace, Name: name, Objects: objects}, compare)
 		if err == nil {
 			fmt.Fprintf(e.err, "Applying release %s from sources that still render these objects takes them back.\n", p.Release)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
 )
 
 // planOptions are what clm plan and clm diff were given.
@@ -81,7 +81,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	request := session.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
+	request := apply.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
 	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer s.Close()
-	p, err := s.Plan(ctx, request, true)
+	p, err := apply.PlanSources(ctx, s, request, true)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	if o.out != "" {
-		if err := p.Save(ctx, s.Client(), o.out); err != nil {
+		if err := p.Save(ctx, o.out); err != nil {
 			return fmt.Errorf("saving the plan: %w", err)
 		}
 		fmt.Fprintf(e.err, "the plan is saved; to carry it out: clm apply %s --plan %s\n", o.name, o.out)

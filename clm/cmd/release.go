@@ -10,9 +10,11 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -32,12 +34,12 @@ type environment struct {
 // exitCode is that of a command that has ended with an error.
 func exitCode(err error) int {
 	var exit *exitError
-	var notReady *session.NotReadyError
-	var refused *session.RefusedError
+	var notReady *failures.NotReadyError
+	var refused *failures.RefusedError
 	var locked *releases.LockedError
 	var stale *reconciler.StaleError
 	var rejected *reconciler.RefusedError
-	var interrupted *session.InterruptedError
+	var interrupted *failures.InterruptedError
 	switch {
 	case err == nil:
 		return 0
@@ -47,7 +49,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &notReady):
 		return exitNotReady
-	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), session.IsChanged(err), errors.As(err, &rejected) && rejected.Foreign:
+	case errors.As(err, &refused), errors.As(err, &locked), errors.As(err, &stale), failures.IsChanged(err), errors.As(err, &rejected) && rejected.Foreign:
 		return exitRefused
 	default:
 		return 1
@@ -84,7 +86,7 @@ func (u *unattended) Update(state progress.State) {
 
 // shown turns an error that was shown as the outcome of an operation into the exit code of the command.
 func shown(err error) error {
-	if err == nil || session.IsChanged(err) {
+	if err == nil || failures.IsChanged(err) {
 		return err
 	}
 	return &exitError{code: exitCode(err)}
@@ -94,21 +96,21 @@ func shown(err error) error {
 const attempts = 5
 
 // again makes an attempt, and further ones, up to the limit, as long as the release was changed by somebody else after a plan was made.
-func (e *environment) again(s *session.Session, limit int, attempt func() error) error {
+func (e *environment) again(s *connection.Connection, limit int, attempt func() error) error {
 	for n := 1; ; n++ {
 		err := attempt()
-		if !session.IsChanged(err) {
+		if !failures.IsChanged(err) {
 			return err
 		}
 		if n == limit {
-			s.GiveUp(err)
+			runner.GiveUp(s, err)
 			return &exitError{code: exitCode(err)}
 		}
 	}
 }
 
-// connect opens a session, and returns the namespace of the command line.
-func (e *environment) connect(ctx context.Context, events bool) (*session.Session, string, error) {
+// connect opens a connection, and returns the namespace of the command line.
+func (e *environment) connect(ctx context.Context, events bool) (*connection.Connection, string, error) {
 	namespace, err := e.kube.namespace()
 	if err != nil {
 		return nil, "", err
@@ -118,7 +120,7 @@ func (e *environment) connect(ctx context.Context, events bool) (*session.Sessio
 }
 
 // connectTo is connect for people; the namespace is empty if all are meant.
-func (e *environment) connectTo(ctx context.Context, all bool) (*session.Session, string, error) {
+func (e *environment) connectTo(ctx context.Context, all bool) (*connection.Connection, string, error) {
 	if !all {
 		return e.connect(ctx, false)
 	}
@@ -127,7 +129,7 @@ func (e *environment) connectTo(ctx context.Context, all bool) (*session.Session
 }
 
 // open connects to the cluster. With events, operations are shown to programs, otherwise to people.
-func (e *environment) open(ctx context.Context, events bool) (*session.Session, error) {
+func (e *environment) open(ctx context.Context, events bool) (*connection.Connection, error) {
 	s, err := e.begin(events)
 	if err != nil {
 		return nil, err
@@ -140,6 +142,6 @@ func (e *environment) open(ctx context.Context, events bool) (*session.Session, 
 }
 
 // begin is open for those who have something to do before the cluster answers.
-func (e *environment) begin(events bool) (*session.Session, error) {
-	return e.kube.session(e.printer(events))
+func (e *environment) begin(events bool) (*connection.Connection, error) {
+	return e.kube.connection(e.printer(events))
 }

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/deletion"
+	"github.com/component-operator/runtime/clm/internal/failures"
 )
 
 // revert returns to the last revision that was ready after a plan has failed, or deletes the release if there is none. The command
 // has failed in any case.
-func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Plan, failure error) error {
+func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan, failure error) error {
 	p.Close()
 	ready := p.Release.LastReady()
 	if ctx.Err() != nil || !p.NeverReady() {
@@ -36,21 +38,21 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *session.Pl
 	}
 	defer s.Close()
 	if ready == nil {
-		d, err := s.PlanDeletion(ctx, session.DeletionRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
+		d, err := deletion.Plan(ctx, s, deletion.Request{Namespace: p.Release.Namespace, Name: p.Release.Name, Failed: p})
 		if err != nil {
 			return errors.Join(failure, notReverted(err))
 		}
 		defer d.Close()
-		return errors.Join(shown(failure), unrepeated(s.Delete(ctx, d, o.Limits)))
+		return errors.Join(shown(failure), unrepeated(d.Delete(ctx, o.Limits)))
 	}
-	back, err := s.PlanRollback(ctx, session.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
+	back, err := apply.PlanRollback(ctx, s, apply.RollbackRequest{Namespace: p.Release.Namespace, Name: p.Release.Name, Number: ready.Number, Failed: p}, false)
 	if err != nil {
 		return errors.Join(failure, notReverted(err))
 	}
 	defer back.Close()
-	options := o.ApplyOptions
+	options := o.Options
 	options.Exact, options.NoWait, options.Reverts = false, false, false
-	return errors.Join(shown(failure), unrepeated(s.Apply(ctx, back, options)))
+	return errors.Join(shown(failure), unrepeated(back.Apply(ctx, options)))
 }
 
 // notReverted says why nothing is reverted. What has failed decides about the exit code.
@@ -60,7 +62,7 @@ func notReverted(err error) error {
 
 // unrepeated returns an error that does not have the whole command begin anew, which would apply once more what has failed.
 func unrepeated(err error) error {
-	if session.IsChanged(err) {
+	if failures.IsChanged(err) {
 		return notReverted(err)
 	}
 	return err

@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -37,7 +38,7 @@ A rollback that has not become ready is continued by the same command; that is n
 					return fmt.Errorf("revision: %q is not a positive number", args[1])
 				}
 			}
-			return runRollback(command.Context(), e, o, session.RollbackRequest{
+			return runRollback(command.Context(), e, o, apply.RollbackRequest{
 				Name: args[0], Number: revision, Adoption: reconciler.AdoptionPolicy(adopt.value),
 			})
 		},
@@ -47,12 +48,12 @@ A rollback that has not become ready is continued by the same command; that is n
 	return command
 }
 
-func runRollback(ctx context.Context, e *environment, o changeOptions, request session.RollbackRequest) error {
+func runRollback(ctx context.Context, e *environment, o changeOptions, request apply.RollbackRequest) error {
 	var err error
 	if request.Namespace, err = e.kube.namespace(); err != nil {
 		return err
 	}
-	return o.run(ctx, e, func(s *session.Session, compare bool) (*session.Plan, error) {
-		return s.PlanRollback(ctx, request, compare)
+	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
+		return apply.PlanRollback(ctx, s, request, compare)
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/diff"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/session"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -35,7 +35,7 @@ func addDiffFlags(flags *pflag.FlagSet, d *diffFlags) {
 }
 
 // showPlan writes what a plan is going to change.
-func showPlan(e *environment, out io.Writer, p *session.Plan, flags diffFlags) error {
+func showPlan(e *environment, out io.Writer, p *apply.Plan, flags diffFlags) error {
 	if !flags.only {
 		fmt.Fprintln(out, headline(p))
 	}
@@ -53,7 +53,7 @@ func showPlan(e *environment, out io.Writer, p *session.Plan, flags diffFlags) e
 }
 
 // admitIgnorance is for plans that are shown without the server having been asked about objects.
-func admitIgnorance(p *session.Plan) {
+func admitIgnorance(p *apply.Plan) {
 	for i := range p.Changes {
 		if change := &p.Changes[i]; change.Verb == reconciler.VerbCreated {
 			change.Reason = "unless it exists already"
@@ -61,7 +61,7 @@ func admitIgnorance(p *session.Plan) {
 	}
 }
 
-func headline(p *session.Plan) string {
+func headline(p *apply.Plan) string {
 	revision := fmt.Sprintf("revision %d", p.Revision.Number)
 	if p.New {
 		revision = "new " + revision

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 // lookOptions are what commands were given that show how a release stands.
@@ -45,11 +45,11 @@ With --watch it is shown again whenever something changes, until the release is 
 }
 
 func runStatus(ctx context.Context, e *environment, o lookOptions) error {
-	last, err := o.look(ctx, e, session.Following{
-		Show: func(standing *session.Standing) bool {
+	last, err := o.look(ctx, e, views.Following{
+		Show: func(standing *views.Standing) bool {
 			return standing.Ready() || standing.Release.State == releases.StateFailed
 		},
-	}, func(standing *session.Standing) view { return statusView{standing} })
+	}, func(standing *views.Standing) view { return statusView{standing} })
 	if err == nil && !last.Ready() {
 		return &exitError{code: exitNotReady}
 	}
@@ -57,17 +57,17 @@ func runStatus(ctx context.Context, e *environment, o lookOptions) error {
 }
 
 // look shows a release as the function says, once or until the function Show of the following has seen enough. The views are not shown side by side.
-func (o lookOptions) look(ctx context.Context, e *environment, following session.Following, view func(*session.Standing) view) (*session.Standing, error) {
+func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Standing) view) (*views.Standing, error) {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	v := newViewer(e, o.output, o.watch)
-	var last *session.Standing
+	var last *views.Standing
 	enough, gone := following.Show, false
 	following.Namespace, following.Name, following.Trouble = namespace, o.name, v.trouble
-	following.Show = func(standing *session.Standing) bool {
+	following.Show = func(standing *views.Standing) bool {
 		if gone = standing.Release == nil; gone {
 			return true
 		}
@@ -75,7 +75,7 @@ func (o lookOptions) look(ctx context.Context, e *environment, following session
 		v.show(view(standing), standing.Notes)
 		return !o.watch || enough(standing)
 	}
-	err = s.Follow(ctx, following)
+	err = views.Follow(ctx, s, following)
 	if shown := v.close(); err == nil {
 		err = shown
 	}

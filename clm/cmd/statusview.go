@@ -18,13 +18,13 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/inspect"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/session"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 // statusView is a screen about a release: what is recorded, counts, and what is not ready.
 type statusView struct {
-	*session.Standing
+	*views.Standing
 }
 
 func (v statusView) write(out io.Writer, style terminal.Style, width int) error {
@@ -170,14 +170,14 @@ func (v statusView) work(now time.Time) string {
 // waveCounts is how many dependents of a wave are where.
 type waveCounts struct {
 	wave   int
-	counts map[session.Place]int
+	counts map[views.Place]int
 }
 
 func (v statusView) waves() []waveCounts {
 	var waves []waveCounts
 	for _, d := range v.Dependents {
 		if len(waves) == 0 || waves[len(waves)-1].wave != d.Wave {
-			waves = append(waves, waveCounts{wave: d.Wave, counts: map[session.Place]int{}})
+			waves = append(waves, waveCounts{wave: d.Wave, counts: map[views.Place]int{}})
 		}
 		waves[len(waves)-1].counts[d.Place]++
 	}
@@ -185,27 +185,27 @@ func (v statusView) waves() []waveCounts {
 }
 
 // placeTexts say of dependents where they are.
-var placeTexts = map[session.Place]string{
-	session.PlaceReady: "✓ %d ready", session.PlaceCompleted: "✓ %d completed", session.PlaceGone: "✓ %d gone", session.PlaceStays: "= %d to stay",
-	session.PlaceUnready: "▸ %d not ready", session.PlaceFailed: "✗ %d failed", session.PlacePending: "· %d to come",
+var placeTexts = map[views.Place]string{
+	views.PlaceReady: "✓ %d ready", views.PlaceCompleted: "✓ %d completed", views.PlaceGone: "✓ %d gone", views.PlaceStays: "= %d to stay",
+	views.PlaceUnready: "▸ %d not ready", views.PlaceFailed: "✗ %d failed", views.PlacePending: "· %d to come",
 }
 
 func (w waveCounts) describe(style terminal.Style) string {
 	var parts []string
-	for _, place := range session.Places {
+	for _, place := range views.Places {
 		n := w.counts[place]
 		if n == 0 {
 			continue
 		}
 		text := fmt.Sprintf(placeTexts[place], n)
 		switch place {
-		case session.PlaceReady, session.PlaceCompleted, session.PlaceGone, session.PlaceStays:
+		case views.PlaceReady, views.PlaceCompleted, views.PlaceGone, views.PlaceStays:
 			text = style.Green(text)
-		case session.PlaceUnready:
+		case views.PlaceUnready:
 			text = style.Yellow(text)
-		case session.PlaceFailed:
+		case views.PlaceFailed:
 			text = style.Red(text)
-		case session.PlacePending:
+		case views.PlacePending:
 			text = style.Faint(text)
 		}
 		parts = append(parts, text)
@@ -221,7 +221,7 @@ func (v statusView) facts() []fact {
 	facts := []fact{{"release " + v.Release.String(), state}}
 	for _, d := range v.Dependents {
 		text := string(d.Place)
-		if d.Place == session.PlaceUnready || d.Place == session.PlaceFailed {
+		if d.Place == views.PlaceUnready || d.Place == views.PlaceFailed {
 			text = nodeText(d.Node)
 		}
 		facts = append(facts, fact{d.Object.String(), text})

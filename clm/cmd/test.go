@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/testrun"
 )
 
 type testOptions struct {
-	session.TestRequest
+	testrun.Request
 
 	filters []string
 	printed output
@@ -79,15 +80,15 @@ func runTest(ctx context.Context, e *environment, o testOptions) error {
 	return e.again(s, attempts, func() error { return o.attempt(ctx, e, s) })
 }
 
-func (o *testOptions) attempt(ctx context.Context, e *environment, s *session.Session) error {
-	run, err := s.PlanTest(ctx, o.TestRequest)
+func (o *testOptions) attempt(ctx context.Context, e *environment, s *connection.Connection) error {
+	run, err := testrun.Plan(ctx, s, o.Request)
 	if err != nil {
 		return err
 	}
-	var results []session.TestResult
+	var results []testrun.Result
 	var failure error
 	if !run.Empty() {
-		results, failure = s.Test(ctx, run)
+		results, failure = run.Execute(ctx)
 	}
 	if failure == nil || len(results) > 0 {
 		if err := o.show(e, results); err != nil {
@@ -97,7 +98,7 @@ func (o *testOptions) attempt(ctx context.Context, e *environment, s *session.Se
 	return shown(failure)
 }
 
-func (o *testOptions) show(e *environment, results []session.TestResult) error {
+func (o *testOptions) show(e *environment, results []testrun.Result) error {
 	switch {
 	case !o.printed.forPeople():
 		content := map[string]any{"status": map[string]any{"tests": testContents(results)}}
@@ -111,7 +112,7 @@ func (o *testOptions) show(e *environment, results []session.TestResult) error {
 }
 
 // showTests writes a table, and below it what is known about each test.
-func showTests(out io.Writer, results []session.TestResult) error {
+func showTests(out io.Writer, results []testrun.Result) error {
 	lines := make([]string, len(results))
 	for i, result := range results {
 		lines[i] = strings.Join([]string{result.Test.String(), string(result.State), result.Message}, "\t")
@@ -125,7 +126,7 @@ func showTests(out io.Writer, results []session.TestResult) error {
 	return nil
 }
 
-func showTest(out io.Writer, result session.TestResult) {
+func showTest(out io.Writer, result testrun.Result) {
 	if len(result.Why) == 0 && result.Log == "" {
 		return
 	}
@@ -139,7 +140,7 @@ func showTest(out io.Writer, result session.TestResult) {
 }
 
 // testContents is what programs are told.
-func testContents(results []session.TestResult) []any {
+func testContents(results []testrun.Result) []any {
 	contents := make([]any, len(results))
 	for i, result := range results {
 		object := map[string]any{"apiVersion": result.Test.APIVersion, "kind": result.Test.Kind, "name": result.Test.Name}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/inspect"
-	"github.com/component-operator/runtime/clm/internal/session"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 type treeOptions struct {
@@ -44,16 +44,16 @@ With --watch it is shown again whenever something changes, until it is interrupt
 }
 
 func runTree(ctx context.Context, e *environment, o treeOptions) error {
-	_, err := o.look(ctx, e, session.Following{
+	_, err := o.look(ctx, e, views.Following{
 		SkipReasons: !o.why,
-		Show:        func(*session.Standing) bool { return false },
-	}, func(standing *session.Standing) view { return treeView{standing, o.why} })
+		Show:        func(*views.Standing) bool { return false },
+	}, func(standing *views.Standing) view { return treeView{standing, o.why} })
 	return err
 }
 
 // treeView shows all objects of a release.
 type treeView struct {
-	*session.Standing
+	*views.Standing
 	why bool
 }
 

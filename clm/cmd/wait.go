@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/session"
+	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 type waitOptions struct {
@@ -21,7 +21,7 @@ type waitOptions struct {
 
 func newWaitCommand(e *environment) *cobra.Command {
 	o := waitOptions{
-		goal:   choice{value: string(session.GoalReady), allowed: []string{string(session.GoalReady), string(session.GoalDeleted)}},
+		goal:   choice{value: string(views.GoalReady), allowed: []string{string(views.GoalReady), string(views.GoalDeleted)}},
 		output: choice{allowed: []string{outputJSON}},
 	}
 	command := &cobra.Command{
@@ -52,5 +52,5 @@ func runWait(ctx context.Context, e *environment, o waitOptions) error {
 		return err
 	}
 	defer s.Close()
-	return shown(s.Wait(ctx, namespace, o.name, session.Goal(o.goal.value), o.timeout))
+	return shown(views.Wait(ctx, s, views.WaitRequest{Namespace: namespace, Name: o.name, Goal: views.Goal(o.goal.value), Timeout: o.timeout}))
 }

@@ -32,6 +32,13 @@ const (
 	going                    // where dependents are, and where they go
 	authoring                // what an operator is written with
 	parts                    // what the command line is put together from
+	terms                    // what operations on releases speak of
+	linking                  // one cluster, and the releases in it
+	running                  // what all operations on releases do alike
+	viewing                  // how a release stands
+	operating                // what is done with one release
+	relating                 // what is done with what was applied
+	examining                // what is wrong with releases
 	commands                 // programs, and what they are made of
 	examples                 // programs as an author of operators would write them
 	tests                    // for test files only
@@ -129,7 +136,22 @@ var rooms = []room{
 	{path: "pkg/manifests/kustomize", layer: authoring},
 
 	{path: "clm/internal/inspect", layer: parts},
+	{path: "clm/internal/objects", layer: parts},
+	{path: "clm/internal/progress", layer: parts},
 	{path: "clm/internal/releases", layer: parts},
+	{path: "clm/internal/sources", layer: parts},
+	{path: "clm/internal/failures", layer: terms},
+	{path: "clm/internal/manifest", layer: terms},
+	{path: "clm/internal/ownership", layer: terms},
+	{path: "clm/internal/connection", layer: linking},
+	{path: "clm/internal/selection", layer: linking},
+	{path: "clm/internal/runner", layer: running},
+	{path: "clm/internal/views", layer: viewing},
+	{path: "clm/internal/apply", layer: operating},
+	{path: "clm/internal/testrun", layer: operating},
+	{path: "clm/internal/deletion", layer: relating},
+	{path: "clm/internal/transfer", layer: relating},
+	{path: "clm/internal/doctor", layer: examining},
 
 	{path: "pkg/operator", layer: commands},
 	{path: "bench", layer: commands},

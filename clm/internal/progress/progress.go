@@ -21,6 +21,15 @@ type Printer interface {
 	Finish(outcome Outcome)
 }
 
+// Silent is a printer that shows nothing.
+type Silent struct{}
+
+// Update does nothing.
+func (Silent) Update(State) {}
+
+// Finish does nothing.
+func (Silent) Finish(Outcome) {}
+
 // Outcome is how an operation ended.
 type Outcome struct {
 	// Done means that everything was done. Otherwise what is not ready is listed.

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/views"
+)
+
+// acknowledge finds out, before a revision is replaced, whether it has become ready after those who applied it had ceased to wait. Then it counts as ready:
+// what follows is no installation, and a revert returns to it. The record says so as soon as the next revision is recorded.
+func acknowledge(ctx context.Context, c *connection.Connection, release *releases.Release) error {
+	current := release.Current()
+	if current.State == releases.RevisionReady {
+		return nil
+	}
+	standing, err := views.Look(ctx, c, release.Namespace, release.Name, true)
+	if err != nil {
+		return err
+	}
+	if standing.Release != nil && standing.Release.SameRecord(release) && standing.BecameReady() {
+		current.State, release.State, release.Message = releases.RevisionReady, releases.StateReady, ""
+	}
+	return nil
+}

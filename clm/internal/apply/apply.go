@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Options say how a plan is carried out.
+type Options struct {
+	runner.Limits
+
+	// CreateNamespace creates the namespace of a new release if it does not exist.
+	CreateNamespace bool
+	// NoWait ends the operation as soon as everything is written, whether it is ready or not. What is no longer wanted stays until the
+	// next operation then, because it goes only after everything is ready.
+	NoWait bool
+	// HistoryMax is how many revisions are kept; at least the current one, and the last one that was ready.
+	HistoryMax int
+	// Exact refuses to do anything else than what the plan says.
+	Exact bool
+	// Reverts says that the caller undoes what has failed, if the revision was never ready, so that nothing else is advised.
+	Reverts bool
+}
+
+// Apply carries out the plan. The error is a RefusedError if somebody has to decide, a NotReadyError if not everything became ready,
+// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then nothing was shown of the end.
+func (p *Plan) Apply(ctx context.Context, options Options) error {
+	b := p.board()
+	err := p.apply(ctx, options, b)
+	b.Finish(applied(p, options, err), err)
+	return err
+}
+
+func (p *Plan) board() *runner.Board {
+	return runner.NewBoard(p.connection, string(p.Operation), p.Release.String(), p.Revision.Number)
+}
+
+func applied(plan *Plan, options Options, err error) progress.Outcome {
+	release := fmt.Sprintf("release %s, revision %d", plan.Release, plan.Revision.Number)
+	switch {
+	case err != nil && options.Reverts && failures.IsFailure(err) && plan.NeverReady():
+		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
+	case err != nil:
+		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: failures.Next(err)}
+	case options.NoWait:
+		return progress.Outcome{Done: true, Summary: release + ", is written"}
+	default:
+		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: SparedText(plan.spared)}
+	}
+}
+
+// NeverReady tells whether the revision of a plan that has failed was not ready before, either.
+func (p *Plan) NeverReady() bool {
+	ready := p.Release.LastReady()
+	return ready == nil || ready.Number != p.Release.Current().Number
+}
+
+// Await carries out the plan that is idle: it waits until everything is ready, unless that is not to be waited for, and changes nothing. If something
+// has to be changed after all, it ends with an error of which IsChanged is true.
+func (p *Plan) Await(ctx context.Context, options Options) error {
+	b := p.board()
+	err := p.await(ctx, options, b)
+	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s, revision %d, is up to date", p.Release, p.Revision.Number)}
+	if err != nil {
+		outcome.Summary, outcome.Next = fmt.Sprintf("release %s, revision %d: %s", p.Release, p.Revision.Number, failures.Summary(err)), failures.Next(err)
+	}
+	b.Finish(outcome, err)
+	return err
+}
+
+func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) error {
+	ctx, stop := runner.Limited(ctx, options.Timeout)
+	defer stop()
+	changed := &failures.ChangedError{Release: p.Release.String()}
+	request := p.request(unsaved{})
+	request.Fence = func() error { return changed }
+	c := &runner.Convergence{
+		Target:  p.target,
+		Timeout: options.Timeout,
+		Call: func(ctx context.Context) (reconciler.Result, error) {
+			result, err := p.target.Engine().Apply(ctx, request)
+			request.Inventory = result.Inventory
+			return result, err
+		},
+		Took: func(result reconciler.Result, err error) {
+			b.Expect(result.Inventory)
+			b.Took(result, err, applyPhase(result))
+		},
+	}
+	if options.NoWait {
+		c.Enough = written
+	}
+	_, err := c.Run(ctx)
+	if failures.IsChanged(err) {
+		return changed
+	}
+	return err
+}
+
+// unsaved keeps nothing.
+type unsaved struct{}
+
+func (unsaved) Save(context.Context, []*reconciler.InventoryItem) error { return nil }
+
+func (p *Plan) apply(ctx context.Context, options Options, b *runner.Board) error {
+	o, done, err := runner.Begin(ctx, p.connection, p.Release, b, options.Limits)
+	if lacksNamespace(err) {
+		if err := createNamespace(ctx, p.connection.Client(), p.Release.Namespace, options.CreateNamespace); err != nil {
+			return err
+		}
+		o, done, err = runner.Begin(ctx, p.connection, p.Release, b, options.Limits)
+	}
+	if err != nil {
+		return err
+	}
+	defer done()
+	return p.CarryOut(ctx, o, options)
+}

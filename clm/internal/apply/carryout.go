@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// An application is a plan that is being carried out by an operation on its release.
+type application struct {
+	operation *runner.Operation
+	plan      *Plan
+	options   Options
+}
+
+// CarryOut does what the plan says, in an operation on its release, if that is still as it was when the plan was made. Errors are those of Apply.
+func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Options) error {
+	a := &application{operation: o, plan: p, options: options}
+	return a.run(ctx)
+}
+
+func (a *application) run(ctx context.Context) error {
+	if a.plan.Release.Recorded() || a.plan.Release.Ancestor {
+		// What enter writes would be refused if the record has changed since it was read; but by then there are chunks of the revision, and if the
+		// record has gone, nobody knows of them. Of a new release, the index comes first.
+		if err := a.operation.ConfirmUnchanged(ctx); err != nil {
+			return err
+		}
+	}
+	if a.options.Exact {
+		if err := a.checkExact(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, stop := a.operation.WatchLock(ctx)
+	defer stop()
+	if err := a.enter(ctx); err != nil {
+		return a.operation.UnlessChanged(err)
+	}
+	ctx, stopTimer := runner.Limited(ctx, a.options.Timeout)
+	defer stopTimer()
+	result, err := a.converge(ctx)
+	return errors.Join(err, a.leave(ctx, result, err))
+}
+
+// errRehearsed ends a call of the engine that must not change anything.
+var errRehearsed = errors.New("nothing must be changed yet")
+
+// checkExact returns an error if the plan does not fit any more, before anything is recorded.
+func (a *application) checkExact(ctx context.Context) error {
+	request := a.plan.request(unsaved{})
+	request.Expected = a.plan.exact
+	request.Fence = func() error { return errRehearsed }
+	if _, err := a.plan.target.Engine().Apply(ctx, request); err != nil && !errors.Is(err, errRehearsed) {
+		return err
+	}
+	return nil
+}
+
+// enter records that the revision is being applied, and in the same write what the engine would record first.
+func (a *application) enter(ctx context.Context) error {
+	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady {
+		// It stays ready while what others have changed is put right.
+		return nil
+	}
+	if inventory := a.plan.exact.Inventory; inventory != nil {
+		a.plan.Release.Inventory = inventory
+	}
+	switch {
+	case !a.plan.Release.Recorded():
+		a.plan.Release.Revisions = append(a.plan.Release.Revisions, a.plan.Revision)
+		return a.plan.connection.Records().Create(ctx, a.plan.Release, a.plan.Content)
+	case a.plan.New:
+		return a.plan.connection.Records().AddRevision(ctx, a.plan.Release, a.plan.Revision, a.plan.Content)
+	default:
+		a.plan.Release.State, a.plan.Release.Message = releases.StateApplying, ""
+		if current := a.plan.Release.Current(); current.State != releases.RevisionReady {
+			current.State = releases.RevisionApplying
+		}
+		return a.plan.connection.Records().Save(ctx, a.plan.Release)
+	}
+}
+
+// converge calls the engine until everything is ready.
+func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
+	request := a.plan.request(a.operation)
+	request.Fence = a.operation.Fence(ctx)
+	if a.options.Exact {
+		request.Expected = a.plan.exact
+	}
+	a.plan.target.ShowOn(a.operation.Board())
+	c := &runner.Convergence{
+		Target:  a.plan.target,
+		Timeout: a.options.Timeout,
+		Call: func(ctx context.Context) (reconciler.Result, error) {
+			request.Inventory = a.plan.Release.Inventory
+			result, err := a.plan.target.Engine().Apply(ctx, request)
+			a.plan.Release.Inventory = result.Inventory
+			a.operation.Board().Expect(result.Inventory)
+			if err == nil {
+				request.Expected = nil
+			}
+			return result, err
+		},
+		Took: func(result reconciler.Result, err error) {
+			a.operation.Board().Took(result, err, applyPhase(result))
+		},
+	}
+	if a.options.NoWait {
+		c.Enough = written
+	}
+	a.operation.Board().ExpectChanges(a.plan.Changes)
+	a.operation.Board().Expect(a.plan.Release.Inventory)
+	a.operation.Board().Say("applying")
+	result, err := c.Run(ctx)
+	a.operation.Board().Took(result, nil, applyPhase(result))
+	if err != nil {
+		err = errors.Join(err, a.operation.LiftBarriers(ctx, a.plan.target))
+	}
+	return result, err
+}
+
+func applyPhase(result reconciler.Result) string {
+	if result.Done {
+		return ""
+	}
+	return fmt.Sprintf("waiting until wave %d is ready", result.Wave)
+}
+
+// written tells whether there is nothing left to be applied.
+func written(result reconciler.Result) bool {
+	for _, item := range result.Inventory {
+		if item.Phase == reconciler.PhaseScheduledForApplication {
+			return false
+		}
+	}
+	return true
+}
+
+// leave records how the operation ended.
+func (a *application) leave(ctx context.Context, result reconciler.Result, failure error) error {
+	var interrupted *failures.InterruptedError
+	return a.operation.Record(ctx, func(release *releases.Release) {
+		current := release.Current()
+		switch {
+		case failure == nil && result.Done:
+			release.State, release.Message, current.State = releases.StateReady, "", releases.RevisionReady
+		case failure == nil || errors.As(failure, &interrupted):
+			// Whoever applies it next goes on with it.
+			release.State = releases.StateApplying
+			release.Message = "not everything was ready when the last operation ended"
+		case current.State == releases.RevisionReady:
+			// The revision had been ready; what failed was an attempt to put right what others have changed.
+			release.State, release.Message = releases.StateFailed, failure.Error()
+		default:
+			release.State, release.Message, current.State = releases.StateFailed, failure.Error(), releases.RevisionFailed
+		}
+		if unready := current.State != releases.RevisionReady; a.options.HistoryMax > 0 && !(unready && current.Rollback) {
+			// Whoever goes on with a rollback may do so by the number of the revision to which it leads.
+			release.Prune(a.options.HistoryMax)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+)
+
+// PlanCurrent finds out what has to be done to have the current revision as it was applied, without its sources. With compare, it is also
+// found out how dependents differ whose drift is left alone. The plan is to be closed.
+func PlanCurrent(ctx context.Context, c *connection.Connection, namespace, name string, compare bool) (*Plan, error) {
+	plan, err := Current(ctx, c, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	plan.Operation = Heal
+	return plan, plan.Compare(ctx, compare)
+}
+
+// Current begins a plan with what is recorded of the current revision. What is to be done shows when the plan is compared. The error is a RefusedError if
+// there is no such revision.
+func Current(ctx context.Context, c *connection.Connection, namespace, name string) (*Plan, error) {
+	release, err := c.Release(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	current := release.Current()
+	switch {
+	case release.State == releases.StateDeleting:
+		return nil, failures.BeingDeleted(release)
+	case release.Ancestor:
+		return nil, failures.Refused("release %s was made by an earlier clm, which has not kept what it applied; first: clm apply %s SOURCE... -n %s", release, name, namespace)
+	case current == nil:
+		return nil, failures.Refused("release %s has no revisions; to make one: clm apply %s SOURCE... -n %s", release, name, namespace)
+	}
+	content, err := c.Records().Content(ctx, release, current.Number)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{connection: c, Release: release, Revision: *current, Content: content}, nil
+}
+
+// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are handed over.
+func (p *Plan) Derive(content releases.Content, description string) error {
+	current := p.Revision
+	p.New, p.Content = true, content
+	p.Revision.Number, p.Revision.Basis = current.Number+1, cmp.Or(current.Basis, current.Number)
+	p.Revision.Description, p.Revision.Objects = description, len(content.Manifest)
+	p.Revision.Created = time.Time{}
+	var err error
+	p.Revision.Inputs, err = inputs(content, p.Revision)
+	return err
+}

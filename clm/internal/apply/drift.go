@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// DriftState says what becomes of an object that is not as its revision says.
+type DriftState string
+
+const (
+	// DriftHealable means that others have changed or deleted the object, and that healing puts it right.
+	DriftHealable DriftState = "Healable"
+	// DriftLeftAlone means that others have changed or deleted the object, and that its drift policy says to leave it alone.
+	DriftLeftAlone DriftState = "LeftAlone"
+	// DriftRefused means that the object cannot be put right, because it belongs to somebody else, or the server would reject it.
+	DriftRefused DriftState = "Refused"
+	// DriftPending means that nobody has changed the object: the revision was not applied completely.
+	DriftPending DriftState = "Pending"
+)
+
+// Drift is one object that is not as its revision says.
+type Drift struct {
+	reconciler.Change
+
+	State DriftState
+}
+
+// Drift returns the objects that are not as the revision says, in the order of the changes. It is meant for plans made by PlanCurrent.
+func (p *Plan) Drift() []Drift {
+	recorded := make(map[objects.Key]*reconciler.InventoryItem, len(p.Release.Inventory))
+	for _, item := range p.Release.Inventory {
+		recorded[objects.KeyOf(item)] = item
+	}
+	var drift []Drift
+	for _, change := range p.Changes {
+		if state := driftState(change, recorded[objects.KeyOf(change.Object)]); state != "" {
+			drift = append(drift, Drift{Change: change, State: state})
+		}
+	}
+	return drift
+}
+
+func driftState(change reconciler.Change, item *reconciler.InventoryItem) DriftState {
+	written := item != nil && item.LastAppliedAt != nil
+	switch {
+	case change.Refusal != "":
+		return DriftRefused
+	case change.Verb == reconciler.VerbCorrected, change.Verb == reconciler.VerbAdopted && written:
+		return DriftHealable
+	case change.Verb != "":
+		return DriftPending
+	case change.Reason != "" && written && item.Phase != reconciler.PhaseFailed:
+		return DriftLeftAlone
+	default:
+		return ""
+	}
+}

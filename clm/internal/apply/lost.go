@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// confirmNew returns an error if a release without a record is not new: its record was lost, so that nobody knows which of its objects are not wanted
+// any more, or what was applied once. The error is a RefusedError, or one of which IsChanged is true if there is a record by now. Somebody who may
+// not list Secrets learns it from the objects alone.
+func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error {
+	release := plan.Release
+	if release.Recorded() || release.Ancestor {
+		return nil
+	}
+	evidence := markedText(plan.Changes)
+	if evidence == "" {
+		parts, err := records.HasParts(ctx, release.Namespace, release.Name)
+		switch {
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil:
+			return err
+		case !parts:
+			return nil
+		}
+		evidence = "there are parts of a record"
+	}
+	_, err := records.Get(ctx, release.Namespace, release.Name)
+	switch {
+	case err == nil:
+		return &failures.ChangedError{Release: release.String()}
+	case !errors.Is(err, releases.ErrNotFound):
+		return err
+	}
+	return failures.Refused("there is no record of release %[1]s, but %[2]s: the record was lost. To have it again: clm doctor %[3]s -n %[4]s --fix. "+
+		"Objects that are not meant to belong to the release, such as copies, must lose the label %[5]s",
+		release, evidence, release.Name, release.Namespace, ownership.Label)
+}
+
+// shownMarked bounds how many objects an error names.
+const shownMarked = 5
+
+// markedText names the objects that exist with the mark of a release, although no release has written them; empty if there are none. The engine takes them
+// for created, without having had time to record it.
+func markedText(changes []reconciler.Change) string {
+	var marked []string
+	for _, change := range changes {
+		if change.Verb == reconciler.VerbCreated && change.UID != "" {
+			marked = append(marked, change.Object.String())
+		}
+	}
+	switch count := len(marked); {
+	case count == 0:
+		return ""
+	case count == 1:
+		return marked[0] + " has its mark"
+	case count > shownMarked:
+		return fmt.Sprintf("%s and %d more have its mark", strings.Join(marked[:shownMarked], ", "), count-shownMarked)
+	default:
+		return strings.Join(marked, ", ") + " have its mark"
+	}
+}

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/manifest"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// RollbackRequest says to which revision a release is to return.
+type RollbackRequest struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Number of the revision. Defaults to the newest one before the current one that was ready.
+	Number int64
+	// Adoption is the policy of objects whose annotations say nothing. Defaults to that of the revision, but not to taking objects from their owners.
+	Adoption reconciler.AdoptionPolicy
+	// Failed is the plan, if any, that has failed and is undone. If somebody has changed the release since, that is refused.
+	Failed *Plan
+}
+
+// PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
+// those of installations and upgrades. What the revision does not have is deleted, unless the release has adopted it: then it stays. If that is
+// what is going on already, the plan is to go on with it. The plan is to be closed.
+func PlanRollback(ctx context.Context, c *connection.Connection, request RollbackRequest, compare bool) (*Plan, error) {
+	release, err := c.Release(ctx, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	if release.State == releases.StateDeleting {
+		return nil, failures.BeingDeleted(release)
+	}
+	if err := request.Failed.ConfirmLast(release); err != nil {
+		return nil, err
+	}
+	if current := release.Current(); request.Failed == nil && current != nil && !current.Rollback {
+		// Whether a rollback is to be continued depends on how it has ended. It may become ready right now.
+		if err := acknowledge(ctx, c, release); err != nil {
+			return nil, err
+		}
+	}
+	to, err := rollbackTarget(release, request.Number)
+	if err != nil {
+		return nil, err
+	}
+	plan := &Plan{connection: c, Release: release, Operation: Rollback, New: !resumes(release, request.Number), Revision: to, adoption: request.Adoption}
+	if plan.Content, err = c.Records().Content(ctx, release, to.Number); err != nil {
+		return nil, err
+	}
+	if plan.New {
+		plan.Revision.Created = time.Time{}
+		plan.Revision.Number = release.Current().Number + 1
+		plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
+		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
+	}
+	wanted, err := objects.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	plan.spared = SpareAdopted(release, wanted)
+	return plan, plan.Compare(ctx, compare)
+}
+
+// resumes tells whether the current revision is the rollback that is wanted, and has not become ready: whoever repeats what was interrupted does
+// not want to return to what it leads away from.
+func resumes(release *releases.Release, number int64) bool {
+	current := release.Current()
+	if current == nil || !current.Rollback || current.State == releases.RevisionReady {
+		return false
+	}
+	return number == 0 || slices.ContainsFunc(release.Revisions, func(revision releases.Revision) bool {
+		return revision.Number == number && revision.Inputs == current.Inputs
+	})
+}
+
+// rollbackTarget returns the revision with the number or, if that is 0, the one to which people want to return.
+func rollbackTarget(release *releases.Release, number int64) (releases.Revision, error) {
+	current := release.Current()
+	if current == nil {
+		return releases.Revision{}, failures.Refused("release %s has no revisions", release)
+	}
+	if resumes(release, number) {
+		return *current, nil
+	}
+	for _, revision := range slices.Backward(release.Revisions) {
+		wanted := revision.Number == number
+		if number == 0 {
+			wanted = revision.Number != current.Number && revision.State == releases.RevisionSuperseded
+		}
+		if wanted {
+			return revision, nil
+		}
+	}
+	if number == 0 {
+		return releases.Revision{}, failures.Refused("release %s has no earlier revision that was ready; all revisions: clm history %s -n %s", release, release.Name, release.Namespace)
+	}
+	return releases.Revision{}, failures.Refused("release %s has no revision %d; all revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
+}
+
+// objectsOf returns what is applied with the revision of a plan.
+func objectsOf(plan *Plan) []client.Object {
+	if plan.Revision.Rollback {
+		return rollbackObjects(plan)
+	}
+	return manifest.Regular(plan.Content.Manifest)
+}
+
+// rollbackObjects are what is applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that exist
+// stay as they are, and others are not created. Those that have failed go: the release would never be ready with them.
+func rollbackObjects(plan *Plan) []client.Object {
+	var wanted []client.Object
+	for _, object := range manifest.Regular(plan.Content.Manifest) {
+		if !isHelmHook(object) {
+			wanted = append(wanted, object)
+			continue
+		}
+		if !leftBehind(plan.Release.Inventory, plan.Release.Namespace, object) {
+			continue
+		}
+		hook, ok := object.DeepCopyObject().(client.Object)
+		if !ok {
+			continue
+		}
+		annotations := hook.GetAnnotations()
+		annotations[reconcilePolicyKey] = types.ReconcilePolicyOnce
+		hook.SetAnnotations(annotations)
+		wanted = append(wanted, hook)
+	}
+	for _, when := range []string{types.ReleaseHookPreRollback, types.ReleaseHookPostRollback} {
+		wanted = append(wanted, manifest.Objects(manifest.Hooks(plan.Content.Manifest, when))...)
+	}
+	return wanted
+}
+
+// Applies reports whether an object of the manifest is applied with the revision of a plan, be it in another form.
+func (p *Plan) Applies(object *unstructured.Unstructured) bool {
+	return manifest.IsRegular(object) && (!p.Revision.Rollback || !isHelmHook(object) || leftBehind(p.Release.Inventory, p.Release.Namespace, object))
+}
+
+const (
+	helmHookKey        = "helm.sh/hook"
+	reconcilePolicyKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcilePolicy
+)
+
+// isHelmHook tells whether Helm applies an object at its own time only. Definitions in the folder of a chart that is for them are applied in any
+// case, whatever their annotations say.
+func isHelmHook(object client.Object) bool {
+	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
+}
+
+// leftBehind tells whether an object of a manifest, which may lack the namespace, is in the inventory, and nothing is to be done about it.
+func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
+	gvk := object.GetObjectKind().GroupVersionKind()
+	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
+		done := item.Phase == reconciler.PhaseReady || item.Phase == reconciler.PhaseCompleted
+		return done && item.Group == gvk.Group && item.Kind == gvk.Kind && item.Name == object.GetName() &&
+			(item.Namespace == "" || item.Namespace == cmp.Or(object.GetNamespace(), namespace))
+	})
+}

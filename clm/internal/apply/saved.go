@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// savedPlan is a plan in a file. It holds all that is needed to carry it out.
+type savedPlan struct {
+	Version   int               `json:"version"`
+	Cluster   apitypes.UID      `json:"cluster,omitempty"` // see cluster.UIDOf
+	Record    apitypes.UID      `json:"record,omitempty"`  // that of the release, if it had one
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Operation Operation         `json:"operation"`
+	Base      int64             `json:"base"` // the current revision when the plan was made; 0 if there was none
+	New       bool              `json:"new"`
+	Revision  releases.Revision `json:"revision"`
+	Values    map[string]any    `json:"values"`
+	Manifest  []map[string]any  `json:"manifest"`
+	Plan      *reconciler.Plan  `json:"plan"`
+
+	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
+}
+
+// savedVersion is the version of what is written.
+const savedVersion = 1
+
+// Save writes the plan into a file that only its owner can read, because it holds Secrets.
+func (p *Plan) Save(ctx context.Context, path string) error {
+	uid, err := cluster.UIDOf(ctx, p.connection.Client())
+	if err != nil {
+		return err
+	}
+	saved := savedPlan{
+		Version: savedVersion, Cluster: uid, Record: p.Release.UID(), Namespace: p.Release.Namespace, Name: p.Release.Name, Operation: p.Operation,
+		New: p.New, Revision: p.Revision, Values: p.Content.Values, Plan: p.exact, Adoption: p.adoption,
+	}
+	if current := p.Release.Current(); current != nil {
+		saved.Base = current.Number
+	}
+	for _, object := range p.Content.Manifest {
+		saved.Manifest = append(saved.Manifest, object.Object)
+	}
+	raw, err := json.Marshal(saved)
+	if err != nil {
+		return fmt.Errorf("encoding the plan: %w", err)
+	}
+	return replaceFile(path, raw)
+}
+
+// replaceFile puts a file in place at once that only its owner can read, whatever file was there before. A link stays, and what it leads to is replaced; into a
+// device or pipe the content is written.
+func replaceFile(path string, content []byte) error {
+	found, err := os.Stat(path)
+	if isDevice := strings.HasPrefix(filepath.Clean(path), "/dev/"); err == nil && (isDevice || !found.Mode().IsRegular()) {
+		return os.WriteFile(path, content, 0o600)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".clm-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// readPlan decodes a saved plan.
+func readPlan(path string) (savedPlan, error) {
+	var saved savedPlan
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return saved, fmt.Errorf("reading the plan: %w", err)
+	}
+	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Plan == nil {
+		return saved, fmt.Errorf("reading the plan: %s is no saved plan", path)
+	}
+	if saved.Version != savedVersion {
+		return saved, fmt.Errorf("reading the plan: %s has version %d; allowed is: %d", path, saved.Version, savedVersion)
+	}
+	return saved, nil
+}
+
+// Load reads a plan that was saved for a release. It fails with a RefusedError if the release is not the one for which it was made, because it is in another
+// cluster, say, or was changed since. Whether objects have changed is found out when it is applied.
+func Load(ctx context.Context, c *connection.Connection, path, namespace, name string) (*Plan, error) {
+	saved, err := readPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	if saved.Namespace != namespace || saved.Name != name {
+		return nil, failures.Refused("the plan in %s was made for release %s/%s, not for %s/%s", path, saved.Namespace, saved.Name, namespace, name)
+	}
+	uid, err := cluster.UIDOf(ctx, c.Client())
+	if err != nil {
+		return nil, err
+	}
+	if saved.Cluster != "" && uid != "" && saved.Cluster != uid {
+		return nil, failures.Refused("the plan in %s was made for another cluster; make a new one", path)
+	}
+	release, err := find(ctx, c, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	var base int64
+	if current := release.Current(); current != nil {
+		base = current.Number
+	}
+	if base != saved.Base {
+		return nil, failures.Refused("the plan in %s is stale: it was made when release %s had revision %d, and now it has %d; make a new one", path, release, saved.Base, base)
+	}
+	if release.UID() != saved.Record {
+		return nil, failures.Refused("the plan in %s is stale: it was made for another release of the name %s; make a new one", path, release)
+	}
+	p := &Plan{
+		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision, Content: releases.Content{Values: saved.Values},
+		Changes: saved.Plan.Changes, exact: saved.Plan, adoption: saved.Adoption,
+	}
+	for _, object := range saved.Manifest {
+		p.Content.Manifest = append(p.Content.Manifest, &unstructured.Unstructured{Object: object})
+	}
+	p.objects = objectsOf(p)
+	return p, p.observe()
+}

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Request says which release is to be deleted, and how.
+type Request struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// SkipHooks leaves out the deletion hooks, as far as they are not over.
+	SkipHooks bool
+	// Failed is the plan, if any, that has failed and is undone: what the release has adopted stays. If somebody has changed the release since, that is
+	// refused.
+	Failed *apply.Plan
+}
+
+// Deletion is what is going to happen when a release is deleted.
+type Deletion struct {
+	// Release as it was found.
+	Release *releases.Release
+	// Hooks are the deletion hooks that are not over yet. There are none if they are to be left out.
+	Hooks []deletionhooks.Hook
+	// Goes and Stays are the dependents that are deleted and released.
+	Goes, Stays []*reconciler.InventoryItem
+	// Blockers are foreign objects whose existence forbids the deletion.
+	Blockers []reconciler.Blocker
+
+	connection *connection.Connection
+	target     *runner.Target
+	// leftOut are the deletion hooks that could not be applied any more, as texts.
+	leftOut []string
+	// spared are the dependents that stay because they were there before, as texts.
+	spared []string
+}
+
+// Close ends what was begun to find out how things stand.
+func (d *Deletion) Close() { d.target.Close() }
+
+// Plan finds out what would happen if a release were deleted. The plan is to be closed. The error is a RefusedError if the deletion hooks
+// cannot be read, and are not to be left out.
+func Plan(ctx context.Context, c *connection.Connection, request Request) (*Deletion, error) {
+	release, err := c.Release(ctx, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := request.Failed.ConfirmLast(release); err != nil {
+		return nil, err
+	}
+	if stageOf(release).Reached(deletionhooks.StagePostDelete) {
+		// What is still recorded is gone, and a hook may have its name.
+		release.Inventory = nil
+	}
+	d := &Deletion{Release: release, connection: c}
+	if d.target, err = runner.NewTarget(c, releases.OwnerID(release.Namespace, release.Name), release.Inventory); err != nil {
+		return nil, err
+	}
+	if err := d.plan(ctx, request); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
+	release := d.Release
+	if request.Failed != nil {
+		older, err := spareOlder(ctx, d.connection.Client(), release)
+		if err != nil {
+			return err
+		}
+		d.spared = slices.Sorted(slices.Values(slices.Concat(apply.SpareAdopted(release, nil), older)))
+	}
+	if !request.SkipHooks {
+		if d.Hooks, err = hooksOf(ctx, d.connection, release); err != nil {
+			return err
+		}
+	}
+	for _, item := range release.Inventory {
+		switch {
+		case item.Phase == reconciler.PhaseCompleted:
+		case isOwnNamespace(item, release.Namespace), item.DeletePolicy == reconciler.DeletePolicyOrphan, item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
+			d.Stays = append(d.Stays, item)
+		default:
+			d.Goes = append(d.Goes, item)
+		}
+	}
+	if err := d.findBlockers(ctx); err != nil {
+		return err
+	}
+	// What tests have left goes first.
+	d.Blockers = slices.DeleteFunc(d.Blockers, func(blocker reconciler.Blocker) bool {
+		return slices.ContainsFunc(release.TestInventory, func(item *reconciler.InventoryItem) bool {
+			return item.GroupVersionKind().GroupKind() == blocker.Type.GroupKind() && item.Namespace == blocker.Namespace && item.Name == blocker.Name
+		})
+	})
+	return nil
+}
+
+// findBlockers finds the foreign objects whose existence forbids the deletion.
+func (d *Deletion) findBlockers(ctx context.Context) (err error) {
+	d.Blockers, err = d.target.Engine().CheckDeletion(ctx, reconciler.DeleteRequest{Owner: reconciler.Owner{ID: d.target.Owner(), Inventory: d.Release.Inventory}})
+	return err
+}
+
+// Blocked returns an error if the deletion is forbidden.
+func (d *Deletion) Blocked() error {
+	if len(d.Blockers) == 0 {
+		return nil
+	}
+	texts := make([]string, len(d.Blockers))
+	for i, blocker := range d.Blockers {
+		texts[i] = blocker.String()
+	}
+	return failures.Refused("release %s is not deleted, because there are instances of types that exist only because of it, and they would go with it: %s; delete them first",
+		d.Release, strings.Join(texts, ", "))
+}
+
+// isOwnNamespace reports whether a dependent is the namespace in which the record of its release is. It is released with the release.
+func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
+	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
+}

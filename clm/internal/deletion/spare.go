@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deletion
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// spareOlder has those dependents stay of a release that was never ready which are older than its record: an earlier clm may have adopted them,
+// which has not recorded that.
+func spareOlder(ctx context.Context, clnt client.Reader, release *releases.Release) ([]string, error) {
+	if release.LastReady() != nil {
+		return nil, nil
+	}
+	var spared []string
+	for _, item := range release.Inventory {
+		if item.Adopted {
+			continue
+		}
+		older, err := isOlder(ctx, clnt, item, release.RecordedAt())
+		if err != nil {
+			return nil, err
+		}
+		if older {
+			spared = append(spared, apply.Spare(item))
+		}
+	}
+	return spared, nil
+}
+
+// isOlder tells whether a dependent was created before that time.
+func isOlder(ctx context.Context, clnt client.Reader, item *reconciler.InventoryItem, than metav1.Time) (bool, error) {
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(item.GroupVersionKind())
+	err := clnt.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object)
+	switch {
+	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("looking how old %s is: %w", objects.Text(item), err)
+	}
+	return object.CreationTimestamp.Before(&than), nil
+}

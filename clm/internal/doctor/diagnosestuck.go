@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// patience is how long a deletion may take before it counts as stuck.
+const patience = time.Minute
+
+// examineDeletion looks whether the deletion of an object is stuck.
+func (e *examination) examineDeletion(release *releases.Release, found sighting) {
+	if found.deleting == nil || e.connection.Clock().Since(found.deleting.Time) < patience {
+		return
+	}
+	finding := Finding{
+		Kind: FindingStuck, Release: release.String(), Object: &found.ObjectInfo,
+		Message: fmt.Sprintf("it is being deleted since %s, and has no finalizers; it waits for the end of its grace period", e.ago(found.deleting.Time)),
+	}
+	if len(found.finalizers) > 0 {
+		finding.Message = fmt.Sprintf("it is being deleted since %s, and waits for whoever removes these finalizers: %s",
+			e.ago(found.deleting.Time), strings.Join(found.finalizers, ", "))
+		finding.Advice = "if nobody does any more, remove them by hand, which skips what they were put there for"
+	}
+	if slices.Contains(found.finalizers, releases.ReconcilerName) {
+		finding.Advice = fmt.Sprintf("that of clm goes with: clm drift %s --heal -n %s, or clm delete %s -n %s", release.Name, release.Namespace, release.Name, release.Namespace)
+	}
+	e.add(finding)
+}
+
+// examineNamespaces looks whether the deletion of a namespace is stuck.
+func (e *examination) examineNamespaces(ctx context.Context, release *releases.Release) error {
+	if release.Awaited() {
+		e.add(Finding{
+			Kind: FindingStuck, Release: release.String(),
+			Message: "its namespace is being deleted, and waits for the record of the release: " + awaitedFor(release),
+			Advice:  fmt.Sprintf("to delete these, and to let the namespace go: clm delete %s -n %s", release.Name, release.Namespace),
+		})
+	}
+	for _, name := range namespacesOf(release) {
+		if name == release.Namespace && release.Awaited() {
+			continue
+		}
+		namespace := &corev1.Namespace{}
+		err := e.connection.Client().Get(ctx, client.ObjectKey{Name: name}, namespace)
+		if err := e.denied(client.IgnoreNotFound(err)); err != nil {
+			return fmt.Errorf("reading namespace %s: %w", name, err)
+		}
+		if err != nil || namespace.DeletionTimestamp == nil || e.connection.Clock().Since(namespace.DeletionTimestamp.Time) < patience {
+			continue
+		}
+		var left []string
+		for _, condition := range namespace.Status.Conditions {
+			if condition.Status == corev1.ConditionTrue {
+				left = append(left, condition.Message)
+			}
+		}
+		e.add(Finding{
+			Kind: FindingStuck, Release: release.String(),
+			Object:  &reconciler.ObjectInfo{TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "Namespace"}, NameInfo: reconciler.NameInfo{Name: name}},
+			Message: fmt.Sprintf("it is being deleted since %s: %s", e.ago(namespace.DeletionTimestamp.Time), strings.Join(left, "; ")),
+		})
+	}
+	return nil
+}
+
+// awaitedFor says why the record of a release outlives its namespace.
+func awaitedFor(release *releases.Release) string {
+	var outside []string
+	for _, item := range release.Beyond() {
+		outside = append(outside, objects.Text(item))
+	}
+	const shown = 5
+	if count := len(outside); count > shown {
+		outside = append(outside[:shown:shown], fmt.Sprintf("and %d more", count-shown))
+	}
+	if len(outside) == 0 {
+		return "it has deletion hooks, or its deletion has begun"
+	}
+	return "these objects are not in the namespace, and would be left behind: " + strings.Join(outside, ", ")
+}
+
+// examineRecord looks for what is left beside a record.
+func (e *examination) examineRecord(ctx context.Context, release *releases.Release) error {
+	if !release.Recorded() {
+		return nil
+	}
+	left, err := e.connection.Records().Leftovers(ctx, release)
+	if err := e.denied(err); err != nil {
+		return err
+	}
+	name := apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}
+	if len(left) > 0 {
+		e.add(Finding{
+			Kind: FindingChunks, Release: release.String(), Message: "the record does not need these Secrets any more: " + strings.Join(left, ", "),
+			Repair: "they are removed", repair: e.repairs().tidying(name),
+		})
+	}
+	ancestor, err := e.connection.Records().AncestorLeft(ctx, release)
+	if err := e.denied(err); err != nil {
+		return err
+	}
+	if ancestor {
+		e.add(Finding{
+			Kind: FindingAncestor, Release: release.String(), Message: "there is still the record of an earlier clm, whose place ours has taken",
+			Repair: "it is removed if nobody has changed it since", repair: e.repairs().takingOver(name),
+		})
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// FindingKind says what is wrong.
+type FindingKind string
+
+const (
+	// FindingDamaged is a record that cannot be read completely.
+	FindingDamaged FindingKind = "DamagedRecord"
+	// FindingLost is a release of which there are objects, or parts of a record, and no record.
+	FindingLost FindingKind = "LostRecord"
+	// FindingGone is an object that is recorded and does not exist.
+	FindingGone FindingKind = "Gone"
+	// FindingStolen is an object that is recorded and belongs to somebody else, or to nobody.
+	FindingStolen FindingKind = "Stolen"
+	// FindingUnrecorded is an object that has the mark of a release which has not recorded it.
+	FindingUnrecorded FindingKind = "Unrecorded"
+	// FindingStuck is an object, or a namespace, whose deletion does not come to its end.
+	FindingStuck FindingKind = "Stuck"
+	// FindingLock is the lock of a process that does not exist any more.
+	FindingLock FindingKind = "StaleLock"
+	// FindingChunks are parts of records that are not needed.
+	FindingChunks FindingKind = "UnusedChunks"
+	// FindingAncestor is a record of an earlier clm beside ours.
+	FindingAncestor FindingKind = "AncestorRecord"
+)
+
+// Finding is one thing that is wrong.
+type Finding struct {
+	Kind FindingKind
+	// Release is namespace and name of the release that it is about.
+	Release string
+	// Object is the object that it is about; nil if it is about the record.
+	Object *reconciler.ObjectInfo
+	// Message says what is wrong.
+	Message string
+	// Repair says what the function of this name does about it; empty if that does nothing.
+	Repair string
+	// Advice says what somebody can do; may be empty.
+	Advice string
+
+	repair func(ctx context.Context) error
+}
+
+// Diagnosis is what an examination has found.
+type Diagnosis struct {
+	// Releases is the number of releases that were examined.
+	Releases int
+	// Findings, sorted by release.
+	Findings []Finding
+	// Notes say what could not be looked at, or may be outdated.
+	Notes []string
+}
+
+// Request says what is to be examined.
+type Request struct {
+	// Namespace of the releases. Defaults to all namespaces.
+	Namespace string
+	// Name of the release. Defaults to all.
+	Name string
+	// Trusted are namespaces in which the marks of a release count although it has nothing else there. Defaults to none.
+	Trusted []string
+}
+
+// Examine compares what is recorded of releases with what is in the cluster. It changes nothing. The error is releases.ErrNotFound if nothing at all is found of a
+// release with the name.
+func Examine(ctx context.Context, c *connection.Connection, request Request) (*Diagnosis, error) {
+	namespace, name := request.Namespace, request.Name
+	e := &examination{
+		connection: c, namespace: namespace, name: name, trusted: request.Trusted, diagnosis: &Diagnosis{},
+		recorded: map[string]*releases.Release{}, unread: map[string]bool{}, lettingGo: map[string]*lettingGo{},
+	}
+	for _, step := range []func(context.Context) error{e.readRecords, e.sweepCluster, e.examineLost, e.examineLocks} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, release := range e.intact {
+		if err := e.examineRelease(ctx, release); err != nil {
+			return nil, err
+		}
+	}
+	if name != "" && len(e.recorded) == 0 && len(e.diagnosis.Findings) == 0 {
+		return nil, c.Absent(ctx, namespace, name)
+	}
+	slices.SortStableFunc(e.diagnosis.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Release, b.Release), cmp.Compare(a.Kind, b.Kind))
+	})
+	slices.Sort(e.diagnosis.Notes)
+	e.diagnosis.Notes = slices.Compact(e.diagnosis.Notes)
+	return e.diagnosis, nil
+}
+
+// Repair does what the finding says, if it says anything. It writes records and locks, and nothing else: no dependent is created, changed or deleted.
+func Repair(ctx context.Context, finding Finding) error {
+	if finding.repair == nil {
+		return nil
+	}
+	return finding.repair(ctx)
+}
+
+// examination is one call of Examine.
+type examination struct {
+	connection      *connection.Connection
+	namespace, name string
+	trusted         []string
+	diagnosis       *Diagnosis
+
+	// recorded are all releases with a record, by namespace and name; intact those whose record is.
+	recorded map[string]*releases.Release
+	intact   []*releases.Release
+	// unread are those whose record exists, and cannot be used; by namespace and name.
+	unread map[string]bool
+	found  []sighting
+	byKey  map[objects.Key]sighting
+	// lettingGo is what releases have recorded that others own, by namespace and name of the release.
+	lettingGo map[string]*lettingGo
+}
+
+func (e *examination) repairs() *repairs {
+	return &repairs{connection: e.connection, trusted: e.trusted}
+}
+
+func (e *examination) add(finding Finding) {
+	if finding.repair == nil {
+		finding.Repair = ""
+	}
+	e.diagnosis.Findings = append(e.diagnosis.Findings, finding)
+}
+
+func (e *examination) note(format string, args ...any) {
+	e.diagnosis.Notes = append(e.diagnosis.Notes, fmt.Sprintf(format, args...))
+}
+
+// readRecords reads the records of all releases in question.
+func (e *examination) readRecords(ctx context.Context) error {
+	names := []apitypes.NamespacedName{{Namespace: e.namespace, Name: e.name}}
+	if e.name == "" {
+		var err error
+		if names, err = e.connection.Records().Names(ctx, e.namespace); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		release, err := e.connection.Records().Get(ctx, name.Namespace, name.Name)
+		var damaged *releases.DamagedError
+		switch {
+		case errors.Is(err, releases.ErrNotFound):
+			continue
+		case errors.As(err, &damaged):
+			e.recorded[name.String()] = release
+			e.add(Finding{
+				Kind: FindingDamaged, Release: name.String(), Message: fmt.Sprintf("%s is damaged: %s", damaged.Part, damaged.Damage),
+				Repair: "the record is written anew, with the dependents that are found by their labels, and with what is left of the revisions",
+				repair: e.repairs().rebuilding(name),
+			})
+		case err != nil && e.name != "":
+			return err
+		case err != nil:
+			e.note("%s", err)
+			e.unread[name.String()] = true
+		default:
+			e.recorded[name.String()] = release
+			e.intact = append(e.intact, release)
+		}
+	}
+	e.diagnosis.Releases = len(e.recorded)
+	return nil
+}
+
+// sweepCluster looks at everything that has the mark of a release.
+func (e *examination) sweepCluster(ctx context.Context) error {
+	selector, err := e.selector()
+	if err != nil {
+		return err
+	}
+	s := &sweep{client: e.connection.Client(), selector: selector, namespaces: e.namespacesOf()}
+	if err := s.run(ctx); err != nil {
+		return err
+	}
+	e.found, e.byKey = s.found, make(map[objects.Key]sighting, len(s.found))
+	for _, found := range s.found {
+		e.byKey[objects.KeyOf(found)] = found
+	}
+	e.diagnosis.Notes = append(e.diagnosis.Notes, s.unlisted...)
+	return nil
+}
+
+func (e *examination) selector() (labels.Selector, error) {
+	operator, values := selection.Exists, []string(nil)
+	if e.name != "" {
+		operator, values = selection.Equals, []string{digest.OwnerLabel(releases.OwnerID(e.namespace, e.name))}
+	}
+	requirement, err := labels.NewRequirement(ownership.Label, operator, values)
+	if err != nil {
+		return nil, fmt.Errorf("selecting dependents: %w", err)
+	}
+	return labels.NewSelector().Add(*requirement), nil
+}
+
+// namespacesOf returns the namespaces in which there may be dependents; sorted.
+func (e *examination) namespacesOf() []string {
+	var namespaces []string
+	if e.namespace != "" {
+		namespaces = append(namespaces, e.namespace)
+	}
+	for _, release := range e.recorded {
+		namespaces = append(namespaces, namespacesOf(release)...)
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
+}
+
+// denied notes what must not be looked at, and returns other errors.
+func (e *examination) denied(err error) error {
+	if apierrors.IsForbidden(err) {
+		e.note("%s", err)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/deletion"
+	"github.com/component-operator/runtime/clm/internal/doctor"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/clm/internal/sources"
+	"github.com/component-operator/runtime/clm/internal/transfer"
+	"github.com/component-operator/runtime/internal/requests"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// place is a namespace with releases.
+type place struct {
+	*testing.T
+
+	namespace string
+	client    client.Client
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	return &place{T: t, namespace: testenv.Namespace(t), client: testenv.Client(t)}
+}
+
+func (p *place) open(config *rest.Config) *connection.Connection {
+	p.Helper()
+	s, err := connection.Open(connection.Options{Config: config, Holder: "test"})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(s.Close)
+	return s
+}
+
+// apply makes a release of ConfigMaps by these names.
+func (p *place) apply(s *connection.Connection, release string, names ...string) {
+	p.Helper()
+	var documents []string
+	for _, name := range names {
+		documents = append(documents, "{apiVersion: v1, kind: ConfigMap, metadata: {name: "+name+"}}")
+	}
+	path := filepath.Join(p.TempDir(), "objects.yaml")
+	if err := os.WriteFile(path, []byte(strings.Join(documents, "\n---\n")), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	set, err := sources.Load(p.Context(), []string{path}, sources.Options{})
+	if err != nil {
+		p.Fatal(err)
+	}
+	plan, err := apply.PlanSources(p.Context(), s, apply.Request{Namespace: p.namespace, Name: release, Sources: set}, false)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer plan.Close()
+	if err := plan.Apply(p.Context(), apply.Options{}); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *place) delete(s *connection.Connection, release string) {
+	p.Helper()
+	d, err := deletion.Plan(p.Context(), s, deletion.Request{Namespace: p.namespace, Name: release})
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Delete(p.Context(), runner.Limits{}); err != nil {
+		p.Error(err)
+	}
+}
+
+// owner is the name of the release that owns a ConfigMap.
+func (p *place) owner(name string) string {
+	p.Helper()
+	object := &corev1.ConfigMap{}
+	if err := p.client.Get(p.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, object); err != nil {
+		p.Fatal(err)
+	}
+	return strings.TrimPrefix(object.Annotations["clm.cs.sap.com/owner-id"], "clm.cs.sap.com/"+p.namespace+"/")
+}
+
+// recorders are the releases that have recorded a ConfigMap.
+func (p *place) recorders(s *connection.Connection, name string) string {
+	p.Helper()
+	var found []string
+	for _, release := range []string{"a", "b"} {
+		record, err := s.Records().Get(p.Context(), p.namespace, release)
+		if err != nil {
+			p.Fatal(err)
+		}
+		for _, item := range record.Inventory {
+			if item.Name == name {
+				found = append(found, release)
+			}
+		}
+	}
+	return strings.Join(found, ",")
+}
+
+// unlock removes what keeps others away for a while after a process has died.
+func (p *place) unlock() {
+	p.Helper()
+	if err := p.client.DeleteAllOf(p.Context(), &coordinationv1.Lease{}, client.InNamespace(p.namespace)); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *place) move(ctx context.Context, s *connection.Connection, name string) error {
+	request := transfer.MoveRequest{
+		From: apitypes.NamespacedName{Namespace: p.namespace, Name: "a"}, To: apitypes.NamespacedName{Namespace: p.namespace, Name: "b"},
+		Objects: []string{"ConfigMap/" + name},
+	}
+	t, err := transfer.PlanMove(ctx, s, request, false)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return t.Move(ctx, apply.Options{})
+}
+
+// mortal is a connection that dies with one of its writes: it, or its response, does not arrive, and nothing that follows does.
+func mortal(config *rest.Config, survived int64, answered bool, died func()) *rest.Config {
+	config = rest.CopyConfig(config)
+	var writes atomic.Int64
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return requests.RoundTripper(func(request *http.Request) (*http.Response, error) {
+			count := writes.Load()
+			if request.Method != http.MethodGet {
+				count = writes.Add(1)
+			}
+			if count <= survived {
+				return next.RoundTrip(request)
+			}
+			if count == survived+1 && !answered && request.Method != http.MethodGet {
+				if response, err := next.RoundTrip(request); err == nil {
+					_ = response.Body.Close()
+				}
+			}
+			died()
+			return nil, errors.New("the process has died")
+		})
+	})
+	return config
+}
+
+// TestMoveSurvivesDeath lets the process that moves an object die at each of its writes. The next one finishes it, or the doctor does.
+func TestMoveSurvivesDeath(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const most = 40
+	var names []string
+	for i := range most {
+		names = append(names, fmt.Sprintf("object-%02d", i))
+	}
+	s := p.open(testenv.Config(t))
+	p.apply(s, "a", append(names, "stays")...)
+	p.apply(s, "b", "other")
+	survived := 0
+	for i, name := range names {
+		ctx, died := context.WithCancel(t.Context())
+		err := p.move(ctx, p.open(mortal(testenv.Config(t), int64(i/2), i%2 == 0, died)), name)
+		died()
+		p.unlock()
+		if owner := p.owner(name); owner != "a" && owner != "b" {
+			t.Fatalf("death at write %d: %s is owned by %q", i/2+1, name, owner)
+		}
+		if err == nil {
+			survived++
+			break
+		}
+		if recorders := p.recorders(s, name); !strings.Contains(recorders, p.owner(name)) {
+			t.Errorf("death at write %d: %s is owned by %s, and recorded by %s", i/2+1, name, p.owner(name), recorders)
+		}
+		p.finish(s, name, i%3 == 0)
+		if owner, recorders := p.owner(name), p.recorders(s, name); owner != "b" || recorders != "b" {
+			t.Fatalf("death at write %d: after another attempt, %s is owned by %s, and recorded by %s", i/2+1, name, owner, recorders)
+		}
+	}
+	if survived == 0 {
+		t.Errorf("a move of one object takes more than %d writes", most/2)
+	}
+	p.delete(s, "a")
+	p.delete(s, "b")
+}
+
+// finish does the same again, or first what the doctor can do.
+func (p *place) finish(s *connection.Connection, name string, byDoctor bool) {
+	p.Helper()
+	if byDoctor {
+		diagnosis, err := doctor.Examine(p.Context(), s, doctor.Request{Namespace: p.namespace})
+		if err != nil {
+			p.Fatal(err)
+		}
+		for _, finding := range diagnosis.Findings {
+			if err := doctor.Repair(p.Context(), finding); err != nil {
+				p.Errorf("%s: %s: %v", finding.Kind, finding.Message, err)
+			}
+		}
+		if p.owner(name) == "b" && p.recorders(s, name) != "b" {
+			p.Errorf("the doctor did not finish what was begun with %s: %v", name, diagnosis.Findings)
+		}
+	}
+	if err := p.move(p.Context(), s, name); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// TestDoctorKnowsTheTime is about what counts only after a while.
+func TestDoctorKnowsTheTime(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	s := p.open(testenv.Config(t))
+	p.apply(s, "a", "held")
+	object := &corev1.ConfigMap{}
+	object.Namespace, object.Name = p.namespace, "held"
+	hold := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/hold"]}}`))
+	if err := p.client.Patch(t.Context(), object, hold); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.client.Delete(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	lease := &coordinationv1.Lease{}
+	lease.Namespace, lease.Name, lease.Annotations = p.namespace, "clm.a", map[string]string{"clm.cs.sap.com/lock": "x"}
+	lease.Spec.HolderIdentity = new("somebody@somewhere/1")
+	if err := p.client.Create(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	diagnosis, err := doctor.Examine(t.Context(), s, doctor.Request{Namespace: p.namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(diagnosis.Findings) > 0 || len(diagnosis.Notes) != 1 || !strings.Contains(diagnosis.Notes[0], "somebody@somewhere/1 is changing release") {
+		t.Errorf("expected no finding as long as somebody may be at work, got %v and %v", diagnosis.Findings, diagnosis.Notes)
+	}
+	later, err := connection.Open(connection.Options{Config: testenv.Config(t), Holder: "test", Clock: clocktesting.NewFakeClock(time.Now().Add(10 * time.Minute))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close()
+	if diagnosis, err = doctor.Examine(t.Context(), later, doctor.Request{Namespace: p.namespace, Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, finding := range diagnosis.Findings {
+		texts = append(texts, fmt.Sprintf("%s: %s", finding.Kind, finding.Message))
+		if err := doctor.Repair(t.Context(), finding); err != nil {
+			t.Error(err)
+		}
+	}
+	all := strings.Join(texts, "\n")
+	if len(texts) != 2 || !strings.Contains(all, "StaleLock: somebody@somewhere/1 has left a lock behind") || !strings.Contains(all, "waits for whoever removes these finalizers: example.com/hold") {
+		t.Errorf("unexpected findings: %s", all)
+	}
+	if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(lease), lease); client.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("expected the lock to be removed, got %v", err)
+	}
+	release := client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	if err := p.client.Patch(t.Context(), object, release); err != nil {
+		t.Fatal(err)
+	}
+	p.delete(s, "a")
+}

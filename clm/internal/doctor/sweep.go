@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/fieldset"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// sighting is an object that carries the mark of a release.
+type sighting struct {
+	reconciler.ObjectInfo
+	ownership.Mark
+
+	uid        apitypes.UID
+	copied     bool // from an object of a release, marks included, by somebody else
+	deleting   *metav1.Time
+	finalizers []string
+}
+
+// sweep is a look at all objects that carry the mark of a release.
+type sweep struct {
+	client     cluster.Client
+	selector   labels.Selector
+	namespaces []string // into which to look for types that must not be listed in the whole cluster
+
+	mu       sync.Mutex
+	found    []sighting
+	unlisted []string
+	denied   map[string][]string // types that must not be listed, by where
+}
+
+const (
+	// sweepers is the number of types that are listed at once.
+	sweepers = 8
+	// sweepPage is the number of objects that are asked for at once.
+	sweepPage = 500
+)
+
+// run lists all types that the server knows. What must not be listed, or does not answer, is noted.
+func (s *sweep) run(ctx context.Context) error {
+	lists, err := s.client.DiscoveryClient().ServerPreferredResources()
+	var partial *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &partial) {
+		return fmt.Errorf("discovering types: %w", err)
+	}
+	if partial != nil {
+		for version := range partial.Groups {
+			s.unlisted = append(s.unlisted, fmt.Sprintf("%s does not answer, so that it is not known which objects there are", version))
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sweepers)
+	objects.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
+		if slices.Contains(resource.Verbs, "list") {
+			group.Go(func() error { return s.resource(ctx, gv, resource) })
+		}
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for where, names := range s.denied {
+		slices.Sort(names)
+		s.unlisted = append(s.unlisted, fmt.Sprintf("you may not list these types%s: %s", where, strings.Join(names, ", ")))
+	}
+	slices.SortFunc(s.found, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(a.ObjectInfo.String(), b.ObjectInfo.String()), cmp.Compare(a.Group, b.Group))
+	})
+	// The same object may be served by several groups.
+	seen := map[apitypes.UID]bool{}
+	s.found = slices.DeleteFunc(s.found, func(found sighting) bool {
+		again := seen[found.uid]
+		seen[found.uid] = true
+		return again
+	})
+	return nil
+}
+
+// resource lists one type, in the whole cluster or else namespace by namespace.
+func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource metav1.APIResource) error {
+	kind := gv.WithKind(resource.Kind)
+	err := s.list(ctx, kind, "")
+	name := schema.GroupResource{Group: gv.Group, Resource: resource.Name}.String()
+	switch {
+	case isUnserved(err):
+		return nil
+	case !apierrors.IsForbidden(err):
+		return err
+	case !resource.Namespaced:
+		s.deny("", name)
+		return nil
+	}
+	var looked []string
+	for _, namespace := range s.namespaces {
+		switch err := s.list(ctx, kind, namespace); {
+		case err == nil:
+			looked = append(looked, namespace)
+		case isUnserved(err):
+			// In the whole cluster, the server says first that it may not be listed.
+			return nil
+		case !apierrors.IsForbidden(err):
+			return err
+		}
+	}
+	where := ""
+	if len(looked) > 0 {
+		where = " in other namespaces than " + strings.Join(looked, ", ")
+	}
+	s.deny(where, name)
+	return nil
+}
+
+// isUnserved tells whether a type cannot be listed, because it is gone, or nobody can list it.
+func isUnserved(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
+}
+
+func (s *sweep) deny(where, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.denied == nil {
+		s.denied = map[string][]string{}
+	}
+	s.denied[where] = append(s.denied[where], name)
+}
+
+func (s *sweep) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
+	next := ""
+	for {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		err := s.client.List(ctx, page, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: s.selector}, client.Limit(sweepPage), client.Continue(next))
+		if err != nil {
+			return fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
+		}
+		for i := range page.Items {
+			s.take(kind, &page.Items[i])
+		}
+		if next = page.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+// take keeps what is known about an object.
+func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectMetadata) {
+	if observe.RecordLabel(object.Labels) != "" {
+		// A record is no dependent, whatever marks it has.
+		return
+	}
+	found := sighting{
+		ObjectInfo: reconciler.ObjectInfo{
+			TypeVersionInfo: reconciler.TypeVersionInfo(kind), NameInfo: reconciler.NameInfo{Namespace: object.Namespace, Name: object.Name},
+		},
+		Mark: ownership.Of(object), uid: object.UID, deleting: object.DeletionTimestamp, finalizers: object.Finalizers,
+	}
+	// EndpointSlices, say, have the labels of their Services.
+	found.copied = found.OwnerID() == "" || fieldset.IsCopy(object, releases.ReconcilerName)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = append(s.found, found)
+}

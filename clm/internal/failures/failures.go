@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failures
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// NotReadyError says that an operation has done what it could, and ended before everything was ready (or gone).
+type NotReadyError struct {
+	// Timeout is what was given; zero if the operation ended for another reason.
+	Timeout time.Duration
+	// Failed are the objects that will not become ready unless somebody intervenes.
+	Failed []reconciler.Notice
+	// Waits are the objects that are not ready.
+	Waits []reconciler.Notice
+	// Cause is why the last attempt did not come to its end, such as a webhook that cannot be called; nil if it did.
+	Cause error
+}
+
+// Error names all objects that are not ready.
+func (e *NotReadyError) Error() string {
+	notices := e.Waits
+	if e.Timeout == 0 {
+		notices = e.Failed
+	}
+	if len(notices) == 0 {
+		return e.reason()
+	}
+	return e.reason() + ": " + noticeTexts(notices)
+}
+
+func (e *NotReadyError) reason() string {
+	text := "failed"
+	if e.Timeout > 0 {
+		text = fmt.Sprintf("not done within %s", e.Timeout)
+	}
+	if e.Cause != nil {
+		// Errors about several objects are joined by line breaks.
+		text += "; the last attempt ended with: " + strings.ReplaceAll(e.Cause.Error(), "\n", "; ")
+	}
+	return text
+}
+
+// RefusedError says that an operation was not begun (or ended before it was done) because it must not go on: somebody has to decide.
+type RefusedError struct {
+	// Reason says why, and what to do.
+	Reason string
+}
+
+// Error returns the reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Refused returns a RefusedError.
+func Refused(format string, args ...any) error {
+	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// BeingDeleted refuses to do anything else with a release whose deletion has begun.
+func BeingDeleted(release *releases.Release) error {
+	return Refused("release %s is being deleted; to go on with that: clm delete %s -n %s", release, release.Name, release.Namespace)
+}
+
+// errChanged says that a release is not any more as it was when the plan was made.
+var errChanged = errors.New("changed")
+
+// ChangedError says that somebody else has changed a release after the plan was made, so that another one is needed.
+type ChangedError struct {
+	// Release by namespace and name.
+	Release string
+}
+
+// Error names the release.
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("release %s was changed by somebody else after the plan was made", e.Release)
+}
+
+// Is makes all such errors one for errors.Is.
+func (e *ChangedError) Is(err error) bool { return err == errChanged }
+
+// IsChanged reports whether an operation was refused because somebody else has changed the release after the plan was made.
+func IsChanged(err error) bool { return errors.Is(err, errChanged) }
+
+// StageError says that an operation did not get past one of its stages, and that the advice for it is another one than that for its cause.
+type StageError struct {
+	// Stage is the name of the stage, such as "pre-delete hooks".
+	Stage string
+	// Advice says how to go on.
+	Advice string
+	// Cause is why it ended.
+	Cause error
+}
+
+// Error names the stage and the cause.
+func (e *StageError) Error() string { return e.Stage + ": " + e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *StageError) Unwrap() error { return e.Cause }
+
+// InterruptedError says that an operation was ended by its caller.
+type InterruptedError struct {
+	// Waits are the objects that are not ready.
+	Waits []reconciler.Notice
+}
+
+// Error says what is left.
+func (e *InterruptedError) Error() string {
+	if len(e.Waits) == 0 {
+		return "interrupted"
+	}
+	return "interrupted; not ready: " + noticeTexts(e.Waits)
+}
+
+// shownNotices bounds how many objects an error names.
+const shownNotices = 10
+
+func noticeTexts(notices []reconciler.Notice) string {
+	var texts []string
+	for i, notice := range notices {
+		if i == shownNotices {
+			texts = append(texts, fmt.Sprintf("and %d more", len(notices)-i))
+			break
+		}
+		texts = append(texts, objects.Text(notice.Object)+" ("+notice.Message+")")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// IsFinal tells whether an error of the engine will not go away by itself while somebody looks on.
+func IsFinal(err error) bool {
+	var refused *reconciler.RefusedError
+	var fenced *reconciler.FencedError
+	var stale *reconciler.StaleError
+	return errors.As(err, &stale) || errors.As(err, &refused) || errors.As(err, &fenced) || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
+		isDenied(err) || errors.Is(err, releases.ErrOutdated)
+}
+
+// denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.
+var denial = regexp.MustCompile(`denied (the )?request`)
+
+// isDenied reports whether the server has rejected a request because of what is requested, and would do so again: it is invalid, or admission has denied it.
+// The engine says so of objects that it applies; of those that it deletes, only the error of the server says it.
+func isDenied(err error) bool {
+	var status apierrors.APIStatus
+	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
+		return slices.ContainsFunc(joined.Unwrap(), isDenied)
+	}
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return isDenied(wrapped)
+	}
+	if !errors.As(err, &status) {
+		return false
+	}
+	return status.Status().Reason == metav1.StatusReasonInvalid || denial.MatchString(status.Status().Message)
+}
+
+// IsFailure tells whether an operation has ended because what was applied is not good: it was rejected, has failed, or did not become
+// ready in time.
+func IsFailure(err error) bool {
+	var notReady *NotReadyError
+	var rejected *reconciler.RefusedError
+	return errors.As(err, &notReady) || errors.As(err, &rejected) || isDenied(err)
+}
+
+// Summary is what to say of an error beside a list of what is not ready.
+func Summary(err error) string {
+	var notReady *NotReadyError
+	var interrupted *InterruptedError
+	var staged *StageError
+	switch {
+	case errors.As(err, &staged):
+		return staged.Stage + ": " + Summary(staged.Cause)
+	case errors.As(err, &notReady):
+		return notReady.reason()
+	case errors.As(err, &interrupted):
+		return "interrupted"
+	default:
+		// Errors about several objects are joined by line breaks.
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+}
+
+// AdviceForeign says what can be done about objects of others.
+const AdviceForeign = "--adopt always takes an object over, whoever has it; clm move takes it from another release, which then lets go of it"
+
+// Next says what can be done after an operation that has ended with an error.
+func Next(err error) string {
+	var notReady *NotReadyError
+	var interrupted *InterruptedError
+	var staged *StageError
+	var stale *reconciler.StaleError
+	var rejected *reconciler.RefusedError
+	var lost *releases.LostLockError
+	switch {
+	case errors.As(err, &lost):
+		return "Whoever has the lock now changes the release. To go on afterwards, do the same again."
+	case errors.As(err, &staged) && !errors.As(err, &interrupted):
+		return staged.Advice
+	case errors.As(err, &notReady) && notReady.Cause != nil:
+		return "When that is mended, do the same again."
+	case errors.As(err, &notReady) && notReady.Timeout > 0:
+		return "To go on waiting, do the same again, with a longer --timeout."
+	case errors.As(err, &notReady):
+		return "What has failed does not become ready by itself; clm status shows why."
+	case errors.As(err, &interrupted):
+		return "Nothing is lost: to go on, do the same again."
+	case errors.As(err, &rejected) && rejected.Foreign:
+		return "To take over what others have: " + AdviceForeign + "."
+	case errors.As(err, &stale):
+		return "What would be done now: clm plan, which makes a new one."
+	default:
+		return ""
+	}
+}
+
+// Messages returns what is said about objects, by the texts that name these.
+func Messages(notices []reconciler.Notice) map[string]string {
+	texts := make(map[string]string, len(notices))
+	for _, notice := range notices {
+		texts[objects.Text(notice.Object)] = notice.Message
+	}
+	return texts
+}
+
+// Unready returns the objects that were not ready when an operation ended.
+func Unready(err error) []reconciler.Notice {
+	var notReady *NotReadyError
+	if !errors.As(err, &notReady) {
+		return nil
+	}
+	return notReady.Waits
+}

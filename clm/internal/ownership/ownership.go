@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const (
+	// Label of dependents; it decides who owns them.
+	Label = releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId
+	// Annotation has what the label is made of.
+	Annotation = releases.ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId
+)
+
+// Mark is what an object says about its owner. The zero value is that of an object that belongs to nobody.
+type Mark struct {
+	// label is what decides, id is what it is made of.
+	label, id string
+	// uid is that of the object.
+	uid apitypes.UID
+}
+
+// NewMark returns the mark of an object with these values of Label and Annotation.
+func NewMark(label, annotation string, uid apitypes.UID) Mark {
+	return Mark{label: label, id: annotation, uid: uid}
+}
+
+// IsMissing reports whether the object does not carry the label of any owner.
+func (m Mark) IsMissing() bool { return m.label == "" }
+
+// OwnerID is what the annotation says, which anybody can write; it may be empty.
+func (m Mark) OwnerID() string { return m.id }
+
+// Release is namespace and name of the release that the annotation names; empty if it names none.
+func (m Mark) Release() string { return releaseOf(m.id) }
+
+// Is reports whether the label is that of an owner.
+func (m Mark) Is(ownerID string) bool { return m.label == digest.OwnerLabel(ownerID) }
+
+// String names the owner for people.
+func (m Mark) String() string {
+	if m.label == "" {
+		return "nobody"
+	}
+	if release := releaseOf(m.id); release != "" {
+		return "release " + release
+	}
+	return cmp.Or(m.id, "an unknown owner")
+}
+
+// LostLabel reports whether the object is the recorded one, and merely its label was removed. Then it still counts as a dependent.
+func (m Mark) LostLabel(item *reconciler.InventoryItem) bool {
+	return m.label == "" && m.uid != "" && m.uid == item.UID
+}
+
+// Loss says why a recorded object does not carry the label of the owner that has recorded it.
+func (m Mark) Loss(ownerID string, item *reconciler.InventoryItem) string {
+	switch {
+	case m.LostLabel(item):
+		return "somebody has removed its label; it still counts as a dependent, and goes when the release does not want it any more"
+	case m.label == "":
+		return "somebody has removed its label, so that it belongs to nobody"
+	case m.id == ownerID:
+		return "somebody has changed its label, so that it does not belong to the release"
+	default:
+		return "belongs to " + m.String()
+	}
+}
+
+// Read reads the mark of an object. An error may be NotFound.
+func Read(ctx context.Context, clnt client.Reader, object types.ObjectKey) (Mark, error) {
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
+	err := clnt.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetName()}, metadata)
+	if err != nil {
+		return Mark{}, fmt.Errorf("reading %s: %w", objects.Text(object), err)
+	}
+	return Of(metadata), nil
+}
+
+// Of returns the mark of an object.
+func Of(object metav1.Object) Mark {
+	return Mark{label: object.GetLabels()[Label], id: object.GetAnnotations()[Annotation], uid: object.GetUID()}
+}
+
+// Selector fits the labels of what belongs to an owner.
+func Selector(ownerID string) labels.Selector {
+	return labels.SelectorFromSet(labels.Set{Label: digest.OwnerLabel(ownerID)})
+}
+
+// releaseOf returns namespace and name of the release that has an owner id; empty if there cannot be such a release. Anybody can write anything into the
+// annotation that has the id.
+func releaseOf(ownerID string) string {
+	release, ok := strings.CutPrefix(ownerID, releases.ReconcilerName+"/")
+	namespace, name, complete := strings.Cut(release, "/")
+	if !ok || !complete || len(validation.IsDNS1123Label(namespace)) > 0 || releases.ValidateName(name) != nil {
+		return ""
+	}
+	return release
+}

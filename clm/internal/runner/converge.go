@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+const (
+	// FirstRetry and LastRetry are the first and the longest pause after an error.
+	FirstRetry = 500 * time.Millisecond
+	LastRetry  = 30 * time.Second
+	// grace is how long requests that are under way may take when an operation is to end.
+	grace = 5 * time.Second
+)
+
+// A Convergence is a series of calls of the engine, until there is nothing left to do.
+type Convergence struct {
+	// Target is whose dependents it is about.
+	Target *Target
+	// Call makes one call of the engine.
+	Call func(ctx context.Context) (reconciler.Result, error)
+	// Took is given the result of each call, and the error, if there was one that is going to be retried.
+	Took func(result reconciler.Result, err error)
+	// Enough tells whether the result is good enough although it is not done. Defaults to no.
+	Enough func(result reconciler.Result) bool
+	// Timeout is what to report if the context ends for lack of time.
+	Timeout time.Duration
+}
+
+// Run calls the engine until it is done. It returns the last result in any case.
+func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err error) {
+	working, stop := lingering(ctx, grace)
+	defer stop()
+	delay := FirstRetry
+	var failure error // of the last call that has come to its end
+	for {
+		result, err = c.Call(working)
+		if ctx.Err() == nil {
+			failure = err
+		}
+		switch {
+		case err == nil && (result.Done || c.Enough != nil && c.Enough(result)):
+			return result, nil
+		case ctx.Err() != nil:
+			return result, c.ended(ctx, result, failure)
+		case err != nil && failures.IsFinal(err):
+			return result, err
+		case err == nil && hopeless(result):
+			return result, &failures.NotReadyError{Failed: result.Failures, Waits: result.Waits}
+		}
+		c.Took(result, err)
+		pause := result.RequeueAfter
+		if err != nil {
+			pause, delay = delay, min(2*delay, LastRetry)
+		} else {
+			delay = FirstRetry
+		}
+		if !c.sleep(ctx, pause) {
+			return result, c.ended(ctx, result, failure)
+		}
+	}
+}
+
+// sleep waits until something has happened; at most for the pause, if it is positive. It tells whether there is still time.
+func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
+	c.Target.engine.Follow()
+	var over <-chan time.Time
+	if pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-c.Target.woken:
+	case <-over:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// ended says why there is no more time.
+func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failure error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, ErrTimeout):
+		return &failures.NotReadyError{Timeout: c.Timeout, Failed: result.Failures, Waits: result.Waits, Cause: failure}
+	case errors.Is(cause, context.Canceled):
+		return &failures.InterruptedError{Waits: result.Waits}
+	default:
+		return cause
+	}
+}
+
+// hopeless tells whether all that is awaited has failed.
+func hopeless(result reconciler.Result) bool {
+	failed := map[string]bool{}
+	for _, notice := range result.Failures {
+		failed[objects.Text(notice.Object)] = true
+	}
+	for _, notice := range result.Waits {
+		if !failed[objects.Text(notice.Object)] && !notice.Doomed {
+			return false
+		}
+	}
+	return len(result.Waits) > 0
+}
+
+// lingering returns a context that outlives the given one by a grace period.
+func lingering(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	result, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-result.Done():
+		}
+	})
+	return result, func() {
+		stop()
+		cancel()
+	}
+}
+
+// ErrTimeout is the cause of the end of a context whose time is over.
+var ErrTimeout = errors.New("the time is over")
+
+// Limited returns a context that ends after the timeout, unless that is zero.
+func Limited(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout, ErrTimeout)
+}

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package runner
+
+import (
+	"time"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Target is the engine for one owner of dependents.
+type Target struct {
+	engine *reconciler.Reconciler
+	owner  string
+	// woken holds a token when something may have changed since the last call of the engine.
+	woken chan struct{}
+	// seen is called for each object that was written or judged: a call of the engine may write many of them.
+	seen func(object types.ObjectKey, found status.Status, message string)
+}
+
+// watchDelay is shorter than somebody takes to answer a question.
+const watchDelay = time.Second
+
+// NewTarget returns an engine for an owner, and begins to observe the dependents that are recorded. It is to be closed.
+func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
+	t := &Target{owner: owner, woken: make(chan struct{}, 1), seen: func(types.ObjectKey, status.Status, string) {}}
+	var err error
+	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
+		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(),
+		OnStatus: func(object types.ObjectKey, found status.Status, message string) { t.seen(object, found, message) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.engine.Subscribe(owner, t.wake)
+	var needs []reconciler.Need
+	for _, item := range recorded {
+		if item.Phase != reconciler.PhaseCompleted {
+			needs = append(needs, reconciler.Need{Kind: item.GroupVersionKind(), Namespaces: []string{item.Namespace}})
+		}
+	}
+	t.engine.Watch(owner, needs)
+	return t, nil
+}
+
+// Engine applies and deletes the dependents.
+func (t *Target) Engine() *reconciler.Reconciler { return t.engine }
+
+// Owner is the id of the owner.
+func (t *Target) Owner() string { return t.owner }
+
+// ShowOn has each object shown that is written or judged, as soon as that has happened. It must not be called while the engine works.
+func (t *Target) ShowOn(board *Board) { t.seen = board.seen }
+
+// Close ends the observation.
+func (t *Target) Close() { t.engine.Close() }
+
+func (t *Target) wake() {
+	select {
+	case t.woken <- struct{}{}:
+	default:
+	}
+}

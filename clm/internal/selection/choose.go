@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package selection
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Choice is what was chosen among the pods of a release. It is safe for concurrent use.
+type Choice struct {
+	release *releases.Release
+	choices []*choice
+}
+
+// Choose returns the choice of the pods that are, or whose dependent is, among the named objects: KIND[.GROUP]/[NAMESPACE/]NAME. Without
+// names these are all. That a release has no such dependent is a RefusedError; pods come and go.
+func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Choice, error) {
+	chosen := &Choice{release: release}
+	for _, text := range texts {
+		c := &choice{}
+		var err error
+		if c.reference, err = parseReference(text); err != nil {
+			return nil, err
+		}
+		if c.kinds, err = kindsNamed(clnt, c.reference); err != nil {
+			return nil, err
+		}
+		isDependent := slices.ContainsFunc(release.Inventory, func(item *reconciler.InventoryItem) bool {
+			return c.denotes(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name)
+		})
+		if !isDependent && !c.kinds[schema.GroupKind{Kind: "Pod"}] {
+			return nil, failures.Refused("release %s has no object %s among its dependents; all of them: clm tree %s -n %s", release, text, release.Name, release.Namespace)
+		}
+		// A dependent is there, whether it has pods or not.
+		c.found.Store(isDependent)
+		chosen.choices = append(chosen.choices, c)
+	}
+	return chosen, nil
+}
+
+// Has tells whether a pod of a dependent, perhaps itself, is chosen.
+func (c *Choice) Has(dependent, pod inspect.Object) bool {
+	has := len(c.choices) == 0
+	for _, choice := range c.choices {
+		for _, object := range []inspect.Object{dependent, pod} {
+			if choice.denotes(schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).GroupKind(), object.Namespace, object.Name) {
+				choice.found.Store(true)
+				has = true
+			}
+		}
+	}
+	return has
+}
+
+// ConfirmFound returns a RefusedError if pods were chosen for which Has was never called.
+func (c *Choice) ConfirmFound() error {
+	for _, choice := range c.choices {
+		if !choice.found.Load() {
+			return failures.Refused("release %s has no %s; all that it has: clm tree %s -n %s", c.release, choice.text, c.release.Name, c.release.Namespace)
+		}
+	}
+	return nil
+}
+
+// choice is a reference with the types that it may mean.
+type choice struct {
+	reference
+	kinds map[schema.GroupKind]bool
+	found atomic.Bool
+}
+
+func (c *choice) denotes(kind schema.GroupKind, namespace, name string) bool {
+	return name == c.name && (c.namespace == "" || namespace == c.namespace) && (c.isNameOf(kind.Kind, kind.Group) || c.kinds[kind])
+}

@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/manifest"
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Request says which tests of a release are to be run.
+type Request struct {
+	runner.Limits
+
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Only are the names of the tests to be run. Defaults to all.
+	Only []string
+	// Except are the names of tests that are left out.
+	Except []string
+	// AllLogs has the logs of all tests read from their beginning; otherwise it is the last lines of those that have not passed.
+	AllLogs bool
+}
+
+// State is how a test has ended.
+type State string
+
+const (
+	// Passed means that the test was completed, or is ready if it is nothing that completes.
+	Passed State = "Passed"
+	// Failed means that the test has failed.
+	Failed State = "Failed"
+	// Unfinished means that the test was begun, and has neither passed nor failed.
+	Unfinished State = "Unfinished"
+	// NotRun means that the test was not begun, because others before it have not passed.
+	NotRun State = "NotRun"
+)
+
+// Result says what came out of a test.
+type Result struct {
+	// Test is the object that makes the test.
+	Test progress.Key
+	// State of the test when the run ended.
+	State State
+	// Message says more about the state; empty if the test has passed.
+	Message string
+	// Why says what keeps the test from passing, the most specific reason first.
+	Why []inspect.Reason
+	// Log is what containers of the test have written, each line preceded by pod and container; or why that cannot be read.
+	Log string
+
+	item *reconciler.InventoryItem
+}
+
+// Run is one run of tests.
+type Run struct {
+	// Release as it was found.
+	Release *releases.Release
+
+	connection *connection.Connection
+	request    Request
+	tests      []*unstructured.Unstructured
+	// target and operation are there as soon as the tests are run.
+	target    *runner.Target
+	operation *runner.Operation
+}
+
+// Plan finds out which tests a release has: the objects of its current revision that are applied for that purpose.
+func Plan(ctx context.Context, c *connection.Connection, request Request) (*Run, error) {
+	release, err := c.Release(ctx, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	if release.State == releases.StateDeleting {
+		return nil, failures.BeingDeleted(release)
+	}
+	run := &Run{Release: release, connection: c, request: request}
+	run.tests, err = testsOf(ctx, c.Records(), release, request)
+	return run, err
+}
+
+// Empty tells whether there are no tests to be run.
+func (r *Run) Empty() bool { return len(r.tests) == 0 }
+
+// Execute runs the tests, in their waves. A wave begins when the one before has passed. What the last run has left is removed before; this one leaves
+// its objects behind, except those whose policies say otherwise. The error is a NotReadyError if not all have passed; there are
+// results in that case, too. Other errors are those of Apply.
+func (r *Run) Execute(ctx context.Context) ([]Result, error) {
+	b := runner.NewBoard(r.connection, "test", r.Release.String(), 0)
+	results, err := r.underLock(ctx, b)
+	b.Finish(tested(r.Release, results, err), err)
+	return results, err
+}
+
+func tested(release *releases.Release, results []Result, err error) progress.Outcome {
+	passed := 0
+	for _, result := range results {
+		if result.State == Passed {
+			passed++
+		}
+	}
+	counts := fmt.Sprintf("release %s: %d of %d tests passed", release, passed, len(results))
+	var notReady *failures.NotReadyError
+	switch {
+	case err == nil:
+		return progress.Outcome{Done: true, Summary: counts}
+	case len(results) == 0 || !errors.As(err, &notReady):
+		return progress.Outcome{Summary: fmt.Sprintf("release %s is not tested: %s", release, failures.Summary(err))}
+	case notReady.Timeout > 0:
+		return progress.Outcome{Summary: counts + "; " + failures.Summary(err)}
+	default:
+		return progress.Outcome{Summary: counts}
+	}
+}
+
+// testsOf returns the tests that are to be run.
+func testsOf(ctx context.Context, records *releases.Store, release *releases.Release, request Request) ([]*unstructured.Unstructured, error) {
+	current := release.Current()
+	if current == nil {
+		return nil, failures.Refused("release %s has no revisions", release)
+	}
+	content, err := records.Content(ctx, release, current.Number)
+	if err != nil {
+		return nil, err
+	}
+	tests := manifest.Hooks(content.Manifest, types.ReleaseHookTest)
+	names := make([]string, len(tests))
+	for i, test := range tests {
+		names[i] = test.GetName()
+	}
+	for _, name := range slices.Concat(request.Only, request.Except) {
+		switch {
+		case len(names) == 0:
+			return nil, fmt.Errorf("release %s has no test %q, nor any other", release, name)
+		case !slices.Contains(names, name):
+			return nil, fmt.Errorf("release %s has no test %q; its tests are: %s", release, name, strings.Join(names, ", "))
+		}
+	}
+	return slices.DeleteFunc(tests, func(test *unstructured.Unstructured) bool {
+		return len(request.Only) > 0 && !slices.Contains(request.Only, test.GetName()) || slices.Contains(request.Except, test.GetName())
+	}), nil
+}
+
+// underLock runs the tests if the release is still as it was when they were planned.
+func (r *Run) underLock(ctx context.Context, b *runner.Board) ([]Result, error) {
+	o, done, err := runner.Begin(ctx, r.connection, r.Release, b, r.request.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := o.ConfirmUnchanged(ctx); err != nil {
+		return nil, err
+	}
+	ctx, stop := o.WatchLock(ctx)
+	defer stop()
+	r.operation = o
+	if r.target, err = runner.NewTarget(r.connection, releases.TestOwnerID(r.Release.Namespace, r.Release.Name), r.Release.TestInventory); err != nil {
+		return nil, err
+	}
+	defer r.target.Close()
+	return r.run(ctx)
+}
+
+// run runs the tests, finds out what came out of them, and removes what is not to stay.
+func (r *Run) run(ctx context.Context) ([]Result, error) {
+	limited, stop := runner.Limited(ctx, r.request.Timeout)
+	defer stop()
+	if err := r.remove(limited, nil); err != nil {
+		return nil, fmt.Errorf("removing what the last run has left: %w", err)
+	}
+	result, failure := r.apply(limited)
+	results := r.judge(result)
+	if ctx.Err() == nil {
+		r.explain(ctx, results)
+	}
+	if limited.Err() != nil {
+		return results, failure
+	}
+	stays := func(item *reconciler.InventoryItem) bool {
+		return !slices.ContainsFunc(results, func(result Result) bool { return result.item == item && r.goes(result) })
+	}
+	return results, errors.Join(failure, r.remove(limited, stays))
+}
+
+func (r *Run) store() *store {
+	return &store{connection: r.connection, operation: r.operation, release: r.Release}
+}
+
+// remove removes what runs of tests have left, except what stays. Defaults to everything.
+func (r *Run) remove(ctx context.Context, stays func(item *reconciler.InventoryItem) bool) error {
+	removal := removal{store: r.store(), target: r.target, timeout: r.request.Timeout, stays: stays}
+	return removal.run(ctx)
+}
+
+// apply applies the tests until all have passed, or no more will.
+func (r *Run) apply(ctx context.Context) (reconciler.Result, error) {
+	request := reconciler.ApplyRequest{
+		Owner:    r.store().owner(ctx, r.target),
+		Objects:  manifest.Objects(testObjects(r.tests)),
+		Policies: r.Release.Current().Policies,
+	}
+	// What is there already would be gone after the next run.
+	request.Policies.Adoption = reconciler.AdoptionPolicyNever
+	r.operation.Board().Say("running tests")
+	c := &runner.Convergence{
+		Target:  r.target,
+		Timeout: r.request.Timeout,
+		Call: func(ctx context.Context) (reconciler.Result, error) {
+			request.Inventory = r.Release.TestInventory
+			result, err := r.target.Engine().Apply(ctx, request)
+			r.Release.TestInventory = result.Inventory
+			r.operation.Board().Expect(result.Inventory)
+			return result, err
+		},
+		Took: func(result reconciler.Result, err error) { r.operation.Board().Took(result, err, "running tests") },
+	}
+	result, err := c.Run(ctx)
+	r.operation.Board().Took(result, nil, "")
+	return result, errors.Join(err, r.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = result.Inventory }))
+}

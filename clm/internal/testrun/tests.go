@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package testrun
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/views"
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const (
+	purgeOrderKey     = releases.ReconcilerName + "/" + types.AnnotationKeySuffixPurgeOrder
+	purgeOnFailureKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixPurgeOnFailure
+	statusHintKey     = releases.ReconcilerName + "/" + types.AnnotationKeySuffixStatusHint
+)
+
+// testObjects returns what is applied for tests. They are not purged while they run, because their logs are read before.
+func testObjects(tests []*unstructured.Unstructured) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, len(tests))
+	for i, test := range tests {
+		object := test.DeepCopy()
+		values := object.GetAnnotations()
+		if values == nil {
+			values = map[string]string{}
+		}
+		delete(values, purgeOrderKey)
+		delete(values, purgeOnFailureKey)
+		if _, given := values[statusHintKey]; !given && object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Pod"}) {
+			values[statusHintKey] = types.StatusHintRunToCompletion
+		}
+		object.SetAnnotations(values)
+		objects[i] = object
+	}
+	return objects
+}
+
+// goes tells whether the object of a test is removed at the end of the run.
+func (r *Run) goes(result Result) bool {
+	at := slices.IndexFunc(r.tests, func(test *unstructured.Unstructured) bool { return r.makes(test, result.item) })
+	if at < 0 {
+		return false
+	}
+	values := r.tests[at].GetAnnotations()
+	_, afterSuccess := values[purgeOrderKey]
+	afterFailure, _ := annotations.Flag(values[purgeOnFailureKey])
+	return afterSuccess && result.State == Passed || afterFailure && result.State == Failed
+}
+
+// makes tells whether a test is the object of an item.
+func (r *Run) makes(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
+	return item != nil && test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
+		(test.GetNamespace() == item.Namespace || test.GetNamespace() == "" && item.Namespace == r.Release.Namespace)
+}
+
+// judge tells how the tests have ended, in the order of their waves.
+func (r *Run) judge(result reconciler.Result) []Result {
+	failed, waits := failures.Messages(result.Failures), failures.Messages(result.Waits)
+	results := make([]Result, 0, len(r.tests))
+	for _, test := range r.tests {
+		judged := Result{Test: progress.KeyOf(test), State: NotRun}
+		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.makes(test, item) }); at >= 0 {
+			item := result.Inventory[at]
+			judged.item, judged.Test = item, progress.KeyOf(item)
+			text := objects.Text(item)
+			switch {
+			case failed[text] != "":
+				judged.State, judged.Message = Failed, failed[text]
+			case waits[text] != "":
+				judged.State, judged.Message = Unfinished, waits[text]
+			case item.Phase == reconciler.PhaseReady:
+				judged.State = Passed
+			}
+		}
+		results = append(results, judged)
+	}
+	slices.SortStableFunc(results, func(a, b Result) int { return orderOf(a.item) - orderOf(b.item) })
+	return results
+}
+
+func orderOf(item *reconciler.InventoryItem) int {
+	if item == nil {
+		return types.MaxOrder
+	}
+	return item.ApplyOrder
+}
+
+const (
+	// explainTimeout bounds how long it may take to find out why tests have not passed.
+	explainTimeout = 30 * time.Second
+	// lastLines is how much is read of the log of each container of a test that has not passed.
+	lastLines = 10
+)
+
+// explain adds reasons and logs. What cannot be read is missing.
+func (r *Run) explain(ctx context.Context, results []Result) {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	for i := range results {
+		result := &results[i]
+		unsuccessful := result.State == Failed || result.State == Unfinished
+		if result.item == nil || !unsuccessful && (!r.request.AllLogs || result.State != Passed) {
+			continue
+		}
+		options := views.Inspection(r.connection, r.Release, []*reconciler.InventoryItem{result.item})
+		options.Selector = ownership.Selector(r.target.Owner())
+		if unsuccessful {
+			if report, err := inspect.Tree(ctx, options); err == nil {
+				result.Why = reasons(report.Nodes)
+			}
+		}
+		var text bytes.Buffer
+		logs := inspect.LogOptions{Options: options, Problem: func(problem string) { fmt.Fprintln(&text, problem) }}
+		if !r.request.AllLogs {
+			logs.Tail = new(int64(lastLines))
+		}
+		if err := inspect.Logs(ctx, logs, &text); err != nil && text.Len() == 0 {
+			fmt.Fprintln(&text, err)
+		}
+		result.Log = strings.TrimSuffix(text.String(), "\n")
+	}
+}
+
+// reasons returns those of the nodes or, if these have none, of what they own.
+func reasons(nodes []*inspect.Node) []inspect.Reason {
+	var found []inspect.Reason
+	for _, node := range nodes {
+		if len(node.Why) > 0 {
+			found = append(found, node.Why...)
+		} else {
+			found = append(found, reasons(node.Children)...)
+		}
+	}
+	return found
+}

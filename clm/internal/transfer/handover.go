@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/selection"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Request says which objects of a release it is about.
+type Request struct {
+	// Namespace and Name of the release.
+	Namespace, Name string
+	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
+	Objects []string
+}
+
+// PlanAdoption finds out what has to be done to have the current revision in such a way that the objects, which it renders, belong to the
+// release, whoever owns them now. The plan is to be closed.
+func PlanAdoption(ctx context.Context, c *connection.Connection, request Request) (*apply.Plan, error) {
+	plan, err := apply.Current(ctx, c, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	plan.Operation = apply.Adopt
+	wanted, err := possessions(c.Client().RESTMapper(), plan)
+	if err != nil {
+		return nil, err
+	}
+	wanted = slices.DeleteFunc(wanted, func(p possession) bool { return p.rendered < 0 })
+	found, err := selection.Resolve(c.Client(), request.Objects, wanted, selection.Scope{Name: "the current revision of release " + plan.Release.String(), Show: fmt.Sprintf("clm get manifest %s -n %s", request.Name, request.Namespace)})
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range found {
+		plan.TakeOver(object.ObjectInfo)
+	}
+	// Whether an object exists that is not ours, only the server knows.
+	if err := plan.Compare(ctx, true); err != nil {
+		return nil, err
+	}
+	if err := confirmAdoptable(plan, found); err != nil {
+		plan.Close()
+		return nil, err
+	}
+	return plan, nil
+}
+
+// confirmAdoptable says which of the objects that are to be taken over do not exist, or cannot be looked at.
+func confirmAdoptable(plan *apply.Plan, wanted []possession) error {
+	for _, change := range plan.Changes {
+		adopts := find(wanted, change.Object) >= 0
+		switch {
+		case !adopts || change.UID != "":
+		case change.Refusal != "":
+			return fmt.Errorf("adopting %s: %s", change.Object, change.Refusal)
+		default:
+			return failures.Refused("%s does not exist, so that there is nothing to adopt; clm apply, or clm drift --heal, creates it", change.Object)
+		}
+	}
+	return nil
+}
+
+// PlanOrphaning finds out what has to be done to let go of objects: a new revision does not have them, and they stay in the cluster without
+// an owner. The plan is to be closed.
+func PlanOrphaning(ctx context.Context, c *connection.Connection, request Request, compare bool) (*apply.Plan, error) {
+	plan, err := apply.Current(ctx, c, request.Namespace, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	plan.Operation = apply.Orphan
+	owned, err := possessions(c.Client().RESTMapper(), plan)
+	if err != nil {
+		return nil, err
+	}
+	found, err := selection.Resolve(c.Client(), request.Objects, owned, selection.Scope{Name: "release " + plan.Release.String(), Show: fmt.Sprintf("clm tree %s -n %s", request.Name, request.Namespace)})
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range found {
+		if object.item != nil {
+			// It counts for the deletion of the release as well, if that comes before the objects were let go of.
+			object.item.DeletePolicy = reconciler.DeletePolicyOrphan
+		}
+	}
+	if err := leaveOut(plan, found, "let go of "+objectTexts(found)); err != nil {
+		return nil, err
+	}
+	return plan, plan.Compare(ctx, compare)
+}

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// LetGo records, in an operation on a release, that it does not have those of the objects that belong to others. Nothing but the record is written: who
+// owns an object is what its label says, and that is settled. Above all, nothing is applied, neither of this release nor of the other ones. Their records may
+// have been written by people who have fewer rights than whoever calls this, and what they have left to do may be deletions.
+func LetGo(ctx context.Context, c *connection.Connection, o *runner.Operation, objects []reconciler.ObjectInfo) error {
+	plan, err := apply.Current(ctx, c, o.Release().Namespace, o.Release().Name)
+	if err != nil {
+		return err
+	}
+	had, err := possessions(c.Client().RESTMapper(), plan)
+	if err != nil {
+		return err
+	}
+	var gone []possession
+	receivers := map[string][]possession{}
+	for _, object := range objects {
+		at := find(had, object)
+		if at < 0 {
+			continue
+		}
+		owner, err := ownership.Read(ctx, c.Client(), object)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return err
+		case !owner.IsMissing() && !owner.Is(releases.OwnerID(plan.Release.Namespace, plan.Release.Name)):
+			gone, receivers[owner.String()] = append(gone, had[at]), append(receivers[owner.String()], had[at])
+		}
+	}
+	before := plan.Revision.Number
+	if err := leaveOut(plan, gone, handedOver(receivers)); err != nil {
+		return err
+	}
+	forget(plan.Release, gone)
+	if err := o.CheckLock(ctx); err != nil {
+		return fmt.Errorf("recording release %s: %w", plan.Release, err)
+	}
+	if plan.Revision.Number == before {
+		return c.Records().Save(ctx, plan.Release)
+	}
+	return c.Records().Amend(ctx, plan.Release, plan.Revision, plan.Content)
+}
+
+// handedOver says to whom objects have gone over.
+func handedOver(receivers map[string][]possession) string {
+	var texts []string
+	for receiver, objects := range receivers {
+		slices.SortFunc(objects, func(a, b possession) int { return strings.Compare(a.String(), b.String()) })
+		texts = append(texts, "handed over to "+receiver+": "+objectTexts(objects))
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, "; ")
+}

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/progress"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+)
+
+// Move hands objects over. First the one release records that it has them; then the mark of the owner changes, in one write for each
+// object; then the other release records that it has them no more. At any time the mark says who owns an object, whatever is recorded, and doing
+// the same again goes on with what was interrupted. Errors are those of Apply.
+func (t *Transfer) Move(ctx context.Context, options apply.Options) error {
+	options.NoWait = false
+	b := runner.NewBoard(t.connection, string(apply.Move), t.To.Release.String(), t.To.Revision.Number)
+	err := t.move(ctx, options, b)
+	b.Finish(t.outcome(err), err)
+	return err
+}
+
+func (t *Transfer) outcome(err error) progress.Outcome {
+	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
+	switch {
+	case err != nil:
+		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", objects.CountText(len(t.Objects)), between, failures.Summary(err)), Next: failures.Next(err)}
+	case t.left == 0:
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing was left to be moved %s", between)}
+	default:
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", objects.CountText(t.left), between)}
+	}
+}
+
+func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Board) error {
+	to, from, done, err := t.beginBoth(ctx, b, options.Limits)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := from.ConfirmUnchanged(ctx); err != nil {
+		return err
+	}
+	ctx, stop := from.WatchLock(ctx)
+	defer stop()
+	failure := t.To.CarryOut(ctx, to, options)
+	if failure != nil && !failures.IsFailure(failure) {
+		return failure
+	}
+	if err := t.confirmOwner(ctx); err != nil {
+		return errors.Join(failure, err)
+	}
+	b.Say(fmt.Sprintf("release %s lets go", t.From.Release))
+	// What it has to say is not about what was moved.
+	from.Mute()
+	if err := t.From.CarryOut(ctx, from, options); err != nil {
+		return errors.Join(failure, fmt.Errorf("release %s, which lets go: %w", t.From.Release, err))
+	}
+	return failure
+}
+
+// beginBoth takes the locks of both releases, in an order that is the same for everybody. The function that it returns gives them back.
+func (t *Transfer) beginBoth(ctx context.Context, b *runner.Board, limits runner.Limits) (to, from *runner.Operation, done func(), err error) {
+	order := []*releases.Release{t.To.Release, t.From.Release}
+	slices.SortFunc(order, func(a, b *releases.Release) int { return cmp.Compare(a.String(), b.String()) })
+	begun := map[*releases.Release]*runner.Operation{}
+	var ends []func()
+	done = func() {
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+	}
+	for _, release := range order {
+		o, end, err := runner.Begin(ctx, t.connection, release, b, limits)
+		if err != nil {
+			done()
+			return nil, nil, nil, err
+		}
+		begun[release], ends = o, append(ends, end)
+	}
+	return begun[t.To.Release], begun[t.From.Release], done, nil
+}
+
+// confirmOwner says which objects have not gone over.
+func (t *Transfer) confirmOwner(ctx context.Context) error {
+	var left []string
+	for _, object := range t.Objects {
+		owner, err := ownership.Read(ctx, t.connection.Client(), object)
+		if err != nil {
+			return err
+		}
+		if !owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name)) {
+			left = append(left, object.String())
+		}
+	}
+	if len(left) > 0 {
+		return failures.Refused("release %s has not taken over %v, because it is not ready up to their waves; they stay with release %s until the same command succeeds",
+			t.To.Release, left, t.From.Release)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/selection"
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Transfer is what is going to happen when objects go over from one release to another.
+type Transfer struct {
+	// From lets go of the objects, To takes them over.
+	From, To *apply.Plan
+	// Objects are those that are handed over.
+	Objects []reconciler.ObjectInfo
+
+	connection *connection.Connection
+	// left is the number of objects with which there is something left to be done.
+	left int
+}
+
+// Close ends what was begun to find out how things stand.
+func (t *Transfer) Close() {
+	t.From.Close()
+	t.To.Close()
+}
+
+// MoveRequest says which objects go over from which release to which other one.
+type MoveRequest struct {
+	From, To apitypes.NamespacedName
+	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
+	Objects []string
+}
+
+// PlanMove finds out what has to be done to hand objects over. Of objects that were handed over already, be it incompletely, it finds out
+// what is left to be done. The plan is to be closed.
+func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest, compare bool) (*Transfer, error) {
+	if request.From == request.To {
+		return nil, failures.Refused("release %s cannot hand over objects to itself", request.From)
+	}
+	t := &Transfer{connection: c}
+	var err error
+	if t.From, err = apply.Current(ctx, c, request.From.Namespace, request.From.Name); err != nil {
+		return nil, err
+	}
+	if t.To, err = apply.Current(ctx, c, request.To.Namespace, request.To.Name); err != nil {
+		return nil, err
+	}
+	t.From.Operation, t.To.Operation = apply.Move, apply.Move
+	leaving, err := t.choose(ctx, request.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := leaveOut(t.From, leaving, fmt.Sprintf("handed over to release %s: %s", t.To.Release, objectTexts(leaving))); err != nil {
+		return nil, err
+	}
+	for _, plan := range []*apply.Plan{t.To, t.From} {
+		if err := plan.Compare(ctx, compare); err != nil {
+			t.Close()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// choose completes the plan of the release that takes over, and returns what the other one has to let go of.
+func (t *Transfer) choose(ctx context.Context, texts []string) ([]possession, error) {
+	mapper := t.connection.Client().RESTMapper()
+	had, err := possessions(mapper, t.From)
+	if err != nil {
+		return nil, err
+	}
+	has, err := possessions(mapper, t.To)
+	if err != nil {
+		return nil, err
+	}
+	both := slices.Clone(has)
+	for _, p := range had {
+		if find(both, p) < 0 {
+			both = append(both, p)
+		}
+	}
+	found, err := selection.Resolve(t.connection.Client(), texts, both, selection.Scope{
+		Name: fmt.Sprintf("releases %s and %s", t.From.Release, t.To.Release),
+		Show: fmt.Sprintf("clm tree %s -n %s", t.From.Release.Name, t.From.Release.Namespace),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var leaving, coming []possession
+	for _, object := range found {
+		owner, err := t.confirmMovable(ctx, object)
+		if err != nil {
+			return nil, err
+		}
+		t.Objects = append(t.Objects, object.ObjectInfo)
+		t.To.TakeOver(object.ObjectInfo)
+		at := find(had, object)
+		if at >= 0 {
+			leaving = append(leaving, had[at])
+		}
+		there := find(has, object)
+		hasIt := there >= 0 && has[there].rendered >= 0
+		if !t.isSettled(owner, at >= 0, hasIt) {
+			t.left++
+		}
+		if hasIt {
+			continue
+		}
+		if at < 0 || had[at].rendered < 0 {
+			return nil, failures.Refused("%s is not part of the current revision of release %s, nor of that of release %s", object, t.From.Release, t.To.Release)
+		}
+		coming = append(coming, had[at])
+	}
+	forget(t.From.Release, leaving)
+	return leaving, t.takeIn(coming)
+}
+
+// isSettled tells whether nothing is left to be done with an object: it has gone over, and both releases have recorded that.
+func (t *Transfer) isSettled(owner ownership.Mark, had, has bool) bool {
+	return !had && has && owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name))
+}
+
+// takeIn makes the revision of the release that takes over one that has the objects.
+func (t *Transfer) takeIn(objects []possession) error {
+	if len(objects) == 0 {
+		return nil
+	}
+	content := releases.Content{Values: t.To.Content.Values, Manifest: slices.Clone(t.To.Content.Manifest)}
+	for _, object := range objects {
+		manifest := t.From.Content.Manifest[object.rendered].DeepCopy()
+		if object.Namespace != "" {
+			manifest.SetNamespace(object.Namespace)
+		}
+		manifest.SetAnnotations(withPolicies(manifest.GetAnnotations(), t.From.Revision.Policies, t.To.Revision.Policies))
+		content.Manifest = append(content.Manifest, manifest)
+		if item := object.item; item != nil && item.ReconcilePolicy == reconciler.ReconcilePolicyOnce {
+			// That it was applied already must not be forgotten.
+			t.To.Release.Inventory = append(t.To.Release.Inventory, item.DeepCopy())
+		}
+	}
+	return t.To.Derive(content, fmt.Sprintf("taken over from release %s: %s", t.From.Release, objectTexts(objects)))
+}
+
+// withPolicies returns annotations that keep the policies of an object what they were in its former release.
+func withPolicies(given map[string]string, from, to reconciler.Policies) map[string]string {
+	for _, policy := range []struct{ suffix, from, to string }{
+		{types.AnnotationKeySuffixUpdatePolicy, string(from.Update), string(to.Update)},
+		{types.AnnotationKeySuffixReconcilePolicy, string(from.Reconcile), string(to.Reconcile)},
+		{types.AnnotationKeySuffixDeletePolicy, string(from.Delete), string(to.Delete)},
+		{types.AnnotationKeySuffixDriftPolicy, string(from.Drift), string(to.Drift)},
+	} {
+		name := releases.ReconcilerName + "/" + policy.suffix
+		if given[name] != "" || annotations.Kebab(policy.from) == annotations.Kebab(policy.to) || policy.from == "" {
+			continue
+		}
+		if given == nil {
+			given = map[string]string{}
+		}
+		given[name] = annotations.Kebab(policy.from)
+	}
+	return given
+}
+
+// confirmMovable returns the owner of an object, or says why it cannot be handed over.
+func (t *Transfer) confirmMovable(ctx context.Context, object possession) (ownership.Mark, error) {
+	owner, err := ownership.Read(ctx, t.connection.Client(), object)
+	switch {
+	case apierrors.IsNotFound(err):
+		return owner, failures.Refused("%s does not exist, so that there is nothing to hand over", object)
+	case err != nil:
+		return owner, err
+	}
+	for _, release := range []*releases.Release{t.From.Release, t.To.Release} {
+		if owner.Is(releases.OwnerID(release.Namespace, release.Name)) {
+			return owner, nil
+		}
+	}
+	return owner, failures.Refused("%s belongs to %s, and neither to release %s nor to release %s", object, owner, t.From.Release, t.To.Release)
+}

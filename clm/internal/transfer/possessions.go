@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// possession is an object that a release renders, or has recorded.
+type possession struct {
+	reconciler.ObjectInfo
+	// rendered is where the object stands in the manifest of the current revision; negative if it does not.
+	rendered int
+	// item is the record of the object; nil if there is none.
+	item *reconciler.InventoryItem
+}
+
+// possessions returns the objects that are, or are to be, dependents of the release as it is; sorted.
+func possessions(mapper meta.RESTMapper, plan *apply.Plan) ([]possession, error) {
+	found := map[objects.Key]*possession{}
+	for _, item := range plan.Release.Inventory {
+		info := reconciler.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}
+		found[objects.KeyOf(info)] = &possession{ObjectInfo: info, rendered: -1, item: item}
+	}
+	for i, object := range plan.Content.Manifest {
+		if !plan.Applies(object) {
+			continue
+		}
+		namespace, err := objects.Namespace(mapper, object, plan.Release.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		info := reconciler.ObjectInfo{
+			TypeVersionInfo: reconciler.TypeVersionInfo(object.GroupVersionKind()), NameInfo: reconciler.NameInfo{Namespace: namespace, Name: object.GetName()},
+		}
+		if known := found[objects.KeyOf(info)]; known != nil {
+			known.rendered, known.ObjectInfo = i, info
+			continue
+		}
+		found[objects.KeyOf(info)] = &possession{ObjectInfo: info, rendered: i}
+	}
+	list := make([]possession, 0, len(found))
+	for _, p := range found {
+		list = append(list, *p)
+	}
+	slices.SortFunc(list, func(a, b possession) int { return cmp.Compare(a.String(), b.String()) })
+	return list, nil
+}
+
+// find returns where an object is in a list; negative if it is not.
+func find(list []possession, object types.ObjectKey) int {
+	return slices.IndexFunc(list, func(p possession) bool { return objects.KeyOf(p) == objects.KeyOf(object) })
+}
+
+// Renders reports whether an object is part of the revision of a plan, as apply.Current returns it.
+func Renders(mapper meta.RESTMapper, plan *apply.Plan, object types.ObjectKey) (bool, error) {
+	list, err := possessions(mapper, plan)
+	return slices.ContainsFunc(list, func(p possession) bool { return objects.KeyOf(p) == objects.KeyOf(object) && p.rendered >= 0 }), err
+}
+
+// leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.
+func leaveOut(plan *apply.Plan, list []possession, description string) error {
+	out := map[int]bool{}
+	for _, object := range list {
+		if object.rendered >= 0 {
+			out[object.rendered] = true
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	content := releases.Content{Values: plan.Content.Values}
+	for i, object := range plan.Content.Manifest {
+		if !out[i] {
+			content.Manifest = append(content.Manifest, object)
+		}
+	}
+	return plan.Derive(content, description)
+}
+
+// forget takes objects out of the inventory of a release that lets go of them. When that is recorded, they belong to others.
+func forget(release *releases.Release, list []possession) {
+	release.Inventory = slices.DeleteFunc(release.Inventory, func(item *reconciler.InventoryItem) bool { return find(list, item) >= 0 })
+}
+
+// shownObjects bounds how many objects a description names.
+const shownObjects = 10
+
+// objectTexts lists objects for people, not more than a few.
+func objectTexts(list []possession) string {
+	var texts []string
+	for i, object := range list {
+		if i == shownObjects && len(list) > i+1 {
+			texts = append(texts, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		texts = append(texts, object.String())
+	}
+	return strings.Join(texts, ", ")
+}

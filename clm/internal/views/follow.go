@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package views
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/runner"
+)
+
+// Following says what to follow, and who wants to know. Its functions are not called side by side.
+type Following struct {
+	// Namespace and Name of the release, which need not exist.
+	Namespace, Name string
+	// SkipReasons leaves out why dependents are not ready.
+	SkipReasons bool
+	// Show gets how the release stands, at once and after each change, and tells whether that is enough. Required.
+	Show func(standing *Standing) (enough bool)
+	// Trouble is told of errors that are going to be retried. Defaults to nobody.
+	Trouble func(err error)
+}
+
+// shortestPause is the least time between two looks at a release. It grows with the time that a look takes.
+const shortestPause = 200 * time.Millisecond
+
+// Follow looks at a release whenever something of it has changed: its record, a dependent, what a dependent owns, or what is reported about these.
+// It returns nil when Show has seen enough, and the cause of the context's end if that comes first. What the user may not watch is
+// noted; the record has to be watched.
+func Follow(ctx context.Context, c *connection.Connection, following Following) error {
+	if following.Trouble == nil {
+		following.Trouble = func(error) {}
+	}
+	watching, stop := context.WithCancel(ctx)
+	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[inspect.Note]bool{}, drop: func() {}}
+	defer f.running.Wait()
+	defer stop()
+	f.keep(watching, func(ctx context.Context) error {
+		return c.Records().Watch(ctx, following.Namespace, following.Name, f.wake)
+	})
+	delay, first := runner.FirstRetry, true
+	for {
+		began := time.Now()
+		standing, err := Look(ctx, c, following.Namespace, following.Name, following.SkipReasons)
+		took := time.Since(began)
+		var next time.Duration
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && (first || failures.IsFinal(err)):
+			return err
+		case err != nil:
+			f.trouble(err)
+			next, delay = delay, min(2*delay, runner.LastRetry)
+		default:
+			first, delay, next = false, runner.FirstRetry, standing.deadline
+			standing.Notes = f.addNotes(standing.Notes)
+			if f.show(standing) {
+				return nil
+			}
+			f.watch(watching, standing.Release)
+		}
+		if err := f.sleep(ctx, max(shortestPause, took), next); err != nil {
+			return err
+		}
+	}
+}
+
+// follower watches a release for as long as somebody follows it.
+type follower struct {
+	Following
+	connection *connection.Connection
+	woken      chan struct{}
+	fatal      chan error
+	running    sync.WaitGroup
+	// watched are the dependents that are watched, and drop ends that.
+	watched string
+	drop    context.CancelFunc
+
+	mu        sync.Mutex // guards all below, and calls of the functions of Following
+	unwatched map[inspect.Note]bool
+}
+
+func (f *follower) show(standing *Standing) (enough bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.Show(standing)
+}
+
+func (f *follower) trouble(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Trouble(err)
+}
+
+func (f *follower) wake() {
+	select {
+	case f.woken <- struct{}{}:
+	default:
+	}
+}
+
+// keep runs something until the context ends, again and again if it fails.
+func (f *follower) keep(ctx context.Context, run func(ctx context.Context) error) {
+	f.running.Go(func() {
+		for delay := runner.FirstRetry; ; delay = min(2*delay, runner.LastRetry) {
+			err := run(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+				select {
+				case f.fatal <- err:
+				default:
+				}
+				return
+			case err != nil:
+				f.trouble(err)
+			}
+			select {
+			case <-time.After(delay):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// watch has the dependents watched that the release has now.
+func (f *follower) watch(ctx context.Context, release *releases.Release) {
+	if release == nil {
+		release = &releases.Release{}
+	}
+	var names []string
+	for _, item := range release.Inventory {
+		names = append(names, objects.Text(item))
+	}
+	wanted := strings.Join(names, "\n")
+	if wanted == f.watched {
+		return
+	}
+	f.drop()
+	ctx, f.drop = context.WithCancel(ctx)
+	f.watched = wanted
+	options := Inspection(f.connection, release, release.Inventory)
+	options.SkipReasons = f.SkipReasons
+	f.keep(ctx, func(ctx context.Context) error {
+		return inspect.Watch(ctx, options, inspect.WatchSink{Changed: f.wake, Note: f.note})
+	})
+}
+
+func (f *follower) note(note inspect.Note) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unwatched[note] = true
+}
+
+// addNotes adds what cannot be watched.
+func (f *follower) addNotes(notes []inspect.Note) []inspect.Note {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	unwatched := slices.SortedFunc(maps.Keys(f.unwatched), func(a, b inspect.Note) int { return strings.Compare(a.String(), b.String()) })
+	return append(slices.Clone(notes), unwatched...)
+}
+
+// sleep waits for the pause, and then until something has changed; at most for the time after which it is worth another look anyway, if that is
+// positive.
+func (f *follower) sleep(ctx context.Context, pause, atMost time.Duration) error {
+	var over <-chan time.Time
+	if atMost > 0 {
+		timer := time.NewTimer(max(pause, atMost))
+		defer timer.Stop()
+		over = timer.C
+	}
+	resting := time.NewTimer(pause)
+	defer resting.Stop()
+	if err := f.await(ctx, nil, resting.C); err != nil {
+		return err
+	}
+	return f.await(ctx, f.woken, over)
+}
+
+func (f *follower) await(ctx context.Context, woken <-chan struct{}, over <-chan time.Time) error {
+	select {
+	case <-woken:
+	case <-over:
+	case err := <-f.fatal:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package views
+
+import (
+	"context"
+	"slices"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Inspection returns what is needed to look into a release with package inspect. Items are the dependents in question.
+func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) inspect.Options {
+	return inspect.Options{
+		Client:   c.Client(),
+		Items:    items,
+		Analyzer: status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()}),
+		Selector: ownership.Selector(releases.OwnerID(release.Namespace, release.Name)),
+	}
+}
+
+// Unready finds out why dependents or deletion hooks are not ready that an operation has waited for in vain. It returns nil if the error is no NotReadyError.
+func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*inspect.Report, error) {
+	var items []*reconciler.InventoryItem
+	for _, notice := range failures.Unready(err) {
+		for _, item := range slices.Concat(release.Inventory, release.HookInventory) {
+			if item.Matches(notice.Object) && len(items) < maxExplained {
+				items = append(items, item)
+			}
+		}
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	report, err := inspect.Tree(ctx, Inspection(c, release, items))
+	if err != nil {
+		return nil, err
+	}
+	// What is ready is waited for because of others, such as the instances of a type; that was said where it was waited for.
+	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *inspect.Node) bool { return node.Status == status.CurrentStatus })
+	if len(report.Nodes) == 0 {
+		return nil, nil
+	}
+	return report, nil
+}
+
+// maxExplained bounds of how many dependents it is found out why they are not ready.
+const maxExplained = 20
