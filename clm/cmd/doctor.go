@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/doctor"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
@@ -86,7 +85,7 @@ func runDoctor(ctx context.Context, e *environment, o doctorOptions) error {
 	}
 	left := len(diagnosis.Findings)
 	if o.fix {
-		repaired, err := o.repair(ctx, e, s, diagnosis)
+		repaired, err := o.repair(ctx, e, diagnosis)
 		if err != nil {
 			return err
 		}
@@ -185,7 +184,7 @@ func rankOf(kind doctor.FindingKind) int {
 }
 
 // repair repairs what can be repaired, and tells how many findings that were.
-func (o *doctorOptions) repair(ctx context.Context, e *environment, s *connection.Connection, diagnosis *doctor.Diagnosis) (int, error) {
+func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *doctor.Diagnosis) (int, error) {
 	var repairable []doctor.Finding
 	for _, finding := range diagnosis.Findings {
 		if finding.Repair != "" {

@@ -76,7 +76,6 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 		key:       key,
 		ownerID:   w.ownerID(key),
 		component: component,
-		status:    component.GetStatus(),
 		subject:   w.subject(key, component.GetUID()),
 		memory:    w.memories.of(key, component.GetUID()),
 		log:       log.FromContext(ctx),
@@ -88,6 +87,7 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 	if p.handle, err = w.resource.Open(component, &p.memory.resource, resource.HandleOptions{Fence: p.mayWrite, Pruned: p.complain}); err != nil {
 		return nil, err
 	}
+	p.status = component.GetStatus()
 	p.openRooms()
 	p.before.state, p.before.reason, p.before.message = p.status.GetState()
 	return p, nil

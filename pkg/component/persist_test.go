@@ -77,19 +77,19 @@ func TestStatusIsWrittenOnlyWhenItChanges(t *testing.T) {
 	if err := s.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	version := s.handle.Version()
+	version := s.component.GetResourceVersion()
 	s.status.LastObservedAt = s.status.Conditions[0].LastTransitionTime
 	s.status.LastAppliedAt = s.status.LastObservedAt
 	if err := s.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "version after times have changed", version, s.handle.Version())
+	diff(t, "version after times have changed", version, s.component.GetResourceVersion())
 	again := r.begin(w, widget)
 	again.status.SetState(StateProcessing, "A", "a")
 	if err := again.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	diff(t, "version after the same was said again", version, again.handle.Version())
+	diff(t, "version after the same was said again", version, again.component.GetResourceVersion())
 }
 
 func TestConflicts(t *testing.T) {
@@ -321,17 +321,17 @@ func TestStaleCache(t *testing.T) {
 	if component != nil || err != nil || wait != resource.CachePatience {
 		t.Errorf("want the pass to wait for the cache, got %v, %v, %v", component, wait, err)
 	}
-	if !w.memories.awaits(key, s.handle.Version()) || w.memories.awaits(key, widget.ResourceVersion) {
+	if !w.memories.awaits(key, s.component.GetResourceVersion()) || w.memories.awaits(key, widget.ResourceVersion) {
 		t.Error("want exactly the events of the last write, and later ones, to be let through")
 	}
 	w.resource.Clock = clocktesting.NewFakeClock(time.Now().Add(time.Minute))
 	component, _, err = w.fetch(t.Context(), key)
-	if err != nil || component == nil || component.GetResourceVersion() != s.handle.Version() {
+	if err != nil || component == nil || component.GetResourceVersion() != s.component.GetResourceVersion() {
 		t.Errorf("want the component to be read from the server in the end, got %v, %v", component, err)
 	}
 	stale.object = component.(*Widget)
 	component, _, err = w.fetch(t.Context(), key)
-	if err != nil || component == nil || w.memories.awaits(key, s.handle.Version()) {
+	if err != nil || component == nil || w.memories.awaits(key, s.component.GetResourceVersion()) {
 		t.Errorf("want the cache to be used again, got %v, %v", component, err)
 	}
 }

@@ -36,7 +36,9 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Request
 		return nil, err
 	}
 	wanted = slices.DeleteFunc(wanted, func(p possession) bool { return p.rendered < 0 })
-	found, err := selection.Resolve(c.Client(), request.Objects, wanted, selection.Scope{Name: "the current revision of release " + plan.Release.String(), Show: fmt.Sprintf("clm get manifest %s -n %s", request.Name, request.Namespace)})
+	found, err := selection.Resolve(c.Client(), request.Objects, wanted, selection.Scope{
+		Name: "the current revision of release " + plan.Release.String(), Show: fmt.Sprintf("clm get manifest %s -n %s", request.Name, request.Namespace),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,9 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 	if err != nil {
 		return nil, err
 	}
-	found, err := selection.Resolve(c.Client(), request.Objects, owned, selection.Scope{Name: "release " + plan.Release.String(), Show: fmt.Sprintf("clm tree %s -n %s", request.Name, request.Namespace)})
+	found, err := selection.Resolve(c.Client(), request.Objects, owned, selection.Scope{
+		Name: "release " + plan.Release.String(), Show: fmt.Sprintf("clm tree %s -n %s", request.Name, request.Namespace),
+	})
 	if err != nil {
 		return nil, err
 	}

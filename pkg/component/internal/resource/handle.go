@@ -66,9 +66,6 @@ func (h *Handle) Stored(field string) any { return h.stored[field] }
 // Says reports whether the status that was written last says the same; times of observation do not count.
 func (h *Handle) Says(status map[string]any) bool { return statusdiff.Same(h.base, status) }
 
-// Version returns the resource version that the pass is based on.
-func (h *Handle) Version() string { return h.version }
-
 // WriteField writes one field of the status, ahead of all others.
 func (h *Handle) WriteField(ctx context.Context, field string, value any) error {
 	status := maps.Clone(h.base)
