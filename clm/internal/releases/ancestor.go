@@ -37,10 +37,16 @@ const (
 // ancestors selects the ancestor's records among the ConfigMaps.
 var ancestors client.ListOption = client.HasLabels{"release." + ReconcilerName}
 
-// getAncestor reads a release of which the ancestor has the only record.
-func (s *Store) getAncestor(ctx context.Context, namespace, name string) (*Release, error) {
+// ancestry has the records of the ancestor.
+type ancestry struct {
+	client     client.Client
+	fieldOwner string
+}
+
+// get reads a release of which the ancestor has the only record.
+func (a ancestry) get(ctx context.Context, namespace, name string) (*Release, error) {
 	configMap := &corev1.ConfigMap{}
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	err := a.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("release %s/%s: %w", namespace, name, ErrNotFound)
 	}
@@ -50,13 +56,13 @@ func (s *Store) getAncestor(ctx context.Context, namespace, name string) (*Relea
 	return decodeAncestor(configMap)
 }
 
-// appendAncestors adds the releases of which the ancestor has the only record.
-func (s *Store) appendAncestors(ctx context.Context, namespace string, found []*Release) ([]*Release, error) {
+// appendTo adds the releases of which the ancestor has the only record.
+func (a ancestry) appendTo(ctx context.Context, found []*Release, namespace string) ([]*Release, error) {
 	known := map[string]bool{}
 	for _, release := range found {
 		known[release.String()] = true
 	}
-	err := s.pages(ctx, namespace, ancestors, func() client.ObjectList { return &corev1.ConfigMapList{} }, func(page client.ObjectList) {
+	err := pages(ctx, a.client, namespace, ancestors, func() client.ObjectList { return &corev1.ConfigMapList{} }, func(page client.ObjectList) {
 		if configMaps, ok := page.(*corev1.ConfigMapList); ok {
 			for i := range configMaps.Items {
 				name, named := strings.CutPrefix(configMaps.Items[i].Name, ancestorPrefix)
@@ -139,15 +145,15 @@ func ancestorTime(configMap *corev1.ConfigMap, key string) time.Time {
 	return parsed.UTC()
 }
 
-// removeAncestor removes the record whose place has been taken, unless it is not what it was then.
-func (s *Store) removeAncestor(ctx context.Context, namespace, name string, seen *takenOver) error {
+// remove removes the record whose place has been taken, unless it is not what it was then.
+func (a ancestry) remove(ctx context.Context, namespace, name string, seen *takenOver) error {
 	configMap := &corev1.ConfigMap{}
-	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
+	err := a.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ancestorPrefix + name}, configMap)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err == nil {
-		err = s.removeUnchanged(ctx, configMap, seen)
+		err = a.removeUnchanged(ctx, configMap, seen)
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("removing ConfigMap %s/%s, the record of an earlier clm: %w", namespace, ancestorPrefix+name, err)
@@ -155,7 +161,7 @@ func (s *Store) removeAncestor(ctx context.Context, namespace, name string, seen
 	return nil
 }
 
-func (s *Store) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap, seen *takenOver) error {
+func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap, seen *takenOver) error {
 	checksum, err := digest.Of(configMap.Data)
 	if err != nil {
 		return err
@@ -173,8 +179,8 @@ func (s *Store) removeUnchanged(ctx context.Context, configMap *corev1.ConfigMap
 	}
 	released := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: configMap.Namespace, Name: configMap.Name}}
 	released.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	if err := s.options.Client.Patch(ctx, released, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(s.options.FieldOwner)); err != nil {
+	if err := a.client.Patch(ctx, released, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(a.fieldOwner)); err != nil {
 		return err
 	}
-	return s.options.Client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})
+	return a.client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})
 }

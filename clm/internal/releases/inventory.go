@@ -36,7 +36,7 @@ func keyOf(item *reconciler.InventoryItem) string {
 
 // encodeInventory returns the form in which an inventory is to be recorded, and the contents of the chunks that this form refers
 // to. It is the one in which it is recorded so far, if that says the same and its chunks are known to be intact.
-func (s *Store) encodeInventory(store *chunks.Store, inventory []*reconciler.InventoryItem, before *itemList, known chunks.Handles) (*itemList, [][]byte, error) {
+func (o *Options) encodeInventory(store *chunks.Store, inventory []*reconciler.InventoryItem, before *itemList, known chunks.Handles) (*itemList, [][]byte, error) {
 	if len(inventory) == 0 {
 		return nil, nil, nil
 	}
@@ -49,7 +49,7 @@ func (s *Store) encodeInventory(store *chunks.Store, inventory []*reconciler.Inv
 	if before != nil && before.Checksum == list.Checksum && !slices.ContainsFunc(before.Chunks, func(name string) bool { return known[name].UID == "" }) {
 		return before, nil, nil
 	}
-	limit := s.options.packedLimit
+	limit := o.packedLimit
 	if len(before.chunks()) > 0 {
 		// So that it does not change to and fro.
 		limit /= 2
@@ -63,7 +63,7 @@ func (s *Store) encodeInventory(store *chunks.Store, inventory []*reconciler.Inv
 			return list, nil, nil
 		}
 	}
-	contents := chunks.Spread(items, len(before.chunks()), s.options.chunkSize)
+	contents := chunks.Spread(items, len(before.chunks()), o.chunkSize)
 	for _, content := range contents {
 		list.Chunks = append(list.Chunks, store.Name(content))
 	}

@@ -74,7 +74,7 @@ func (s *Store) leftovers(ctx context.Context, release *Release) (chunks.Handles
 func (s *Store) Remains(ctx context.Context, namespace string) ([]apitypes.NamespacedName, error) {
 	found := map[apitypes.NamespacedName]bool{}
 	chunked := client.HasLabels{ReconcilerName + "/" + types.LabelKeySuffixInventoryOwnerId}
-	err := s.pages(ctx, namespace, chunked, func() client.ObjectList {
+	err := pages(ctx, s.options.Client, namespace, chunked, func() client.ObjectList {
 		page := &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 		return page
@@ -125,7 +125,7 @@ func (s *Store) FinishTakeOver(ctx context.Context, release *Release) error {
 		return fmt.Errorf("ConfigMap %s/%s was written after release %s was taken over; please make sure that nobody uses the earlier clm for it any more, "+
 			"and delete the ConfigMap, with its finalizer %s", release.Namespace, ancestorPrefix+release.Name, release, ancestorFinalizer)
 	}
-	return s.removeAncestor(ctx, release.Namespace, release.Name, seen)
+	return s.ancestry.remove(ctx, release.Namespace, release.Name, seen)
 }
 
 // HeldLock is the lock of a release as it was found.

@@ -26,7 +26,7 @@ const pageSize = 50
 // Release.Problem.
 func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) {
 	var found []*Release
-	err := s.pages(ctx, namespace, ours, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
+	err := pages(ctx, s.options.Client, namespace, ours, func() client.ObjectList { return &corev1.SecretList{} }, func(page client.ObjectList) {
 		if secrets, ok := page.(*corev1.SecretList); ok {
 			for i := range secrets.Items {
 				if secrets.Items[i].Type == SecretType {
@@ -36,7 +36,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]*Release, error) 
 		}
 	})
 	if err == nil {
-		found, err = s.appendAncestors(ctx, namespace, found)
+		found, err = s.ancestry.appendTo(ctx, found, namespace)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing releases: %w", err)
@@ -84,7 +84,7 @@ func (s *Store) Names(ctx context.Context, namespace string) ([]apitypes.Namespa
 			page.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(records.kind + "List"))
 			return page
 		}
-		err := s.pages(ctx, namespace, records.selector, newPage, func(page client.ObjectList) {
+		err := pages(ctx, s.options.Client, namespace, records.selector, newPage, func(page client.ObjectList) {
 			if list, ok := page.(*metav1.PartialObjectMetadataList); ok {
 				for _, object := range list.Items {
 					if name, ok := strings.CutPrefix(object.Name, records.prefix); ok {
@@ -132,11 +132,11 @@ func (s *Store) Nearby(ctx context.Context, namespace, name string) ([]string, e
 var ours client.ListOption = client.MatchingLabels{recordLabel: recordRelease}
 
 // pages lists all records of a kind. Each page has a list of its own: decoding into one that is not empty leaves what was in it before.
-func (s *Store) pages(ctx context.Context, namespace string, selector client.ListOption, newPage func() client.ObjectList, use func(client.ObjectList)) error {
+func pages(ctx context.Context, reader client.Reader, namespace string, selector client.ListOption, newPage func() client.ObjectList, use func(client.ObjectList)) error {
 	next := ""
 	for {
 		page := newPage()
-		err := s.options.Client.List(ctx, page, client.InNamespace(namespace), selector, client.Limit(pageSize), client.Continue(next))
+		err := reader.List(ctx, page, client.InNamespace(namespace), selector, client.Limit(pageSize), client.Continue(next))
 		if err != nil {
 			return err
 		}

@@ -58,10 +58,10 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 		}
 	}
 	// Not before the chunks have gone: with the namespace, an index without finalizer would go at once, and nobody would know of them.
-	c := change{namespace: release.Namespace, name: release.Name}
+	w := &writing{Store: s, chunks: store, known: known, change: change{namespace: release.Namespace, name: release.Name}}
 	var err error
 	if known.held() {
-		err = s.patch(ctx, known, c, map[string]any{"metadata": map[string]any{"finalizers": known.foreign()}})
+		err = w.patch(ctx, map[string]any{"metadata": map[string]any{"finalizers": known.foreign()}})
 	}
 	if err == nil {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: release.Namespace, Name: prefix + release.Name}}

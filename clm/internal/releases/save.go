@@ -137,7 +137,7 @@ func (s *Store) commit(ctx context.Context, release *Release, contents [][]byte)
 	}
 	known := &release.stored
 	store := s.chunks(release.Namespace, release.Name)
-	next, contents, err := s.draft(store, release, contents)
+	next, contents, err := s.options.draft(store, release, contents)
 	if err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
@@ -147,7 +147,8 @@ func (s *Store) commit(ctx context.Context, release *Release, contents [][]byte)
 		return nil
 	}
 	store = store.Holding(func(name string) bool { return needed.chunks[name] })
-	if err := s.write(ctx, store, known, change{namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}); err != nil {
+	w := &writing{Store: s, chunks: store, known: known, change: change{namespace: release.Namespace, name: release.Name, next: next, contents: contents, hold: needed}}
+	if err := w.run(ctx); err != nil {
 		return fmt.Errorf("recording release %s: %w", release, err)
 	}
 	release.Ancestor = false
@@ -168,14 +169,14 @@ func (r *Release) checkRecordable() error {
 }
 
 // draft returns the next index, with the time of the present one, and the contents of all chunks that it may need.
-func (s *Store) draft(store *chunks.Store, release *Release, contents [][]byte) (index, [][]byte, error) {
+func (o *Options) draft(store *chunks.Store, release *Release, contents [][]byte) (index, [][]byte, error) {
 	next, known := indexOf(release), &release.stored
 	next.TakenOver = known.ancestor
 	for _, content := range contents {
 		last := &next.Revisions[len(next.Revisions)-1]
 		last.Chunks = append(last.Chunks, store.Name(content))
 	}
-	inventory, more, err := s.encodeInventory(store, release.Inventory, known.index.Inventory, known.chunks)
+	inventory, more, err := o.encodeInventory(store, release.Inventory, known.index.Inventory, known.chunks)
 	if err != nil {
 		return index{}, nil, err
 	}
@@ -185,11 +186,11 @@ func (s *Store) draft(store *chunks.Store, release *Release, contents [][]byte) 
 	}
 	next.Inventory = inventory
 	contents = slices.Concat(contents, more)
-	if next.HookInventory, more, err = s.encodeInventory(store, release.HookInventory, known.index.HookInventory, known.chunks); err != nil {
+	if next.HookInventory, more, err = o.encodeInventory(store, release.HookInventory, known.index.HookInventory, known.chunks); err != nil {
 		return index{}, nil, err
 	}
 	contents = slices.Concat(contents, more)
-	if next.TestInventory, more, err = s.encodeInventory(store, release.TestInventory, known.index.TestInventory, known.chunks); err != nil {
+	if next.TestInventory, more, err = o.encodeInventory(store, release.TestInventory, known.index.TestInventory, known.chunks); err != nil {
 		return index{}, nil, err
 	}
 	return next, slices.Concat(contents, more), nil

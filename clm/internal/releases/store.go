@@ -41,7 +41,8 @@ type Options struct {
 
 // Store keeps the records of releases. It has no state, and is safe for concurrent use.
 type Store struct {
-	options Options
+	options  Options
+	ancestry ancestry
 }
 
 // NewStore returns a store. It makes no request.
@@ -52,7 +53,7 @@ func NewStore(options Options) *Store {
 	options.FieldOwner = cmp.Or(options.FieldOwner, ReconcilerName)
 	options.packedLimit = cmp.Or(options.packedLimit, 256<<10)
 	options.chunkSize = cmp.Or(options.chunkSize, 256<<10)
-	return &Store{options: options}
+	return &Store{options: options, ancestry: ancestry{client: options.Client, fieldOwner: options.FieldOwner}}
 }
 
 // chunks returns the place for the chunks of a release.
@@ -115,7 +116,7 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*Release, erro
 	secret := &corev1.Secret{}
 	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, secret)
 	if apierrors.IsNotFound(err) {
-		return s.getAncestor(ctx, namespace, name)
+		return s.ancestry.get(ctx, namespace, name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, prefix+name, err)
@@ -124,7 +125,7 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*Release, erro
 	if err != nil {
 		return release, err
 	}
-	return release, s.readInventories(ctx, release)
+	return release, readInventories(ctx, s.chunks(namespace, name), release)
 }
 
 // decodeSecret returns the release of an index, without inventories. The error is a DamagedError if the index is damaged.
@@ -150,8 +151,8 @@ func decodeSecret(secret *corev1.Secret) (*Release, error) {
 }
 
 // readInventories adds the inventories to what decodeSecret has returned.
-func (s *Store) readInventories(ctx context.Context, release *Release) error {
-	store, known := s.chunks(release.Namespace, release.Name), &release.stored
+func readInventories(ctx context.Context, store *chunks.Store, release *Release) error {
+	known := &release.stored
 	known.chunks = chunks.Handles{}
 	var damaged *DamagedError
 	for _, part := range []struct {
