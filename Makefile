@@ -37,7 +37,7 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS)
 	$(CONTROLLER_GEN) crd paths=./examples/parcel-operator/api/... output:crd:artifacts:config=examples/parcel-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/hello-operator/... output:crd:artifacts:config=examples/hello-operator/crds
-	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/crds
+	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/internal/bundles/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/component/testdata/widgets output:crd:artifacts:config=pkg/component/testdata/crds
 	cd internal/helm/parity && go mod tidy
 	go run ./clm/internal/reference website/content/reference/clm

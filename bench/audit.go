@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
@@ -71,7 +72,7 @@ func (a *auditLog) check(ctx context.Context, list []requests.Request) error {
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		if pause(ctx, 50*time.Millisecond) != nil {
+		if progress.Pause(ctx, 50*time.Millisecond) != nil {
 			return err
 		}
 	}

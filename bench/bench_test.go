@@ -5,14 +5,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
+	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -21,7 +26,7 @@ import (
 func TestPlumbing(t *testing.T) {
 	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
-	l, err := newLab(t.Context(), testenv.Config(t), testenv.UniqueName(t), newProgress(io.Discard), options{short: true, repeats: 1})
+	l, err := newLab(t.Context(), testenv.Config(t), testenv.UniqueName(t), progress.New(io.Discard), options{short: true, repeats: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +51,7 @@ func TestPlumbing(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"PATCH": 5, "GET": 2, "DELETE": 5}, methods); diff != "" {
 		t.Errorf("requests of the bare client (-want +got):\n%s", diff)
 	}
-	spec := BundleSpec{Dependents: 5, Waves: 2, PayloadBytes: 10}
+	spec := bundles.BundleSpec{Dependents: 5, Waves: 2, PayloadBytes: 10}
 	bundle, _, err := s.create(t.Context(), l.name, spec)
 	if err != nil {
 		t.Fatal(err)
@@ -57,13 +62,13 @@ func TestPlumbing(t *testing.T) {
 	}
 	var seen traffic
 	seen.add(sent)
-	if seen.writes[0] != 5 || seen.reads[0] != 0 || s.operator.generator.calls.Load() != 1 {
-		t.Errorf("want 5 writes, no reads and one generation, got %d of the latter and\n%s", s.operator.generator.calls.Load(), requests.Summary(sent))
+	if seen.writes[0] != 5 || seen.reads[0] != 0 || s.operator.generator.Calls.Load() != 1 {
+		t.Errorf("want 5 writes, no reads and one generation, got %d of the latter and\n%s", s.operator.generator.Calls.Load(), requests.Summary(sent))
 	}
 	if gaps, err := gapsOf(sent, spec); err != nil || len(gaps) != 1 {
 		t.Errorf("want one gap between two waves, got %v, %v", gaps, err)
 	}
-	if _, writes, err := s.healOne(t.Context(), dependentName(l.name, 3)); err != nil || writes != 1 {
+	if _, writes, err := s.healOne(t.Context(), bundles.DependentName(l.name, 3)); err != nil || writes != 1 {
 		t.Errorf("want one write to correct a change, got %d, %v", writes, err)
 	}
 	if _, err := s.operator.awaitPasses(t.Context(), l, 1); err != nil {
@@ -119,5 +124,18 @@ func TestCasesHaveNamesOfTheirOwn(t *testing.T) {
 			t.Errorf("case %q: its name is not its own, or there is nothing to measure", b.name)
 		}
 		seen[b.name] = true
+	}
+}
+
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	r := &measured.Report{}
+	r.Add("create", []measured.Figure{measured.Count("writes", 501).Exactly(500)}, nil)
+	r.Add("heal", nil, errors.New("nothing"))
+	for _, strict := range []bool{false, true} {
+		err := finish(r, options{strict: strict, json: t.TempDir() + "/report.json"}, &strings.Builder{})
+		if err == nil || strings.Contains(err.Error(), "bars were missed") != strict {
+			t.Errorf("strict %v: got error %v; what was not measured always fails, what was missed only if strict", strict, err)
+		}
 	}
 }

@@ -12,13 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
 const mergePatch = "application/merge-patch+json"
 
 // changeOne measures the way of a change of the spec that concerns one of many dependents.
-func changeOne(ctx context.Context, l *lab) ([]figure, error) {
+func changeOne(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -53,17 +55,17 @@ func changeOne(ctx context.Context, l *lab) ([]figure, error) {
 		}
 		traffic.add(sent)
 	}
-	return []figure{
-		latency("change of the spec to response of the dependent's write", times).atMost(barValue, 100),
-		most("writes to dependents", traffic.writes).exactly(1),
-		most("reads of dependents", traffic.reads).exactly(0),
-		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
-		most("events", traffic.events),
+	return []measured.Figure{
+		measured.Latency("change of the spec to response of the dependent's write", times).AtMost(measured.BarValue, 100),
+		measured.Most("writes to dependents", traffic.writes).Exactly(1),
+		measured.Most("reads of dependents", traffic.reads).Exactly(0),
+		measured.Most("other requests", traffic.others).Noted("%s", traffic.otherKinds),
+		measured.Most("events", traffic.events),
 	}, nil
 }
 
 // heal measures how long a change by others stands before it is corrected.
-func heal(ctx context.Context, l *lab) ([]figure, error) {
+func heal(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -79,17 +81,17 @@ func heal(ctx context.Context, l *lab) ([]figure, error) {
 	var writes []int
 	for i := range samples {
 		// Each dependent is changed once: corrections of the same one again and again are put off.
-		name := dependentName(l.name, int64(i)*manyDependents/int64(samples))
+		name := bundles.DependentName(l.name, int64(i)*manyDependents/int64(samples))
 		took, written, err := s.healOne(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		times, writes = append(times, took), append(writes, written)
-		l.tick("%s: %d of %d", l.name, i+1, samples)
+		l.Tick("%s: %d of %d", l.name, i+1, samples)
 	}
-	return []figure{
-		latency("response to the foreign write to our write, 1 of 500", times).atMost(barP99, 100),
-		most("writes to dependents", writes).exactly(1),
+	return []measured.Figure{
+		measured.Latency("response to the foreign write to our write, 1 of 500", times).AtMost(measured.BarP99, 100),
+		measured.Most("writes to dependents", writes).Exactly(1),
 	}, nil
 }
 

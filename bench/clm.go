@@ -23,6 +23,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
@@ -36,7 +38,7 @@ type tool struct {
 }
 
 // commandLine measures clm with a release of as many ConfigMaps, from the start of the process to its end.
-func commandLine(ctx context.Context, l *lab) ([]figure, error) {
+func commandLine(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	t, err := l.newTool()
 	if err != nil {
 		return nil, err
@@ -79,13 +81,13 @@ func commandLine(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		speed("500 objects, clm apply", applies, applyLimits).atMost(barRatio, 1.6),
-		latency("clm apply of the same again", repeats).atMost(barValue, 500),
-		amount("its own processor time", median(milliseconds(used)), "ms"),
-		count("its lists of one kind, at most", mostLists(sent)).atMost(barValue, 1).noted("%s", oneLine(sent)),
-		count("its writes", tally(sent, requests.Request.IsWrite)).exactly(0),
-		speed("500 objects, clm delete", deletions, removeLimits).atMost(barRatio, 1.6),
+	return []measured.Figure{
+		measured.Speed("500 objects, clm apply", applies, applyLimits).AtMost(measured.BarRatio, 1.6),
+		measured.Latency("clm apply of the same again", repeats).AtMost(measured.BarValue, 500),
+		measured.Amount("its own processor time", measured.Median(measured.Milliseconds(used)), "ms"),
+		measured.Count("its lists of one kind, at most", mostLists(sent)).AtMost(measured.BarValue, 1).Noted("%s", oneLine(sent)),
+		measured.Count("its writes", tally(sent, requests.Request.IsWrite)).Exactly(0),
+		measured.Speed("500 objects, clm delete", deletions, removeLimits).AtMost(measured.BarRatio, 1.6),
 	}, nil
 }
 
@@ -126,8 +128,8 @@ func (t *tool) writeKubeconfig(name string, cluster *clientcmdapi.Cluster, user 
 
 // source writes the manifests of a release.
 func (t *tool) source(ctx context.Context, name string) (string, error) {
-	bundle := &Bundle{Spec: usual}
-	objects, err := generateBundle(ctx, t.namespace, name, bundle.GetSpec())
+	bundle := &bundles.Bundle{Spec: usual}
+	objects, err := bundles.Generate(ctx, t.namespace, name, bundle.GetSpec())
 	if err != nil {
 		return "", err
 	}

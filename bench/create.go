@@ -14,17 +14,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/requests"
-	"github.com/component-operator/runtime/pkg/manifests"
 )
 
 // manyDependents is the number of dependents of the components that speed is measured with.
 const manyDependents = 500
 
 // usual is the spec of such a component.
-var usual = BundleSpec{Dependents: manyDependents, PayloadBytes: dependentBytes}
-
-var bundles = manifests.GeneratorFunc(generateBundle)
+var usual = bundles.BundleSpec{Dependents: manyDependents, PayloadBytes: dependentBytes}
 
 // A stage is a lab with an operator, a watch of the components, and a bare client.
 type stage struct {
@@ -37,7 +36,7 @@ type stage struct {
 func (l *lab) stage(ctx context.Context) (*stage, error) {
 	s := &stage{lab: l}
 	var err error
-	if s.operator, err = l.startOperator(ctx, bundles); err != nil {
+	if s.operator, err = l.startOperator(ctx, bundles.Generator); err != nil {
 		return nil, err
 	}
 	if s.seen, err = l.watch(ctx); err != nil {
@@ -55,8 +54,8 @@ func (l *lab) warm(ctx context.Context, c *connection) error {
 }
 
 // create creates a component and waits until it is ready. It returns how long that took.
-func (s *stage) create(ctx context.Context, name string, spec BundleSpec) (*Bundle, time.Duration, error) {
-	bundle := &Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Spec: spec}
+func (s *stage) create(ctx context.Context, name string, spec bundles.BundleSpec) (*bundles.Bundle, time.Duration, error) {
+	bundle := &bundles.Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Spec: spec}
 	started := time.Now()
 	if err := s.bench.client.Create(ctx, bundle); err != nil {
 		return nil, 0, fmt.Errorf("creating a component: %w", err)
@@ -66,7 +65,7 @@ func (s *stage) create(ctx context.Context, name string, spec BundleSpec) (*Bund
 }
 
 // remove deletes a component and waits until it is gone. It returns how long that took.
-func (s *stage) remove(ctx context.Context, bundle *Bundle) (time.Duration, error) {
+func (s *stage) remove(ctx context.Context, bundle *bundles.Bundle) (time.Duration, error) {
 	started := time.Now()
 	if err := s.bench.client.Delete(ctx, bundle); err != nil {
 		return 0, fmt.Errorf("deleting a component: %w", err)
@@ -91,13 +90,13 @@ func (s *stage) repeat(ctx context.Context, once func(name string, found limits)
 		if err := once(fmt.Sprintf("%s-%d", s.name, i), found); err != nil {
 			return err
 		}
-		s.tick("%s: %d of %d", s.name, i+1, s.repeats)
+		s.Tick("%s: %d of %d", s.name, i+1, s.repeats)
 	}
 	return nil
 }
 
 // createComponent measures a component of one wave from its creation until it is ready.
-func createComponent(ctx context.Context, l *lab) ([]figure, error) {
+func createComponent(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -125,13 +124,13 @@ func createComponent(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		speed("500 dependents, created to Ready", times, applies).atMost(barRatio, 1.5),
-		most("writes to dependents", traffic.writes).exactly(manyDependents),
-		most("reads of dependents", traffic.reads).exactly(0),
-		most("other requests", traffic.others).atMost(barValue, 6).noted("%s", traffic.otherKinds),
-		most("events", traffic.events).atMost(barValue, 3),
-		amount("limit: one LIST", median(milliseconds(lists)), "ms"),
+	return []measured.Figure{
+		measured.Speed("500 dependents, created to Ready", times, applies).AtMost(measured.BarRatio, 1.5),
+		measured.Most("writes to dependents", traffic.writes).Exactly(manyDependents),
+		measured.Most("reads of dependents", traffic.reads).Exactly(0),
+		measured.Most("other requests", traffic.others).AtMost(measured.BarValue, 6).Noted("%s", traffic.otherKinds),
+		measured.Most("events", traffic.events).AtMost(measured.BarValue, 3),
+		measured.Amount("limit: one LIST", measured.Median(measured.Milliseconds(lists)), "ms"),
 	}, nil
 }
 

@@ -6,10 +6,12 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/component-operator/runtime/bench/internal/measured"
 )
 
 // deleteComponent measures a component from the request for its deletion until it is gone.
-func deleteComponent(ctx context.Context, l *lab) ([]figure, error) {
+func deleteComponent(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -43,11 +45,11 @@ func deleteComponent(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		speed("500 dependents, deleted to gone", times, removes).atMost(barRatio, 1.5),
-		most("writes to dependents", traffic.writes),
-		most("reads of dependents", traffic.reads),
-		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
-		most("events", traffic.events),
+	return []measured.Figure{
+		measured.Speed("500 dependents, deleted to gone", times, removes).AtMost(measured.BarRatio, 1.5),
+		measured.Most("writes to dependents", traffic.writes),
+		measured.Most("reads of dependents", traffic.reads),
+		measured.Most("other requests", traffic.others).Noted("%s", traffic.otherKinds),
+		measured.Most("events", traffic.events),
 	}, nil
 }

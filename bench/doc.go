@@ -5,8 +5,4 @@
 //
 // Each figure of speed is a ratio to a limit: what a bare client takes for the same writes, measured in the same run on the same
 // API server. Requests are counted in the transport of the operator and compared with the audit log of the API server.
-//
-// +groupName=bench.component-operator.io
-// +versionName=v1
-// +kubebuilder:object:generate=true
 package main

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -42,7 +44,7 @@ func (c *connection) clusterClient() (cluster.Client, error) {
 }
 
 // createEngine measures the engine alone, from an empty inventory until everything is ready.
-func createEngine(ctx context.Context, l *lab) ([]figure, error) {
+func createEngine(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	c, err := l.connect("engine")
 	if err != nil {
 		return nil, err
@@ -84,13 +86,13 @@ func createEngine(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		speed("500 dependents, Apply", times, applies).atMost(barRatio, 1.25),
-		most("writes to dependents", traffic.writes).exactly(manyDependents),
-		most("reads of dependents", traffic.reads).exactly(0),
-		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
-		speed("the limit, with the marks of dependents", marked, applies).noted("what the label and the annotations cost by which owners are known"),
-		speed("the limit, with responses decoded", decoded, applies).noted("what a client needs that reads the responses"),
+	return []measured.Figure{
+		measured.Speed("500 dependents, Apply", times, applies).AtMost(measured.BarRatio, 1.25),
+		measured.Most("writes to dependents", traffic.writes).Exactly(manyDependents),
+		measured.Most("reads of dependents", traffic.reads).Exactly(0),
+		measured.Most("other requests", traffic.others).Noted("%s", traffic.otherKinds),
+		measured.Speed("the limit, with the marks of dependents", marked, applies).Noted("what the label and the annotations cost by which owners are known"),
+		measured.Speed("the limit, with responses decoded", decoded, applies).Noted("what a client needs that reads the responses"),
 	}, nil
 }
 
@@ -99,11 +101,11 @@ func (l *lab) applyMarked(ctx context.Context, c *connection) (time.Duration, er
 	owner := l.namespace + "/marked"
 	objects := make([]*unstructured.Unstructured, manyDependents)
 	for i := range objects {
-		objects[i] = newConfigMap(dependentName("marked", int64(i)), payload(dependentBytes))
-		objects[i].SetLabels(map[string]string{reconcilerName + "/" + types.LabelKeySuffixOwnerId: digest.OwnerLabel(owner)})
+		objects[i] = bundles.NewConfigMap(bundles.DependentName("marked", int64(i)), bundles.Payload(dependentBytes))
+		objects[i].SetLabels(map[string]string{bundles.ReconcilerName + "/" + types.LabelKeySuffixOwnerId: digest.OwnerLabel(owner)})
 		objects[i].SetAnnotations(map[string]string{
-			reconcilerName + "/" + types.AnnotationKeySuffixOwnerId: owner,
-			reconcilerName + "/" + types.AnnotationKeySuffixDigest:  fmt.Sprintf("2:%032x", i),
+			bundles.ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId: owner,
+			bundles.ReconcilerName + "/" + types.AnnotationKeySuffixDigest:  fmt.Sprintf("2:%032x", i),
 		})
 	}
 	took, err := c.applyEach(ctx, l.namespace, objects)
@@ -118,7 +120,7 @@ func (l *lab) applyMarked(ctx context.Context, c *connection) (time.Duration, er
 func (l *lab) applyDecoded(ctx context.Context, c *connection) (time.Duration, error) {
 	started := time.Now()
 	err := parallel(ctx, manyDependents, func(ctx context.Context, i int) error {
-		object := newConfigMap(dependentName("decoded", int64(i)), payload(dependentBytes))
+		object := bundles.NewConfigMap(bundles.DependentName("decoded", int64(i)), bundles.Payload(dependentBytes))
 		object.SetNamespace(l.namespace)
 		return c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(c.agent))
 	})
@@ -135,13 +137,13 @@ func (l *lab) applyOnce(ctx context.Context, c *connection, name string) (time.D
 	if err != nil {
 		return 0, err
 	}
-	engine, err := reconciler.New(reconcilerName, clnt, reconciler.Options{})
+	engine, err := reconciler.New(bundles.ReconcilerName, clnt, reconciler.Options{})
 	if err != nil {
 		return 0, err
 	}
 	defer engine.Close()
-	bundle := &Bundle{Spec: usual}
-	objects, err := generateBundle(ctx, l.namespace, name, bundle.GetSpec())
+	bundle := &bundles.Bundle{Spec: usual}
+	objects, err := bundles.Generate(ctx, l.namespace, name, bundle.GetSpec())
 	if err != nil {
 		return 0, err
 	}

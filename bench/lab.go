@@ -18,6 +18,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/progress"
 )
 
 // waitLimit bounds each wait for something that should take seconds at most.
@@ -25,7 +28,7 @@ const waitLimit = 5 * time.Minute
 
 // A lab is what one case works with: a namespace, clients with records, and what to measure how often.
 type lab struct {
-	*progress
+	*progress.Progress
 	short   bool
 	repeats int
 	// namespace is that of the case.
@@ -39,8 +42,8 @@ type lab struct {
 	bench *connection
 }
 
-func newLab(ctx context.Context, admin *rest.Config, name string, p *progress, o options) (*lab, error) {
-	l := &lab{progress: p, short: o.short, repeats: o.repeats, namespace: "bench-" + name, admin: admin, name: name}
+func newLab(ctx context.Context, admin *rest.Config, name string, p *progress.Progress, o options) (*lab, error) {
+	l := &lab{Progress: p, short: o.short, repeats: o.repeats, namespace: "bench-" + name, admin: admin, name: name}
 	var err error
 	if l.bench, err = l.connect("hand"); err != nil {
 		return nil, err
@@ -74,7 +77,7 @@ func (l *lab) connect(role string) (*connection, error) {
 // controllers still have to do, and has its garbage and our own collected: for the server that takes as long as the creation of
 // hundreds of objects, which would count for whatever is being measured when it happens.
 func (l *lab) settle(ctx context.Context) error {
-	if err := pause(ctx, quiet); err != nil {
+	if err := progress.Pause(ctx, quiet); err != nil {
 		return err
 	}
 	runtime.GC()
@@ -110,14 +113,14 @@ func (l *lab) close(ctx context.Context) error {
 // install brings the definition of the components, unless it is there.
 func (l *lab) install(ctx context.Context) error {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(bundleDefinition, definition); err != nil {
+	if err := yaml.Unmarshal(bundles.BundleDefinition, definition); err != nil {
 		return fmt.Errorf("reading the definition of components: %w", err)
 	}
 	if err := l.bench.client.Create(ctx, definition); client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("creating the definition of components: %w", err)
 	}
 	return l.await(ctx, "the definition of components to be served", func(ctx context.Context) (bool, string) {
-		err := l.bench.client.List(ctx, &BundleList{}, client.InNamespace(l.namespace))
+		err := l.bench.client.List(ctx, &bundles.BundleList{}, client.InNamespace(l.namespace))
 		return err == nil, fmt.Sprint(err)
 	})
 }
@@ -131,8 +134,8 @@ func (l *lab) await(ctx context.Context, what string, ready func(context.Context
 		if ok {
 			return nil
 		}
-		l.tick("%s: waiting for %s (%s)", l.name, what, reason)
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		l.Tick("%s: waiting for %s (%s)", l.name, what, reason)
+		if err := progress.Pause(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("waiting for %s: %w (%s)", what, err, reason)
 		}
 	}
@@ -140,12 +143,12 @@ func (l *lab) await(ctx context.Context, what string, ready func(context.Context
 
 // clean removes all components, without the help of their operator, and all objects in the namespace.
 func (l *lab) clean(ctx context.Context) error {
-	bundles := &BundleList{}
-	if err := l.bench.client.List(ctx, bundles, client.InNamespace(l.namespace)); err != nil {
+	list := &bundles.BundleList{}
+	if err := l.bench.client.List(ctx, list, client.InNamespace(l.namespace)); err != nil {
 		return fmt.Errorf("listing components: %w", err)
 	}
-	err := parallel(ctx, len(bundles.Items), func(ctx context.Context, i int) error {
-		return l.discard(ctx, &bundles.Items[i])
+	err := parallel(ctx, len(list.Items), func(ctx context.Context, i int) error {
+		return l.discard(ctx, &list.Items[i])
 	})
 	if err != nil {
 		return err
@@ -156,13 +159,13 @@ func (l *lab) clean(ctx context.Context) error {
 	}
 	for i := range definitions.Items {
 		group := definitions.Items[i].Spec.Group
-		if strings.HasPrefix(group, l.name+"-") && strings.HasSuffix(group, "."+reconcilerName) {
+		if strings.HasPrefix(group, l.name+"-") && strings.HasSuffix(group, "."+bundles.ReconcilerName) {
 			if err := l.discard(ctx, &definitions.Items[i]); err != nil {
 				return err
 			}
 		}
 	}
-	return errors.Join(l.removeAll(ctx, &corev1.ConfigMap{}), l.removeAll(ctx, newDeployment("", "")))
+	return errors.Join(l.removeAll(ctx, &corev1.ConfigMap{}), l.removeAll(ctx, bundles.NewDeployment("", "")))
 }
 
 // discard deletes an object although it has finalizers.

@@ -11,13 +11,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 )
 
 // largestObject is what no object that the operator stores may exceed; the API server refuses 1.5 MiB.
 const largestObject = 900 << 10
 
 // large follows one component with very many dependents through its life.
-func large(ctx context.Context, l *lab) ([]figure, error) {
+func large(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -27,48 +30,48 @@ func large(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.say("%s: creating %d dependents", l.name, n)
+	l.Say("%s: creating %d dependents", l.name, n)
 	before := s.operator.requests.Len()
-	bundle, took, err := s.create(ctx, l.name, BundleSpec{Dependents: n, PayloadBytes: dependentBytes})
+	bundle, took, err := s.create(ctx, l.name, bundles.BundleSpec{Dependents: n, PayloadBytes: dependentBytes})
 	if err != nil {
 		return nil, err
 	}
-	figures := []figure{speed(fmt.Sprintf("%d dependents, created to Ready", n), []time.Duration{took}, []time.Duration{found.apply})}
+	figures := []measured.Figure{measured.Speed(fmt.Sprintf("%d dependents, created to Ready", n), []time.Duration{took}, []time.Duration{found.apply})}
 	sent, err := s.operator.idle(ctx, before)
 	if err != nil {
 		return figures, err
 	}
-	figures = append(figures, count("writes to dependents for that", tally(sent, isContentWrite)).exactly(float64(n)))
+	figures = append(figures, measured.Count("writes to dependents for that", tally(sent, isContentWrite)).Exactly(float64(n)))
 	largest, err := s.largest(ctx)
 	if err != nil {
 		return figures, err
 	}
-	figures = append(figures, amount("largest object that is stored", float64(largest)/1024, "KiB").atMost(barValue, largestObject/1024))
+	figures = append(figures, measured.Amount("largest object that is stored", float64(largest)/1024, "KiB").AtMost(measured.BarValue, largestObject/1024))
 
-	l.say("%s: one is changed by others, then by the spec", l.name)
-	healed, writes, err := s.healOne(ctx, dependentName(l.name, n/2))
+	l.Say("%s: one is changed by others, then by the spec", l.name)
+	healed, writes, err := s.healOne(ctx, bundles.DependentName(l.name, n/2))
 	if err != nil {
 		return figures, err
 	}
-	figures = append(figures, latency("one healed", []time.Duration{healed}), count("writes to dependents for that", writes).exactly(1))
+	figures = append(figures, measured.Latency("one healed", []time.Duration{healed}), measured.Count("writes to dependents for that", writes).Exactly(1))
 	figures, err = s.updateLarge(ctx, bundle, figures)
 	if err != nil {
 		return figures, err
 	}
-	l.say("%s: deleting", l.name)
+	l.Say("%s: deleting", l.name)
 	took, err = s.remove(ctx, bundle)
 	if err != nil {
 		return figures, err
 	}
-	figures = append(figures, speed("deleted to gone", []time.Duration{took}, []time.Duration{found.remove}))
+	figures = append(figures, measured.Speed("deleted to gone", []time.Duration{took}, []time.Duration{found.remove}))
 	left := &corev1.ConfigMapList{}
 	if err := s.bench.client.List(ctx, left, client.InNamespace(s.namespace)); err != nil {
 		return figures, fmt.Errorf("listing what is left: %w", err)
 	}
-	return append(figures, count("ConfigMaps left", len(left.Items)).exactly(0)), nil
+	return append(figures, measured.Count("ConfigMaps left", len(left.Items)).Exactly(0)), nil
 }
 
-func (s *stage) updateLarge(ctx context.Context, bundle *Bundle, figures []figure) ([]figure, error) {
+func (s *stage) updateLarge(ctx context.Context, bundle *bundles.Bundle, figures []measured.Figure) ([]measured.Figure, error) {
 	before := s.operator.requests.Len()
 	if err := s.bench.client.Patch(ctx, bundle, client.RawPatch(mergePatch, []byte(`{"spec":{"salt":"x"}}`))); err != nil {
 		return figures, fmt.Errorf("changing the component: %w", err)
@@ -80,15 +83,15 @@ func (s *stage) updateLarge(ctx context.Context, bundle *Bundle, figures []figur
 	}
 	sent, err := s.operator.idle(ctx, before)
 	return append(figures,
-		amount("one changed in the spec, to Ready", milliseconds([]time.Duration{ready.at.Sub(changed)})[0], "ms"),
-		count("writes to dependents for that", tally(sent, isContentWrite)).exactly(1),
+		measured.Amount("one changed in the spec, to Ready", measured.Milliseconds([]time.Duration{ready.at.Sub(changed)})[0], "ms"),
+		measured.Count("writes to dependents for that", tally(sent, isContentWrite)).Exactly(1),
 	), err
 }
 
 // largest returns the size in bytes of the largest of all components and ConfigMaps, as JSON.
 func (s *stage) largest(ctx context.Context) (int, error) {
 	largest := 0
-	for resource, of := range map[string]client.Object{"bundles": &Bundle{}, "configmaps": &corev1.ConfigMap{}} {
+	for resource, of := range map[string]client.Object{"bundles": &bundles.Bundle{}, "configmaps": &corev1.ConfigMap{}} {
 		server, err := s.bench.rest(of)
 		if err != nil {
 			return 0, err

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/bench/internal/bundles"
 )
 
 // limitWorkers is the number of requests that the bare client has under way.
@@ -109,8 +111,8 @@ func (l *lab) limits(ctx context.Context, bare *connection, n int) (limits, erro
 	objects := make([]*unstructured.Unstructured, n)
 	names := make([]string, n)
 	for i := range objects {
-		names[i] = dependentName("limit", int64(i))
-		objects[i] = newConfigMap(names[i], payload(dependentBytes))
+		names[i] = bundles.DependentName("limit", int64(i))
+		objects[i] = bundles.NewConfigMap(names[i], bundles.Payload(dependentBytes))
 	}
 	var found limits
 	var err error

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/status"
@@ -24,23 +26,23 @@ const (
 )
 
 // memory weighs what is kept of an observed dependent.
-func memory(ctx context.Context, l *lab) ([]figure, error) {
+func memory(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	n := pick(l, 5000, 50000)
-	var figures []figure
+	var figures []measured.Figure
 	for _, kind := range []struct {
 		name  string
 		build func(name, content string) *unstructured.Unstructured
 		bar   float64
 	}{
-		{"ConfigMap", newConfigMap, 0.6},
-		{"Deployment", newDeployment, 0.8},
+		{"ConfigMap", bundles.NewConfigMap, 0.6},
+		{"Deployment", bundles.NewDeployment, 0.8},
 	} {
-		l.say("%s: creating %d objects of kind %s", l.name, n, kind.name)
+		l.Say("%s: creating %d objects of kind %s", l.name, n, kind.name)
 		bytes, err := l.weigh(ctx, n, kind.build)
 		if err != nil {
 			return figures, fmt.Errorf("weighing observations of kind %s: %w", kind.name, err)
 		}
-		figures = append(figures, amount(fmt.Sprintf("heap per observed %s of 2 KB, of %d", kind.name, n), bytes/1024, "KiB").atMost(barValue, kind.bar))
+		figures = append(figures, measured.Amount(fmt.Sprintf("heap per observed %s of 2 KB, of %d", kind.name, n), bytes/1024, "KiB").AtMost(measured.BarValue, kind.bar))
 	}
 	return figures, nil
 }
@@ -52,7 +54,7 @@ func (l *lab) weigh(ctx context.Context, n int, build func(name, content string)
 		return 0, err
 	}
 	reader := &observe.Reader{
-		OwnerLabel: reconcilerName + "/" + types.LabelKeySuffixOwnerId, Manager: writer.agent, Analyzer: status.NewAnalyzer(reconcilerName, status.Options{}),
+		OwnerLabel: bundles.ReconcilerName + "/" + types.LabelKeySuffixOwnerId, Manager: writer.agent, Analyzer: status.NewAnalyzer(bundles.ReconcilerName, status.Options{}),
 	}
 	var names []string
 	var sample *unstructured.Unstructured
@@ -66,20 +68,20 @@ func (l *lab) weigh(ctx context.Context, n int, build func(name, content string)
 			names = append(names, object.GetName())
 		}
 		sample = objects[0]
-		l.tick("%s: %d of %d", l.name, len(names), n)
+		l.Tick("%s: %d of %d", l.name, len(names), n)
 	}
 	bytes, err := l.weighCache(ctx, reader, sample.GroupVersionKind(), names)
 	if err != nil {
 		return 0, err
 	}
-	l.say("%s: cleaning up", l.name)
+	l.Say("%s: cleaning up", l.name)
 	return bytes / float64(n), writer.deleteEach(ctx, sample, l.namespace, names)
 }
 
 func objectsOf(first, n int, label string, build func(name, content string) *unstructured.Unstructured) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for i := range n {
-		object := build(fmt.Sprintf("observed-%d", first+i), payload(observedBytes))
+		object := build(fmt.Sprintf("observed-%d", first+i), bundles.Payload(observedBytes))
 		object.SetLabels(map[string]string{label: digest.OwnerLabel(fmt.Sprint((first + i) / ownedEach))})
 		objects = append(objects, object)
 	}

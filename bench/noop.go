@@ -24,12 +24,15 @@ import (
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
+	"github.com/component-operator/runtime/bench/internal/processor"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // noop measures the processor time of a call of Apply that finds everything as it should be, without any API server.
-func noop(ctx context.Context, l *lab) ([]figure, error) {
+func noop(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	const few, many = 1000, 10000
 	// The operator names the version of the objects as long as its generator is not called again.
 	small, err := noopPass(ctx, few, pick(l, 20, 100), "1")
@@ -44,11 +47,11 @@ func noop(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		amount("CPU of a pass over 10000 unchanged dependents", large.Seconds()*1000, "ms").atMost(barValue, 50),
-		amount("CPU of a pass over 1000", small.Seconds()*1000, "ms"),
-		amount("CPU of a pass over 10000 that were generated anew", generated.Seconds()*1000, "ms"),
-		amount("10000 in relation to 1000", large.Seconds()/small.Seconds(), "x").atMost(barValue, 12),
+	return []measured.Figure{
+		measured.Amount("CPU of a pass over 10000 unchanged dependents", large.Seconds()*1000, "ms").AtMost(measured.BarValue, 50),
+		measured.Amount("CPU of a pass over 1000", small.Seconds()*1000, "ms"),
+		measured.Amount("CPU of a pass over 10000 that were generated anew", generated.Seconds()*1000, "ms"),
+		measured.Amount("10000 in relation to 1000", large.Seconds()/small.Seconds(), "x").AtMost(measured.BarValue, 12),
 	}, nil
 }
 
@@ -60,8 +63,8 @@ func noopPass(ctx context.Context, n int64, calls int, version string) (time.Dur
 		return 0, err
 	}
 	defer engine.Close()
-	bundle := &Bundle{Spec: BundleSpec{Dependents: n, PayloadBytes: dependentBytes}}
-	objects, err := generateBundle(ctx, "default", "noop", bundle.GetSpec())
+	bundle := &bundles.Bundle{Spec: bundles.BundleSpec{Dependents: n, PayloadBytes: dependentBytes}}
+	objects, err := bundles.Generate(ctx, "default", "noop", bundle.GetSpec())
 	if err != nil {
 		return 0, err
 	}
@@ -74,7 +77,7 @@ func noopPass(ctx context.Context, n int64, calls int, version string) (time.Dur
 	var used time.Duration
 	// The first call writes, the second one is to fill what is filled once.
 	for i := range calls + 2 {
-		before, sent := cpuTime(), server.count.Load()
+		before, sent := processor.Time(), server.count.Load()
 		result, err := engine.Apply(ctx, request)
 		if err != nil {
 			return 0, err
@@ -85,7 +88,7 @@ func noopPass(ctx context.Context, n int64, calls int, version string) (time.Dur
 		}
 		request.Inventory = result.Inventory
 		if i > 1 {
-			used += cpuTime() - before
+			used += processor.Time() - before
 		}
 	}
 	return used / time.Duration(calls), nil
@@ -105,7 +108,7 @@ func newMemoryEngine(server *memoryServer) (*reconciler.Reconciler, error) {
 		return nil, fmt.Errorf("making a client in memory: %w", err)
 	}
 	bundled := cluster.NewClient(clnt, nil, &record.FakeRecorder{}, config, &http.Client{Transport: server})
-	return reconciler.New(reconcilerName, bundled, reconciler.Options{})
+	return reconciler.New(bundles.ReconcilerName, bundled, reconciler.Options{})
 }
 
 // memoryServer answers applies as an API server would, and remembers nothing: whoever watches learns of no objects.
@@ -156,7 +159,7 @@ func (s *memoryServer) apply(request *http.Request) (*http.Response, error) {
 	object.SetUID(types.UID(strconv.FormatInt(version, 10)))
 	object.SetResourceVersion(strconv.FormatInt(100+version, 10))
 	owned := map[string]any{
-		"manager": reconcilerName, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+		"manager": bundles.ReconcilerName, "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
 		"fieldsV1": map[string]any{"f:data": map[string]any{"f:content": map[string]any{}}},
 	}
 	if err := unstructured.SetNestedSlice(object.Object, []any{owned}, "metadata", "managedFields"); err != nil {

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -27,8 +29,8 @@ const quiet = 200 * time.Millisecond
 // An operator is the operator under test, running in this process as it would in one of its own.
 type operator struct {
 	*connection
-	reconciler *component.Reconciler[*Bundle]
-	generator  *counter
+	reconciler *component.Reconciler[*bundles.Bundle]
+	generator  *bundles.Counter
 	// synced is when the components were known.
 	synced time.Time
 
@@ -51,7 +53,7 @@ func (l *lab) startOperator(ctx context.Context, generator manifests.Generator) 
 		return nil, err
 	}
 	o := &operator{
-		connection: c, generator: &counter{Generator: generator}, stopped: make(chan struct{}), ready: map[client.ObjectKey]int{}, news: make(chan struct{}, 1),
+		connection: c, generator: &bundles.Counter{Generator: generator}, stopped: make(chan struct{}), ready: map[client.ObjectKey]int{}, news: make(chan struct{}, 1),
 	}
 	scheme, err := newScheme()
 	if err != nil {
@@ -65,7 +67,7 @@ func (l *lab) startOperator(ctx context.Context, generator manifests.Generator) 
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)
 	}
-	o.reconciler = component.NewReconciler[*Bundle](reconcilerName, o.generator, component.ReconcilerOptions{}).WithPostReconcileHook(o.noteReady)
+	o.reconciler = component.NewReconciler[*bundles.Bundle](bundles.ReconcilerName, o.generator, component.ReconcilerOptions{}).WithPostReconcileHook(o.noteReady)
 	if err := o.reconciler.SetupWithManager(mgr); err != nil {
 		return nil, err
 	}
@@ -78,12 +80,12 @@ func (l *lab) startOperator(ctx context.Context, generator manifests.Generator) 
 		o.err = mgr.Start(ctx)
 	}()
 	l.atEnd(o.shutDown)
-	informer, err := mgr.GetCache().GetInformer(ctx, &Bundle{})
+	informer, err := mgr.GetCache().GetInformer(ctx, &bundles.Bundle{})
 	if err != nil {
 		return nil, fmt.Errorf("watching components: %w", err)
 	}
 	for !informer.HasSynced() {
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := progress.Pause(ctx, time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +103,7 @@ func (o *operator) shutDown() error {
 	return nil
 }
 
-func (o *operator) noteReady(_ context.Context, _ client.Client, bundle *Bundle) error {
+func (o *operator) noteReady(_ context.Context, _ client.Client, bundle *bundles.Bundle) error {
 	o.mu.Lock()
 	o.ready[client.ObjectKeyFromObject(bundle)]++
 	o.calls++
@@ -124,7 +126,7 @@ func (o *operator) awaitPasses(ctx context.Context, l *lab, n int) (time.Time, e
 		if found >= n {
 			return o.awaitEnd(ctx, calls)
 		}
-		l.tick("%s: %d of %d components were looked at", l.name, found, n)
+		l.Tick("%s: %d of %d components were looked at", l.name, found, n)
 		select {
 		case <-o.news:
 		case <-o.stopped:
@@ -145,7 +147,7 @@ func (o *operator) awaitEnd(ctx context.Context, calls int) (time.Time, error) {
 		if ended-o.before >= float64(calls) {
 			return time.Now(), nil
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
+		if err := progress.Pause(ctx, time.Millisecond); err != nil {
 			return time.Time{}, fmt.Errorf("waiting for the end of a pass: %w", err)
 		}
 	}
@@ -183,7 +185,7 @@ func (o *operator) idle(ctx context.Context, n int) ([]requests.Request, error) 
 			return o.requests.Since(n), nil
 		}
 		last = sent
-		if err := pause(ctx, quiet); err != nil {
+		if err := progress.Pause(ctx, quiet); err != nil {
 			return nil, fmt.Errorf("waiting for the operator to be idle: %w", err)
 		}
 	}
@@ -199,7 +201,7 @@ func (o *operator) awaitRequest(ctx context.Context, what string, n int, conditi
 				return r, nil
 			}
 		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
+		if err := progress.Pause(ctx, 2*time.Millisecond); err != nil {
 			return requests.Request{}, fmt.Errorf("waiting for %s: %w", what, err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/pkg/component"
 )
 
@@ -21,7 +23,7 @@ const availableStatus = `{"status":{"observedGeneration":1,"replicas":1,"updated
 {"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable","message":"ReplicaSet has successfully progressed."}]}}`
 
 // becomeReady measures the way of readiness from a dependent to its component.
-func becomeReady(ctx context.Context, l *lab) ([]figure, error) {
+func becomeReady(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -30,14 +32,14 @@ func becomeReady(ctx context.Context, l *lab) ([]figure, error) {
 	processing := func(seen sighting) bool {
 		return seen.state == component.StateProcessing && seen.observed == seen.generation
 	}
-	spec := BundleSpec{Dependents: 1, PayloadBytes: 100, Kind: KindDeployment}
+	spec := bundles.BundleSpec{Dependents: 1, PayloadBytes: 100, Kind: bundles.KindDeployment}
 	if err := s.createMany(ctx, samples, spec, "to wait for its Deployment", processing); err != nil {
 		return nil, err
 	}
 	var times []time.Duration
 	for i := range samples {
 		name := s.manyName(i)
-		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: dependentName(name, 0)}}
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: bundles.DependentName(name, 0)}}
 		if err := s.bench.client.Status().Patch(ctx, deployment, client.RawPatch(mergePatch, []byte(availableStatus))); err != nil {
 			return nil, fmt.Errorf("making a Deployment ready: %w", err)
 		}
@@ -47,10 +49,10 @@ func becomeReady(ctx context.Context, l *lab) ([]figure, error) {
 			return nil, err
 		}
 		times = append(times, ready.at.Sub(changed))
-		l.tick("%s: %d of %d", l.name, i+1, samples)
+		l.Tick("%s: %d of %d", l.name, i+1, samples)
 		if _, err := s.operator.idle(ctx, 0); err != nil {
 			return nil, err
 		}
 	}
-	return []figure{latency("response to the dependent's status to Ready seen by a watch", times).atMost(barP99, 100)}, nil
+	return []measured.Figure{measured.Latency("response to the dependent's status to Ready seen by a watch", times).AtMost(measured.BarP99, 100)}, nil
 }

@@ -22,6 +22,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 )
@@ -74,7 +76,7 @@ func writeChart(folder string) error {
 }
 
 // render measures the generator for Helm charts, and shows that its results are used again.
-func render(ctx context.Context, l *lab) ([]figure, error) {
+func render(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	folder, err := os.MkdirTemp("", "bench-chart-")
 	if err != nil {
 		return nil, err
@@ -91,18 +93,18 @@ func render(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	figures := []figure{
-		speed("chart of 300 objects, rendered and decoded", times.ours, times.objects).atMost(barRatio, 1.2).
-			noted("the limit is Helm's engine, and the decoding of the text that it returns"),
-		speed("the same", times.ours, times.text).noted("the limit is Helm's engine without decoding"),
+	figures := []measured.Figure{
+		measured.Speed("chart of 300 objects, rendered and decoded", times.ours, times.objects).AtMost(measured.BarRatio, 1.2).
+			Noted("the limit is Helm's engine, and the decoding of the text that it returns"),
+		measured.Speed("the same", times.ours, times.text).Noted("the limit is Helm's engine without decoding"),
 	}
 	again, passes, err := l.renderAgain(ctx, generator)
 	if err != nil {
 		return figures, err
 	}
 	return append(figures,
-		count("renders in 20 further passes of a component of it", again).exactly(0),
-		latency("such a pass", passes),
+		measured.Count("renders in 20 further passes of a component of it", again).Exactly(0),
+		measured.Latency("such a pass", passes),
 	), nil
 }
 
@@ -121,7 +123,7 @@ func (l *lab) renderBoth(ctx context.Context, generator manifests.Generator, fol
 	if err != nil {
 		return times, err
 	}
-	ctx = manifests.WithReconcilerName(manifests.WithClient(ctx, clnt), reconcilerName)
+	ctx = manifests.WithReconcilerName(manifests.WithClient(ctx, clnt), bundles.ReconcilerName)
 	ctx = manifests.WithInstalled(manifests.WithComponentRevision(ctx, 1), false)
 	discovered, err := manifests.DiscoveryFromContext(ctx)
 	if err != nil {
@@ -129,7 +131,7 @@ func (l *lab) renderBoth(ctx context.Context, generator manifests.Generator, fol
 	}
 	capabilities := *chartutil.DefaultCapabilities
 	capabilities.APIVersions = discovered.GroupVersions
-	parameters := (&Bundle{}).GetSpec()
+	parameters := (&bundles.Bundle{}).GetSpec()
 	for range pick(l, 20, 100) {
 		loaded, err := loader.Load(folder)
 		if err != nil {
@@ -202,14 +204,14 @@ func (l *lab) renderAgain(ctx context.Context, generator manifests.Generator) (i
 		return 0, nil, err
 	}
 	s := &stage{lab: l, operator: o, seen: seen}
-	bundle, _, err := s.create(ctx, l.name, BundleSpec{Dependents: chartFiles * chartEach})
+	bundle, _, err := s.create(ctx, l.name, bundles.BundleSpec{Dependents: chartFiles * chartEach})
 	if err != nil {
 		return 0, nil, err
 	}
 	if _, err := o.idle(ctx, 0); err != nil {
 		return 0, nil, err
 	}
-	before := o.generator.calls.Load()
+	before := o.generator.Calls.Load()
 	var times []time.Duration
 	for range 20 {
 		started := time.Now()
@@ -218,7 +220,7 @@ func (l *lab) renderAgain(ctx context.Context, generator manifests.Generator) (i
 		}
 		times = append(times, time.Since(started))
 	}
-	rendered := o.generator.calls.Load() - before
+	rendered := o.generator.Calls.Load() - before
 	_, err = s.remove(ctx, bundle)
 	return int(rendered), times, err
 }

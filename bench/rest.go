@@ -11,27 +11,31 @@ import (
 	"strings"
 	"time"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
+	"github.com/component-operator/runtime/bench/internal/processor"
+	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
 // atRest measures what an operator costs while nothing happens.
-func atRest(ctx context.Context, l *lab) ([]figure, error) {
+func atRest(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	n, duration := pick(l, 50, 1000), pick(l, 30*time.Second, 10*time.Minute)
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.createMany(ctx, n, BundleSpec{Dependents: 10, PayloadBytes: 100}, "to become ready", ready); err != nil {
+	if err := s.createMany(ctx, n, bundles.BundleSpec{Dependents: 10, PayloadBytes: 100}, "to become ready", ready); err != nil {
 		return nil, err
 	}
-	before, started, used := s.operator.requests.Len(), time.Now(), cpuTime()
+	before, started, used := s.operator.requests.Len(), time.Now(), processor.Time()
 	for time.Since(started) < duration {
-		if err := pause(ctx, min(time.Second, duration-time.Since(started))); err != nil {
+		if err := progress.Pause(ctx, min(time.Second, duration-time.Since(started))); err != nil {
 			return nil, err
 		}
-		l.tick("%s: %s of %s", l.name, time.Since(started).Round(time.Second), duration)
+		l.Tick("%s: %s of %s", l.name, time.Since(started).Round(time.Second), duration)
 	}
-	share := 100 * (cpuTime() - used).Seconds() / time.Since(started).Seconds()
+	share := 100 * (processor.Time() - used).Seconds() / time.Since(started).Seconds()
 	var busy []requests.Request
 	for _, r := range s.operator.requests.Since(before) {
 		if !r.IsWatch() && !isLease(r) {
@@ -39,10 +43,10 @@ func atRest(ctx context.Context, l *lab) ([]figure, error) {
 		}
 	}
 	what := fmt.Sprintf("%d components x 10, %s", n, duration)
-	return []figure{
-		count(what+": requests besides watches and leases", len(busy)).exactly(0).noted("%s", oneLine(busy)),
-		amount(what+": share of a core", share, "%").atMost(barValue, 1),
-		count("watches of dependents", tally(s.operator.requests.All(), isDependentWatch)).noted("%s", modes(s.operator.requests.All())),
+	return []measured.Figure{
+		measured.Count(what+": requests besides watches and leases", len(busy)).Exactly(0).Noted("%s", oneLine(busy)),
+		measured.Amount(what+": share of a core", share, "%").AtMost(measured.BarValue, 1),
+		measured.Count("watches of dependents", tally(s.operator.requests.All(), isDependentWatch)).Noted("%s", modes(s.operator.requests.All())),
 	}, nil
 }
 

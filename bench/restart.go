@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
+	"github.com/component-operator/runtime/bench/internal/processor"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
 // restart measures the first pass of an operator that finds everything as it should be.
-func restart(ctx context.Context, l *lab) ([]figure, error) {
+func restart(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -30,7 +33,7 @@ func restart(ctx context.Context, l *lab) ([]figure, error) {
 		if err := s.operator.shutDown(); err != nil {
 			return nil, err
 		}
-		if s.operator, err = l.startOperator(ctx, bundles); err != nil {
+		if s.operator, err = l.startOperator(ctx, bundles.Generator); err != nil {
 			return nil, err
 		}
 		ended, err := s.operator.awaitPasses(ctx, l, 1)
@@ -43,47 +46,47 @@ func restart(ctx context.Context, l *lab) ([]figure, error) {
 		times = append(times, ended.Sub(s.operator.synced))
 		writes, reads = append(writes, tally(all, isWrite)), append(reads, tally(all, isDependentRead))
 	}
-	f := latency("500 dependents, components known to first pass ended", times).atMost(barValue, 500)
+	f := measured.Latency("500 dependents, components known to first pass ended", times).AtMost(measured.BarValue, 500)
 	f.P99 = nil
-	return []figure{
+	return []measured.Figure{
 		f,
-		most("writes", writes).exactly(0),
-		most("reads of dependents", reads).exactly(0),
-		count("requests of the whole start", len(all)),
+		measured.Most("writes", writes).Exactly(0),
+		measured.Most("reads of dependents", reads).Exactly(0),
+		measured.Count("requests of the whole start", len(all)),
 	}, nil
 }
 
 // coldStart measures how long an operator takes to look at all of many components that are as they should be.
-func coldStart(ctx context.Context, l *lab) ([]figure, error) {
+func coldStart(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	n := pick(l, 100, 2000)
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.createMany(ctx, n, BundleSpec{Dependents: 20, PayloadBytes: 100}, "to become ready", ready); err != nil {
+	if err := s.createMany(ctx, n, bundles.BundleSpec{Dependents: 20, PayloadBytes: 100}, "to become ready", ready); err != nil {
 		return nil, err
 	}
 	if err := s.operator.shutDown(); err != nil {
 		return nil, err
 	}
-	started, used := time.Now(), cpuTime()
-	if s.operator, err = l.startOperator(ctx, bundles); err != nil {
+	started, used := time.Now(), processor.Time()
+	if s.operator, err = l.startOperator(ctx, bundles.Generator); err != nil {
 		return nil, err
 	}
 	ended, err := s.operator.awaitPasses(ctx, l, n)
 	if err != nil {
 		return nil, err
 	}
-	used = cpuTime() - used
+	used = processor.Time() - used
 	all, err := s.operator.idle(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		amount(fmt.Sprintf("%d components x 20, start to all first passes ended", n), ended.Sub(started).Seconds(), "s").atMost(barValue, 30),
-		amount("CPU of that", used.Seconds(), "s"),
-		count("writes", tally(all, isWrite)).exactly(0),
-		count("reads of dependents", tally(all, isDependentRead)).exactly(0),
-		count("requests of the whole start", len(all)),
+	return []measured.Figure{
+		measured.Amount(fmt.Sprintf("%d components x 20, start to all first passes ended", n), ended.Sub(started).Seconds(), "s").AtMost(measured.BarValue, 30),
+		measured.Amount("CPU of that", used.Seconds(), "s"),
+		measured.Count("writes", tally(all, isWrite)).Exactly(0),
+		measured.Count("reads of dependents", tally(all, isDependentRead)).Exactly(0),
+		measured.Count("requests of the whole start", len(all)),
 	}, nil
 }

@@ -20,6 +20,8 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/component-operator/runtime/bench/internal/measured"
+	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -29,14 +31,14 @@ const stopTimeout = 30 * time.Second
 // A benchmark is one thing to measure. Its error says that it could not be measured; figures are reported also then.
 type benchmark struct {
 	name    string
-	measure func(ctx context.Context, l *lab) ([]figure, error)
+	measure func(ctx context.Context, l *lab) ([]measured.Figure, error)
 }
 
 // run starts a sandbox, measures in it, reports, and stops it, whatever happens in between.
 func run(ctx context.Context, o options, out, messages io.Writer) (err error) {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	p := newProgress(messages)
+	p := progress.New(messages)
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return err
@@ -62,7 +64,7 @@ func run(ctx context.Context, o options, out, messages io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	r := newReport(ctx, o, kubernetes)
+	r := measured.NewReport(ctx, kubernetes, o.repeats, o.short)
 	stop, err := startProfile(o.cpuProfile)
 	if err != nil {
 		return err
@@ -86,13 +88,13 @@ func version(config *rest.Config) (string, error) {
 }
 
 // finish tells the outcome.
-func finish(r *report, o options, out io.Writer) error {
-	r.print(out)
-	errs := []error{r.writeJSON(o.json), writeHeapProfile(o.memProfile)}
+func finish(r *measured.Report, o options, out io.Writer) error {
+	r.Print(out)
+	errs := []error{r.WriteJSON(o.json), writeHeapProfile(o.memProfile)}
 	if len(r.Failures) > 0 {
 		errs = append(errs, fmt.Errorf("%d cases could not be measured", len(r.Failures)))
 	}
-	if missed := r.missed(); o.strict && missed > 0 {
+	if missed := r.Missed(); o.strict && missed > 0 {
 		errs = append(errs, fmt.Errorf("%d bars were missed", missed))
 	}
 	return errors.Join(errs...)
@@ -102,31 +104,31 @@ func finish(r *report, o options, out io.Writer) error {
 type runner struct {
 	config   *rest.Config
 	audit    *auditLog
-	progress *progress
+	progress *progress.Progress
 	options  options
 }
 
 // measureAll measures the cases that were asked for, one after the other. One that fails does not keep the others from being
 // measured.
-func measureAll(ctx context.Context, r *report, with runner) {
+func measureAll(ctx context.Context, r *measured.Report, with runner) {
 	for _, b := range benchmarks() {
 		if ctx.Err() != nil {
-			r.add(b.name, nil, context.Cause(ctx))
+			r.Add(b.name, nil, context.Cause(ctx))
 			return
 		}
 		if !with.options.run.MatchString(b.name) {
 			continue
 		}
-		with.progress.say("%s", b.name)
+		with.progress.Say("%s", b.name)
 		figures, err := with.measure(ctx, b)
 		if err != nil {
-			with.progress.say("%s: %v", b.name, err)
+			with.progress.Say("%s: %v", b.name, err)
 		}
-		r.add(b.name, figures, err)
+		r.Add(b.name, figures, err)
 	}
 }
 
-func (r runner) measure(ctx context.Context, b benchmark) (figures []figure, err error) {
+func (r runner) measure(ctx context.Context, b benchmark) (figures []measured.Figure, err error) {
 	l, err := newLab(ctx, r.config, b.name, r.progress, r.options)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/pkg/component"
 )
 
@@ -48,7 +49,7 @@ func (l *lab) watch(ctx context.Context) (*sightings, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	stream, err := c.client.Watch(ctx, &BundleList{}, client.InNamespace(l.namespace))
+	stream, err := c.client.Watch(ctx, &bundles.BundleList{}, client.InNamespace(l.namespace))
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("watching components: %w", err)
@@ -71,7 +72,7 @@ func (l *lab) watch(ctx context.Context) (*sightings, error) {
 }
 
 func (s *sightings) add(event watch.Event) {
-	bundle, ok := event.Object.(*Bundle)
+	bundle, ok := event.Object.(*bundles.Bundle)
 	if !ok {
 		return
 	}

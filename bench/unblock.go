@@ -12,18 +12,20 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/pkg/component"
 )
 
 // unblock measures how long a deletion that was blocked by a foreign instance stands still after that has gone.
-func unblock(ctx context.Context, l *lab) ([]figure, error) {
+func unblock(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	samples := pick(l, 5, 50)
-	if err := s.createMany(ctx, samples, BundleSpec{Dependents: 2, PayloadBytes: 100, Kind: KindDefinition}, "to become ready", ready); err != nil {
+	if err := s.createMany(ctx, samples, bundles.BundleSpec{Dependents: 2, PayloadBytes: 100, Kind: bundles.KindDefinition}, "to become ready", ready); err != nil {
 		return nil, err
 	}
 	var begun, requested []time.Duration
@@ -33,23 +35,23 @@ func unblock(ctx context.Context, l *lab) ([]figure, error) {
 			return nil, err
 		}
 		begun, requested = append(begun, begins), append(requested, requests)
-		l.tick("%s: %d of %d", l.name, i+1, samples)
+		l.Tick("%s: %d of %d", l.name, i+1, samples)
 	}
-	wait := latency("the same to the DELETE of the type", requested)
+	wait := measured.Latency("the same to the DELETE of the type", requested)
 	wait.Note = "a barrier has to be in force for three seconds before"
-	return []figure{latency("response to the deletion of the last foreign instance to our first write", begun).atMost(barP99, 200), wait}, nil
+	return []measured.Figure{measured.Latency("response to the deletion of the last foreign instance to our first write", begun).AtMost(measured.BarP99, 200), wait}, nil
 }
 
 // unblockOne returns how long it takes until the barrier in front of a type is put up, and until its deletion is requested.
 func (s *stage) unblockOne(ctx context.Context, name string) (begun, requested time.Duration, err error) {
 	foreign := &unstructured.Unstructured{}
-	foreign.SetGroupVersionKind(definedKind(name))
+	foreign.SetGroupVersionKind(bundles.DefinedKind(name))
 	foreign.SetNamespace(s.namespace)
 	foreign.SetName("foreign")
 	if err := s.bench.client.Create(ctx, foreign); err != nil {
 		return 0, 0, fmt.Errorf("creating a foreign instance: %w", err)
 	}
-	bundle := &Bundle{}
+	bundle := &bundles.Bundle{}
 	bundle.Namespace, bundle.Name = s.namespace, name
 	if err := s.bench.client.Delete(ctx, bundle); err != nil {
 		return 0, 0, fmt.Errorf("deleting the component: %w", err)

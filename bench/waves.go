@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
+	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
@@ -17,7 +19,7 @@ import (
 const wavesOfMany = 10
 
 // createWaves measures a component of many waves from its creation until it is ready, and what passes between two waves.
-func createWaves(ctx context.Context, l *lab) ([]figure, error) {
+func createWaves(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
@@ -48,18 +50,18 @@ func createWaves(ctx context.Context, l *lab) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		speed("10 waves of 50, created to Ready", times, applies).atMost(barRatio, 2),
-		latency("last response of a wave to first write of the next", gaps).atMost(barValue, 20),
-		most("writes to dependents", traffic.writes).exactly(manyDependents),
-		most("other requests", traffic.others).noted("%s", traffic.otherKinds),
-		most("events", traffic.events),
+	return []measured.Figure{
+		measured.Speed("10 waves of 50, created to Ready", times, applies).AtMost(measured.BarRatio, 2),
+		measured.Latency("last response of a wave to first write of the next", gaps).AtMost(measured.BarValue, 20),
+		measured.Most("writes to dependents", traffic.writes).Exactly(manyDependents),
+		measured.Most("other requests", traffic.others).Noted("%s", traffic.otherKinds),
+		measured.Most("events", traffic.events),
 	}, nil
 }
 
 // gapsOf returns the times between the last response of a wave and the first write of the next. It fails if a wave begins before
 // the one before has ended.
-func gapsOf(list []requests.Request, spec BundleSpec) ([]time.Duration, error) {
+func gapsOf(list []requests.Request, spec bundles.BundleSpec) ([]time.Duration, error) {
 	first, last := make([]time.Time, spec.Waves), make([]time.Time, spec.Waves)
 	for _, r := range list {
 		if !isDependentWrite(r) {

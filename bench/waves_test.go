@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
@@ -19,7 +20,7 @@ func TestGapsOf(t *testing.T) {
 		at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 		return requests.Request{Method: "PATCH", Resource: "configmaps", Name: name, Sent: at(sent), Answered: at(answered)}
 	}
-	spec := BundleSpec{Dependents: 4, Waves: 2}
+	spec := bundles.BundleSpec{Dependents: 4, Waves: 2}
 	for _, tc := range []struct {
 		reason string
 		sent   []requests.Request

@@ -13,35 +13,35 @@ import (
 type layer int
 
 const (
-	vocabulary  layer = iota // words and single ideas, without a cluster in sight
-	foundations              // one cluster: its client, its status, a sandbox to have one
-	services                 // what the engine needs around it
-	words                    // the engine, from here on: what it knows without looking at anything
-	wishes                   // what is to be
-	records                  // what is to be recorded of it
-	decisions                // what is to be done about one object
-	looking                  // what is known about dependents
-	changing                 // the requests that change them, and what would be lost by these
-	calls                    // what one call works with
-	acting                   // what one call does
-	engine                   // from objects to a cluster, from parameters to objects
-	procedures               // what components and releases do with the engine alike
-	keeping                  // the component as a resource, and what is kept beside it
-	recording                // what components record of their dependents
-	hooking                  // what components record of deletion hooks
-	going                    // where dependents are, and where they go
-	authoring                // what an operator is written with
-	parts                    // what the command line is put together from
-	terms                    // what operations on releases speak of
-	linking                  // one cluster, and the releases in it
-	running                  // what all operations on releases do alike
-	viewing                  // how a release stands
-	operating                // what is done with one release
-	relating                 // what is done with what was applied
-	examining                // what is wrong with releases
-	commands                 // programs, and what they are made of
-	examples                 // programs as an author of operators would write them
-	tests                    // for test files only
+	vocabulary   layer = iota // words and single ideas, without a cluster in sight
+	foundations               // one cluster: its client, its status, a sandbox to have one
+	services                  // what the engine needs around it
+	words                     // the engine, from here on: what it knows without looking at anything
+	wishes                    // what is to be
+	records                   // what is to be recorded of it
+	decisions                 // what is to be done about one object
+	looking                   // what is known about dependents
+	changing                  // the requests that change them, and what would be lost by these
+	calls                     // what one call works with
+	acting                    // what one call does
+	engine                    // from objects to a cluster, from parameters to objects
+	procedures                // what components and releases do with the engine alike
+	keeping                   // the component as a resource, and what is kept beside it
+	recording                 // what components record of their dependents
+	hooked                    // what components record of deletion hooks
+	destinations              // where dependents are, and where they go
+	authoring                 // what an operator is written with
+	parts                     // what the command line is put together from
+	terms                     // what operations on releases speak of
+	linking                   // one cluster, and the releases in it
+	running                   // what all operations on releases do alike
+	viewing                   // how a release stands
+	operating                 // what is done with one release
+	relating                  // what is done with what was applied
+	examining                 // what is wrong with releases
+	commands                  // programs, and what they are made of
+	examples                  // programs as an author of operators would write them
+	tests                     // for test files only
 )
 
 // A room is a package, or with the suffix "/..." a package and all below it. Packages of one room may import one
@@ -126,9 +126,9 @@ var rooms = []room{
 	{path: "pkg/component/internal/stores", layer: keeping},
 	{path: "pkg/component/internal/outcomes", layer: recording},
 	{path: "pkg/component/internal/records", layer: recording},
-	{path: "pkg/component/internal/hooks", layer: hooking},
-	{path: "pkg/component/internal/stays", layer: hooking},
-	{path: "pkg/component/internal/destination", layer: going},
+	{path: "pkg/component/internal/hooks", layer: hooked},
+	{path: "pkg/component/internal/stays", layer: hooked},
+	{path: "pkg/component/internal/destination", layer: destinations},
 
 	{path: "pkg/component", layer: authoring},
 	{path: "pkg/manifests/helm", layer: authoring},
@@ -154,7 +154,7 @@ var rooms = []room{
 	{path: "clm/internal/doctor", layer: examining},
 
 	{path: "pkg/operator", layer: commands},
-	{path: "bench", layer: commands},
+	{path: "bench/...", layer: commands},
 	{path: "clm/...", layer: commands},
 	{path: "internal/mutants", layer: commands},
 

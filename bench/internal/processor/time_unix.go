@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package main
+package processor
 
 import (
 	"time"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the time that this process has spent on processors so far, in user mode and in the kernel.
-func cpuTime() time.Duration {
+// Time returns the time that this process has spent on processors so far, in user mode and in the kernel.
+func Time() time.Duration {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
 		return 0

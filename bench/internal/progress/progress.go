@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package progress
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // progressInterval is the least time between two lines about the same work.
 const progressInterval = 5 * time.Second
 
-// A progress tells on the standard error what is going on.
-type progress struct {
+// A Progress tells on the standard error what is going on.
+type Progress struct {
 	out     io.Writer
 	started time.Time
 
@@ -23,37 +23,38 @@ type progress struct {
 	last time.Time
 }
 
-func newProgress(out io.Writer) *progress {
-	return &progress{out: out, started: time.Now()}
+// New returns a progress that begins now.
+func New(out io.Writer) *Progress {
+	return &Progress{out: out, started: time.Now()}
 }
 
-// say prints a line.
-func (p *progress) say(format string, args ...any) {
+// Say prints a line.
+func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last = time.Now()
 	fmt.Fprintf(p.out, "%6.1fs  %s\n", time.Since(p.started).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// tick prints a line unless there was one lately.
-func (p *progress) tick(format string, args ...any) {
+// Tick prints a line unless there was one lately.
+func (p *Progress) Tick(format string, args ...any) {
 	p.mu.Lock()
 	due := time.Since(p.last) >= progressInterval
 	p.mu.Unlock()
 	if due {
-		p.say(format, args...)
+		p.Say(format, args...)
 	}
 }
 
 // Write has a program that writes lines to a log say them.
-func (p *progress) Write(line []byte) (int, error) {
+func (p *Progress) Write(line []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.out.Write(line)
 }
 
-// pause waits, unless the context ends before.
-func pause(ctx context.Context, delay time.Duration) error {
+// Pause waits, unless the context ends before.
+func Pause(ctx context.Context, delay time.Duration) error {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {

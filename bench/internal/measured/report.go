@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package measured
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// A report is all that is known after a run.
-type report struct {
+// A Report is all that is known after a run.
+type Report struct {
 	Date       time.Time `json:"date"`
 	Commit     string    `json:"commit"`
 	Go         string    `json:"go"`
@@ -25,7 +25,7 @@ type report struct {
 	Cores      int       `json:"cores"`
 	Short      bool      `json:"short"`
 	Repeats    int       `json:"repeats"`
-	Figures    []figure  `json:"figures"`
+	Figures    []Figure  `json:"figures"`
 	// Failures are cases that could not be measured.
 	Failures []failure `json:"failures,omitempty"`
 }
@@ -36,15 +36,16 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-func newReport(ctx context.Context, o options, kubernetes string) *report {
-	return &report{
+// NewReport returns a report without figures.
+func NewReport(ctx context.Context, kubernetes string, repeats int, short bool) *Report {
+	return &Report{
 		Date:       time.Now().UTC().Truncate(time.Second),
 		Commit:     commit(ctx),
 		Go:         runtime.Version(),
 		Kubernetes: kubernetes,
 		Cores:      runtime.NumCPU(),
-		Short:      o.short,
-		Repeats:    o.repeats,
+		Short:      short,
+		Repeats:    repeats,
 	}
 }
 
@@ -57,8 +58,8 @@ func commit(ctx context.Context) string {
 	return strings.TrimSpace(string(out))
 }
 
-// add takes the outcome of a case.
-func (r *report) add(name string, figures []figure, err error) {
+// Add takes the outcome of a case.
+func (r *Report) Add(name string, figures []Figure, err error) {
 	for _, f := range figures {
 		f.Case = name
 		r.Figures = append(r.Figures, f)
@@ -68,8 +69,8 @@ func (r *report) add(name string, figures []figure, err error) {
 	}
 }
 
-// missed returns the number of bars that were not reached.
-func (r *report) missed() int {
+// Missed returns the number of bars that were not reached.
+func (r *Report) Missed() int {
 	missed := 0
 	for _, f := range r.Figures {
 		if f.missed() {
@@ -79,8 +80,8 @@ func (r *report) missed() int {
 	return missed
 }
 
-// writeJSON writes the report to a file.
-func (r *report) writeJSON(path string) error {
+// WriteJSON writes the report to a file.
+func (r *Report) WriteJSON(path string) error {
 	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the report: %w", err)
@@ -91,8 +92,8 @@ func (r *report) writeJSON(path string) error {
 	return nil
 }
 
-// print writes the report as a table in Markdown, which is readable as it is.
-func (r *report) print(out io.Writer) {
+// Print writes the report as a table in Markdown, which is readable as it is.
+func (r *Report) Print(out io.Writer) {
 	mode := fmt.Sprintf("medians of %d", r.Repeats)
 	if r.Short {
 		mode = "short run"
@@ -106,7 +107,7 @@ func (r *report) print(out io.Writer) {
 	for _, f := range r.Failures {
 		fmt.Fprintf(out, "\n%s: NOT MEASURED: %s\n", f.Case, f.Error)
 	}
-	fmt.Fprintf(out, "\n%d figures, %d bars missed, %d cases not measured\n", len(r.Figures), r.missed(), len(r.Failures))
+	fmt.Fprintf(out, "\n%d figures, %d bars missed, %d cases not measured\n", len(r.Figures), r.Missed(), len(r.Failures))
 }
 
 // printTable aligns the cells of rows, of which the first is the head.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package measured
 
 import (
 	"math"
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// median returns the middle of the values, or the mean of the two in the middle; zero if there are none.
-func median(values []float64) float64 {
+// Median returns the middle of the values, or the mean of the two in the middle; zero if there are none.
+func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
@@ -33,8 +33,8 @@ func percentile(values []float64, share float64) float64 {
 	return sorted[max(rank, 1)-1]
 }
 
-// milliseconds converts durations.
-func milliseconds(durations []time.Duration) []float64 {
+// Milliseconds converts durations.
+func Milliseconds(durations []time.Duration) []float64 {
 	values := make([]float64, len(durations))
 	for i, d := range durations {
 		values[i] = float64(d) / float64(time.Millisecond)

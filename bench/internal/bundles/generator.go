@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package bundles
 
 import (
 	"context"
@@ -18,16 +18,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// A counter is a pure generator that counts how often it is called.
-type counter struct {
+// A Counter is a pure generator that counts how often it is called.
+//
+// +kubebuilder:object:generate=false
+type Counter struct {
 	manifests.Generator
-	calls atomic.Int64
+	Calls atomic.Int64
 }
 
-var _ manifests.Pure = &counter{}
+var _ manifests.Pure = &Counter{}
 
 // Fingerprint identifies the generator that is counted.
-func (c *counter) Fingerprint() string {
+func (c *Counter) Fingerprint() string {
 	if pure, ok := c.Generator.(manifests.Pure); ok {
 		return pure.Fingerprint()
 	}
@@ -35,13 +37,16 @@ func (c *counter) Fingerprint() string {
 }
 
 // Generate calls the generator that is counted.
-func (c *counter) Generate(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	c.calls.Add(1)
+func (c *Counter) Generate(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	c.Calls.Add(1)
 	return c.Generator.Generate(ctx, namespace, name, parameters)
 }
 
-// generateBundle makes the dependents of a bundle.
-func generateBundle(_ context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+// Generator makes the dependents of a bundle.
+var Generator = manifests.GeneratorFunc(Generate)
+
+// Generate makes the dependents of a bundle.
+func Generate(_ context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	values := parameters.ToUnstructured()
 	number := func(key string) int64 {
 		value, _ := values[key].(int64)
@@ -52,7 +57,7 @@ func generateBundle(_ context.Context, namespace, name string, parameters types.
 	count, waves := number("dependents"), max(1, number("waves"))
 	objects := make([]client.Object, 0, count)
 	for i := range count {
-		content := payload(int(number("payloadBytes")))
+		content := Payload(int(number("payloadBytes")))
 		if i == 0 {
 			content += salt
 		}
@@ -61,36 +66,38 @@ func generateBundle(_ context.Context, namespace, name string, parameters types.
 			object.SetNamespace(namespace)
 		}
 		if waves > 1 {
-			object.SetAnnotations(map[string]string{reconcilerName + "/" + types.AnnotationKeySuffixApplyOrder: strconv.FormatInt(i*waves/count, 10)})
+			object.SetAnnotations(map[string]string{ReconcilerName + "/" + types.AnnotationKeySuffixApplyOrder: strconv.FormatInt(i*waves/count, 10)})
 		}
 		objects = append(objects, object)
 	}
 	return objects, nil
 }
 
-// dependentName returns the name of a dependent.
-func dependentName(bundle string, index int64) string {
+// DependentName returns the name of a dependent.
+func DependentName(bundle string, index int64) string {
 	return fmt.Sprintf("%s-%d", bundle, index)
 }
 
 func newDependent(kind DependentKind, bundle string, index int64, content string) *unstructured.Unstructured {
 	switch kind {
 	case KindDeployment:
-		return newDeployment(dependentName(bundle, index), content)
+		return NewDeployment(DependentName(bundle, index), content)
 	case KindDefinition:
 		if index == 0 {
 			return newDefinition(bundle)
 		}
 	case KindConfigMap:
 	}
-	return newConfigMap(dependentName(bundle, index), content)
+	return NewConfigMap(DependentName(bundle, index), content)
 }
 
-func payload(size int) string {
+// Payload returns content of a size in bytes.
+func Payload(size int) string {
 	return strings.Repeat("0123456789abcdef", size/16+1)[:size]
 }
 
-func newConfigMap(name, content string) *unstructured.Unstructured {
+// NewConfigMap returns a ConfigMap with the content.
+func NewConfigMap(name, content string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
@@ -99,7 +106,8 @@ func newConfigMap(name, content string) *unstructured.Unstructured {
 	}}
 }
 
-func newDeployment(name, content string) *unstructured.Unstructured {
+// NewDeployment returns a Deployment with the content in a variable of its container.
+func NewDeployment(name, content string) *unstructured.Unstructured {
 	labels := map[string]any{"app": name}
 	container := map[string]any{"name": "main", "image": "example.com/none", "env": []any{map[string]any{"name": "CONTENT", "value": content}}}
 	return &unstructured.Unstructured{Object: map[string]any{
@@ -114,13 +122,13 @@ func newDeployment(name, content string) *unstructured.Unstructured {
 	}}
 }
 
-// definedKind is the type that a bundle of kind Definition brings along.
-func definedKind(bundle string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: bundle + "." + reconcilerName, Version: "v1", Kind: "Thing"}
+// DefinedKind is the type that a bundle of kind Definition brings along.
+func DefinedKind(bundle string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: bundle + "." + ReconcilerName, Version: "v1", Kind: "Thing"}
 }
 
 func newDefinition(bundle string) *unstructured.Unstructured {
-	gvk := definedKind(bundle)
+	gvk := DefinedKind(bundle)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1",
 		"kind":       "CustomResourceDefinition",

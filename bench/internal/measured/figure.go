@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package measured
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 
 // The parts of a figure that a bar can be set for.
 const (
-	barValue = "value"
-	barP99   = "p99"
-	barRatio = "ratio"
+	BarValue = "value"
+	BarP99   = "p99"
+	BarRatio = "ratio"
 )
 
-// A figure is one thing that a case has measured or counted.
-type figure struct {
+// A Figure is one thing that a case has measured or counted.
+type Figure struct {
 	Case string `json:"case"`
 	What string `json:"what"`
 	// Unit of Value, P99 and Limit; empty for counts.
@@ -47,77 +47,77 @@ type bar struct {
 	Met   bool    `json:"met"`
 }
 
-// speed is a time in relation to that of a bare client.
-func speed(what string, times, limits []time.Duration) figure {
-	value, limit := median(milliseconds(times)), median(milliseconds(limits))
+// Speed is a time in relation to that of a bare client.
+func Speed(what string, times, limits []time.Duration) Figure {
+	value, limit := Median(Milliseconds(times)), Median(Milliseconds(limits))
 	ratio := value / limit
-	return figure{What: what, Unit: "ms", Value: value, Samples: len(times), Limit: &limit, Ratio: &ratio}
+	return Figure{What: what, Unit: "ms", Value: value, Samples: len(times), Limit: &limit, Ratio: &ratio}
 }
 
-// latency is a time that counts by its rare worst cases.
-func latency(what string, times []time.Duration) figure {
-	values := milliseconds(times)
+// Latency is a time that counts by its rare worst cases.
+func Latency(what string, times []time.Duration) Figure {
+	values := Milliseconds(times)
 	p99 := percentile(values, 0.99)
-	return figure{What: what, Unit: "ms", Value: median(values), P99: &p99, Samples: len(times)}
+	return Figure{What: what, Unit: "ms", Value: Median(values), P99: &p99, Samples: len(times)}
 }
 
-// amount is a number of anything.
-func amount(what string, value float64, unit string) figure {
-	return figure{What: what, Unit: unit, Value: value}
+// Amount is a number of anything.
+func Amount(what string, value float64, unit string) Figure {
+	return Figure{What: what, Unit: unit, Value: value}
 }
 
-// count is a number of requests or objects.
-func count(what string, n int) figure {
-	return amount(what, float64(n), "")
+// Count is a number of requests or objects.
+func Count(what string, n int) Figure {
+	return Amount(what, float64(n), "")
 }
 
-// most is the largest of several counts, of which each has to meet the bar.
-func most(what string, counts []int) figure {
+// Most is the largest of several counts, of which each has to meet the bar.
+func Most(what string, counts []int) Figure {
 	largest := 0
 	for _, n := range counts {
 		largest = max(largest, n)
 	}
-	f := count(what, largest)
+	f := Count(what, largest)
 	f.Samples = len(counts)
 	return f
 }
 
-// atMost sets an upper bound.
-func (f figure) atMost(on string, value float64) figure {
+// AtMost sets an upper bound.
+func (f Figure) AtMost(on string, value float64) Figure {
 	f.Bar = &bar{On: on, Value: value, Met: f.part(on) <= value}
 	return f
 }
 
-// exactly sets the only value that is right.
-func (f figure) exactly(value float64) figure {
-	f.Bar = &bar{On: barValue, Exact: true, Value: value, Met: f.Value == value}
+// Exactly sets the only value that is right.
+func (f Figure) Exactly(value float64) Figure {
+	f.Bar = &bar{On: BarValue, Exact: true, Value: value, Met: f.Value == value}
 	return f
 }
 
-// noted adds a note.
-func (f figure) noted(format string, args ...any) figure {
+// Noted adds a note.
+func (f Figure) Noted(format string, args ...any) Figure {
 	f.Note = fmt.Sprintf(format, args...)
 	return f
 }
 
-func (f figure) part(on string) float64 {
+func (f Figure) part(on string) float64 {
 	switch {
-	case on == barP99 && f.P99 != nil:
+	case on == BarP99 && f.P99 != nil:
 		return *f.P99
-	case on == barRatio && f.Ratio != nil:
+	case on == BarRatio && f.Ratio != nil:
 		return *f.Ratio
 	default:
 		return f.Value
 	}
 }
 
-// missed tells whether there is a bar that the figure does not reach.
-func (f figure) missed() bool {
+// Missed tells whether there is a bar that the figure does not reach.
+func (f Figure) missed() bool {
 	return f.Bar != nil && !f.Bar.Met
 }
 
 // cells are the columns of the figure's row.
-func (f figure) cells() []string {
+func (f Figure) cells() []string {
 	row := []string{f.Case, f.What, number(f.Value) + pad(f.Unit), "", "", "", "", f.Note}
 	if f.P99 != nil {
 		row[3] = number(*f.P99) + pad(f.Unit)
@@ -139,10 +139,10 @@ func (b *bar) text(unit string) string {
 	if b.Exact {
 		sign = "= "
 	}
-	if b.On == barRatio {
+	if b.On == BarRatio {
 		suffix = " x limit"
 	}
-	if b.On == barP99 {
+	if b.On == BarP99 {
 		prefix = "p99 "
 	}
 	verdict := "met"

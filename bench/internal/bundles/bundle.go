@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package bundles
 
 import (
 	_ "embed"
@@ -14,13 +14,13 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// reconcilerName is the name of the operator under test, and the group of its components.
-const reconcilerName = "bench.component-operator.io"
+// ReconcilerName is the name of the operator under test, and the group of its components.
+const ReconcilerName = "bench.component-operator.io"
 
-// bundleDefinition is the definition of the components.
+// BundleDefinition is the definition of the components.
 //
 //go:embed crds/bench.component-operator.io_bundles.yaml
-var bundleDefinition []byte
+var BundleDefinition []byte
 
 // DependentKind says what a bundle consists of.
 //
@@ -83,9 +83,10 @@ func (b *Bundle) GetSpec() types.Unstructurable {
 // GetStatus returns the part of the bundle that the reconciler writes.
 func (b *Bundle) GetStatus() *component.Status { return &b.Status }
 
-var groupVersion = schema.GroupVersion{Group: reconcilerName, Version: "v1"}
+var groupVersion = schema.GroupVersion{Group: ReconcilerName, Version: "v1"}
 
-func addToScheme(scheme *runtime.Scheme) error {
+// AddToScheme adds the types of bundles.
+func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(groupVersion, &Bundle{}, &BundleList{})
 	metav1.AddToGroupVersion(scheme, groupVersion)
 	return nil

@@ -3,9 +3,9 @@
 
 //go:build !unix
 
-package main
+package processor
 
 import "time"
 
-// cpuTime is not known; sandboxes need unix anyway.
-func cpuTime() time.Duration { return 0 }
+// Time is not known; sandboxes need unix anyway.
+func Time() time.Duration { return 0 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package measured
 
 import "testing"
 
@@ -19,7 +19,7 @@ func TestMedian(t *testing.T) {
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			if got := median(tc.values); got != tc.want {
+			if got := Median(tc.values); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
