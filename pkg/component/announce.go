@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/ptr"
 
 	"github.com/component-operator/runtime/internal/metrics"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -31,6 +32,10 @@ type announcer struct {
 	perDependent bool
 	// driftPolicy is that of components that do not say otherwise.
 	driftPolicy reconciler.DriftPolicy
+}
+
+func newAnnouncer(options ReconcilerOptions, recorder record.EventRecorder, collectors *metrics.Controller) *announcer {
+	return &announcer{events: recorder, metrics: collectors, perDependent: options.EventPerDependent, driftPolicy: ptr.Deref(options.DriftPolicy, "")}
 }
 
 // announcedObjects is how many objects an event names.

@@ -72,7 +72,10 @@ func TestDigestsOfSecretsCannotBeGuessed(t *testing.T) {
 	stop()
 	stop = r.start(own)
 	r.settle(widget)
-	p, err := own.worker.newPass(t.Context(), deepCopy(widget), nil)
+	stop()
+	bare := r.bareWorker(newWidget, "Widget")
+	bare.loader.Watcher = r.watcher()
+	p, err := bare.newPass(t.Context(), deepCopy(widget), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,6 @@ func TestDigestsOfSecretsCannotBeGuessed(t *testing.T) {
 		t.Fatal(o.Message)
 	}
 	plain := p.declared.Digest.Former
-	stop()
 	versions := r.versions()
 	if plain == "" || plain == now["declared"] {
 		t.Fatalf("unexpected plain digest %q", plain)

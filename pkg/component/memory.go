@@ -20,7 +20,7 @@ import (
 )
 
 // memory is what this process remembers about a component between passes. Losing it costs requests, and nothing else.
-// It is used by one pass at a time.
+// It is used by one pass at a time, apart from resource.Memory.Awaits.
 type memory struct {
 	uid apitypes.UID
 

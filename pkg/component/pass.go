@@ -60,7 +60,7 @@ type pass struct {
 	// stay is the time that the pass takes.
 	stay *stays.Stay
 
-	// declared is what the component declares; empty while it is being deleted.
+	// declared is what the component declares; its digest is empty while the component is being deleted.
 	declared declared.Declaration
 	// orphaning is set if the component is being deleted and its dependents are to stay, without an owner.
 	orphaning bool
@@ -255,7 +255,7 @@ func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 		Engine:     p.destination.Target().Engine,
 		OwnerID:    p.ownerID,
 		Objects:    objects,
-		Namespaces: p.namespaces(objects),
+		Namespaces: func() []string { return p.namespaces(objects) },
 		Policies:   p.settings.policies,
 		Now:        p.options.Clock.Now(),
 		Relist:     p.settings.timing.requeue,

@@ -45,7 +45,7 @@ func (r *rig) bareWorker(component func() Component, kind string) *worker {
 			Kind: testGroup.WithKind(kind), New: func() client.Object { return component() }, ClearStatus: clearStatus, Client: r.client, Live: r.client,
 			FieldOwner: *options.FieldOwner, OwnFields: statusFields, Clock: options.Clock,
 		},
-		announcer: &announcer{events: record.NewFakeRecorder(100), metrics: measured},
+		announcer: newAnnouncer(options, record.NewFakeRecorder(100), measured),
 		loader:    &declared.Loader{Walker: newWalker(nil), Reference: referenceOf},
 		places:    visits.New(options.MaxConcurrentReconciles, visits.Slowness{}),
 	}
@@ -160,6 +160,65 @@ func TestConflicts(t *testing.T) {
 			if strings.Contains(test.reason, "fields of the status") {
 				diff(t, "field of somebody else", "of somebody else", stored.Status.Extra)
 			}
+		})
+	}
+}
+
+// refusingClient answers each patch of a component with an error, and counts them.
+type refusingClient struct {
+	client.Client
+	err     error
+	patches *int
+}
+
+func (c refusingClient) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	*c.patches++
+	return c.err
+}
+
+// brokenReader fails, and counts how often.
+type brokenReader struct {
+	client.Reader
+	reads *int
+}
+
+func (r brokenReader) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	*r.reads++
+	return errors.New("no answer")
+}
+
+func TestWritesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	outdated := apierrors.NewConflict(testGroup.WithResource("widgets").GroupResource(), "demo", errors.New("the object has been modified"))
+	denied := apierrors.NewConflict(testGroup.WithResource("widgets").GroupResource(), "demo", errors.New("admission webhook denied the request"))
+	for _, test := range []struct {
+		reason         string
+		err            error
+		write          func(ctx context.Context, p *pass) error
+		patches, reads int
+		want           string
+	}{
+		{"who has denied an annotation is named at once", denied, func(ctx context.Context, p *pass) error {
+			return p.handle.Annotate(ctx, "a", "b")
+		}, 1, 0, denied.Error()},
+		{"a component that cannot be read again is read once", outdated, func(ctx context.Context, p *pass) error {
+			return p.handle.ChangeFinalizers(ctx, p.options.finalizers().With)
+		}, 1, 1, "reading the component from the server: no answer"},
+	} {
+		t.Run(test.reason, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			w := r.bareWorker(newWidget, "Widget")
+			widget := r.widget("")
+			r.create(widget)
+			p := r.begin(w, widget)
+			patches, reads := 0, 0
+			w.resource.Client, w.resource.Live = refusingClient{Client: r.client, err: test.err, patches: &patches}, brokenReader{Reader: r.client, reads: &reads}
+			err := test.write(t.Context(), p)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("want %q, got %v", test.want, err)
+			}
+			diff(t, "patches and reads", []int{test.patches, test.reads}, []int{patches, reads})
 		})
 	}
 }

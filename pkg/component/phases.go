@@ -166,7 +166,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 		p.status.ProcessingDigest = digest.Value
 		p.status.ProcessingSince = nil
 		p.memory.refusals = 0
-		p.memory.record.Restart()
+		p.memory.record.ForgetNote()
 	}
 	if p.status.LastAppliedAt != nil {
 		// Before there were revisions, the first one had been applied already.

@@ -133,6 +133,19 @@ type stage struct {
 	widget *Widget
 }
 
+// watcher reads references, and tells nobody when they change.
+func (r *rig) watcher() *references.Watcher {
+	r.tb.Helper()
+	watcher, err := references.New(references.Options{
+		Reader: r.client, Metadata: metadata.NewForConfigOrDie(testenv.Config(r.tb)), Notify: func(apitypes.NamespacedName) {},
+	})
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	r.tb.Cleanup(watcher.Close)
+	return watcher
+}
+
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	r := newRig(t)
@@ -141,15 +154,8 @@ func newStage(t *testing.T) *stage {
 	events := record.NewFakeRecorder(100)
 	config := testenv.Config(t)
 	local := cluster.NewClient(r.client, discovery.NewDiscoveryClientForConfigOrDie(config), events, config, nil)
-	watcher, err := references.New(references.Options{
-		Reader: r.client, Metadata: metadata.NewForConfigOrDie(config), Notify: func(apitypes.NamespacedName) {},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(watcher.Close)
 	s := &stage{rig: r, script: &script{client: local}, worker: w, clock: fake, events: events, widget: r.widget("")}
-	w.options.Clock, w.resource.Clock, w.announcer.events, w.targets, w.local, w.loader.Watcher = fake, fake, events, s.script, local, watcher
+	w.options.Clock, w.resource.Clock, w.announcer.events, w.targets, w.local, w.loader.Watcher = fake, fake, events, s.script, local, r.watcher()
 	w.generator = manifests.GeneratorFunc(specObjects)
 	r.create(s.widget)
 	return s
@@ -274,7 +280,7 @@ func TestEvents(t *testing.T) {
 	diff(t, "events at rest", []string(nil), s.drain())
 
 	s.script.result.Actions = []reconciler.Action{{Verb: reconciler.VerbUpdated, Wave: 3, Objects: objects[:1]}}
-	s.worker.announcer.perDependent = true
+	s.worker.announcer = newAnnouncer(ReconcilerOptions{EventPerDependent: true}, s.events, s.worker.metrics)
 	_, _, _ = s.pass()
 	diff(t, "events about each dependent", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in wave 3"}, s.drain())
 
@@ -391,7 +397,7 @@ func TestTheComponentDecidesOnDriftBeforeTheReconciler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &announcer{events: record.NewFakeRecorder(10), metrics: collectors.ForController("test"), driftPolicy: ofReconciler}
+		a := newAnnouncer(ReconcilerOptions{DriftPolicy: &ofReconciler}, record.NewFakeRecorder(10), collectors.ForController("test"))
 		object := deployed("web")[0]
 		a.drift(&unstructured.Unstructured{}, &memory{}, ofComponent, &reconciler.Result{Drift: []reconciler.Notice{{Object: object}}})
 		families, err := registry.Gather()

@@ -17,7 +17,6 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -211,10 +210,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 			return fmt.Errorf("making the local client: %w", err)
 		}
 	}
-	w.announcer = &announcer{
-		events: events.NewRecorder(factory.Local().EventRecorder(), events.Options{}), metrics: w.metrics,
-		perDependent: w.options.EventPerDependent, driftPolicy: ptr.Deref(w.options.DriftPolicy, ""),
-	}
+	w.announcer = newAnnouncer(w.options, events.NewRecorder(factory.Local().EventRecorder(), events.Options{}), w.metrics)
 	engineOptions := w.engineOptions()
 	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
 	connections := targets.New(targets.Options{

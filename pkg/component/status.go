@@ -184,7 +184,7 @@ func (s *Status) condition(name ConditionType) *Condition {
 	return nil
 }
 
-// fields are those that record dependents.
+// fields are those with which the inventory is recorded.
 func (s *Status) fields() records.Fields {
 	return records.Fields{
 		Inventory: &s.Inventory, Record: &s.InventoryRecord, DeletionHooks: &s.DeletionHooks, Digest: &s.ProcessingDigest, ObservedGeneration: &s.ObservedGeneration,

@@ -36,6 +36,15 @@ func TestWhatOthersRemoveWasNotPruned(t *testing.T) {
 	if err := s.record.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	version := widget.ResourceVersion
+	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(widget), widget); err != nil || widget.ResourceVersion == version {
+		t.Fatalf("want the status to be written, got %v", err)
+	}
+	version = widget.ResourceVersion
+	if err := s.record.Save(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "version after the same was saved again", version, s.component.GetResourceVersion())
 	select {
 	case event := <-events.Events:
 		t.Errorf("want the definition not to be blamed, got %s", event)

@@ -93,8 +93,8 @@ func (d *Destination) setCluster(cluster targets.Cluster) {
 	d.record.SetCluster(cluster.String())
 }
 
-// LeftBehind are the objects that stay behind if the target is abandoned.
-func (d *Destination) LeftBehind() []*reconciler.InventoryItem {
+// leftBehind are the objects that stay behind if the target is abandoned.
+func (d *Destination) leftBehind() []*reconciler.InventoryItem {
 	var items []*reconciler.InventoryItem
 	if !d.options.Deleting || !d.hooks.Reached(inventory.DeletionStagePostDelete) {
 		items = append(items, *d.options.Inventory...)
@@ -104,10 +104,11 @@ func (d *Destination) LeftBehind() []*reconciler.InventoryItem {
 
 // isOccupied reports whether something is, or may be, in the cluster of the dependents.
 func (d *Destination) isOccupied() bool {
-	return len(d.LeftBehind()) > 0 || d.record.Gap() != "" || d.options.Deleting && d.hooks.Awaited()
+	return len(d.leftBehind()) > 0 || d.record.Gap() != "" || d.options.Deleting && d.hooks.Awaited()
 }
 
-// Connect connects to the cluster that has the dependents. The reason says why what leads to it is lost, while the component is being deleted; nil if it is not.
+// Connect connects to the cluster that has the dependents. While the component is being deleted, what leads there may be missing: then lost says what; otherwise it
+// is nil.
 func (d *Destination) Connect(ctx context.Context, lost error) outcomes.Outcome {
 	if lost != nil {
 		return d.holdOrLose(lost)

@@ -20,9 +20,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// lose decides what becomes of a component that is being deleted while its target is out of reach.
+// lose decides what becomes of a component whose dependents are out of reach, while it is being deleted or they are to move.
 func (d *Destination) lose(reason error) outcomes.Outcome {
-	left, gap, awaited := d.LeftBehind(), d.record.Gap(), d.hooks.Awaited()
+	left, gap, awaited := d.leftBehind(), d.record.Gap(), d.hooks.Awaited()
 	switch {
 	case len(left) == 0 && gap == "" && !awaited:
 		// Nothing was ever deployed, so that nothing can be left behind.
@@ -55,7 +55,7 @@ func (d *Destination) isGivenUp() bool {
 // abandon gives up on the dependents and says which ones stay behind.
 func (d *Destination) abandon(reason error) {
 	d.target, d.abandoned = nil, true
-	left := d.LeftBehind()
+	left := d.leftBehind()
 	names := make([]string, len(left))
 	for i, item := range left {
 		names[i] = texts.Name(item)

@@ -87,7 +87,7 @@ type Request struct {
 	Log           logr.Logger
 }
 
-// Generate returns the dependents, and the deletion hooks. The context is that of hooks.
+// Generate returns the dependents, and the deletion hooks. The context leads to the cluster of the dependents.
 func Generate(ctx context.Context, memory *Memory, request Request) (*Result, error) {
 	key := request.key()
 	if kept := memory.result; kept != nil && key != "" && kept.key == key && kept.isCurrent(ctx) {

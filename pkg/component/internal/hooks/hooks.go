@@ -57,7 +57,7 @@ type Options struct {
 	Reconciler string
 	// Subject names the component in messages.
 	Subject string
-	// Releasing reports whether dependents are released instead of being deleted, which deletion hooks have no part in.
+	// Releasing reports whether dependents are released instead of being deleted. Deletion hooks are left out then.
 	Releasing func() bool
 	Log       logr.Logger
 	// Warn writes an event about the component.

@@ -45,7 +45,7 @@ func (t *Turns) Begin(key apitypes.NamespacedName) (end func()) {
 	}
 }
 
-// Passes is how many components have a pass under way, or more than one.
+// Passes is the number of components that have a pass under way.
 func (t *Turns) Passes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

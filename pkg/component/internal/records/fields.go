@@ -24,7 +24,7 @@ import (
 // recordField is the field of the status that may take the place of the list.
 const recordField = "inventoryRecord"
 
-// Fields are those of a status that record dependents.
+// Fields are those of a status with which the inventory is recorded.
 type Fields struct {
 	Inventory          *[]*reconciler.InventoryItem
 	Record             **inventory.Record
@@ -33,8 +33,8 @@ type Fields struct {
 	ObservedGeneration *int64
 }
 
-// Empty reports whether the status records no dependent at all.
-func (f Fields) Empty() bool { return len(*f.Inventory) == 0 && !f.hasRecord() }
+// isEmpty reports whether the status records no dependent at all.
+func (f Fields) isEmpty() bool { return len(*f.Inventory) == 0 && !f.hasRecord() }
 
 // Unlisted are the kinds of which there may be dependents that are not known.
 func (f Fields) Unlisted() []reconciler.TypeInfo {
@@ -147,13 +147,13 @@ func (f Fields) refer(store *chunks.Store, namespace string, contents [][]byte) 
 
 // completed returns the purged dependents of a record as items.
 func completed(record *inventory.Record) []*reconciler.InventoryItem {
-	items := make([]*reconciler.InventoryItem, len(record.Completed))
+	list := make([]*reconciler.InventoryItem, len(record.Completed))
 	for i, completed := range record.Completed {
-		items[i] = &reconciler.InventoryItem{
+		list[i] = &reconciler.InventoryItem{
 			TypeVersionInfo: completed.TypeVersionInfo, NameInfo: completed.NameInfo, Digest: completed.Digest, Phase: reconciler.PhaseCompleted,
 		}
 	}
-	return items
+	return list
 }
 
 // sameRecord reports whether two records, as they are in statuses, say the same about the inventory. A definition that is a little older drops

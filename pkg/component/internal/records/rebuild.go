@@ -27,8 +27,9 @@ type RebuildRequest struct {
 	Engine  Engine
 	OwnerID string
 	// Objects are those that are wanted; there are none if all dependents are to go.
-	Objects    []client.Object
-	Namespaces []string
+	Objects []client.Object
+	// Namespaces returns those in which there may be dependents.
+	Namespaces func() []string
 	Policies   reconciler.Policies
 	// Now is the present time, Relist the time after which kinds that could not be listed are tried again.
 	Now    time.Time
@@ -49,7 +50,7 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 		Known:      *r.fields.Inventory,
 		Objects:    request.Objects,
 		Types:      r.lostTypes(request.Leaving),
-		Namespaces: request.Namespaces,
+		Namespaces: request.Namespaces(),
 		Policies:   request.Policies,
 	}
 	result, err := request.Engine.Rebuild(ctx, search)

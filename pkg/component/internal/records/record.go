@@ -36,8 +36,8 @@ type Memory struct {
 	relisted time.Time
 }
 
-// Restart forgets what was said about an inventory that was rebuilt.
-func (m *Memory) Restart() { m.rebuilt = "" }
+// ForgetNote has conditions no longer say that the inventory was rebuilt.
+func (m *Memory) ForgetNote() { m.rebuilt = "" }
 
 // Record is the inventory of a component during one pass.
 type Record struct {
@@ -109,7 +109,7 @@ func (r *Record) Cluster() string { return r.cluster }
 func (r *Record) SetCluster(name string) { r.cluster = name }
 
 // NoteLoss says that the component must have had a record. If there is none, the inventory has to be rebuilt.
-func (r *Record) NoteLoss() { r.lost = r.fields.Empty() }
+func (r *Record) NoteLoss() { r.lost = r.fields.isEmpty() }
 
 // IsLost reports whether there is no record at all although there must have been one.
 func (r *Record) IsLost() bool { return r.lost }

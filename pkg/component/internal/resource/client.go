@@ -6,6 +6,8 @@ package resource
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -100,4 +102,15 @@ func (c *Client) read(ctx context.Context, reader client.Reader, key apitypes.Na
 		return nil, err
 	}
 	return component, nil
+}
+
+// Concerns reports whether a change of a component may matter to its reconciliation: everything but changes of status and of metadata other than
+// labels, annotations and finalizers.
+func Concerns(before, after client.Object) bool {
+	return before.GetUID() != after.GetUID() ||
+		before.GetGeneration() != after.GetGeneration() ||
+		before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
+		!maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
+		!maps.Equal(before.GetLabels(), after.GetLabels()) ||
+		!slices.Equal(before.GetFinalizers(), after.GetFinalizers())
 }

@@ -4,13 +4,10 @@
 package resource
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Memory is what a process remembers of its writes of one component. To lose it costs requests. It is used by one pass at a time, except for
@@ -70,15 +67,4 @@ func isOlder(version, other string) bool {
 	}
 	result, err := resourceversion.CompareResourceVersion(version, other)
 	return err == nil && result < 0
-}
-
-// Concerns reports whether a change of a component may matter to its reconciliation: everything but changes of status and of metadata other than
-// labels, annotations and finalizers.
-func Concerns(before, after client.Object) bool {
-	return before.GetUID() != after.GetUID() ||
-		before.GetGeneration() != after.GetGeneration() ||
-		before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
-		!maps.Equal(before.GetAnnotations(), after.GetAnnotations()) ||
-		!maps.Equal(before.GetLabels(), after.GetLabels()) ||
-		!slices.Equal(before.GetFinalizers(), after.GetFinalizers())
 }

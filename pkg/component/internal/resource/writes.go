@@ -22,7 +22,7 @@ import (
 // ErrChanged ends a pass whose picture of the component is outdated.
 var ErrChanged = errors.New("the component was changed by somebody else during the reconciliation")
 
-// ErrNotOurs ends a pass for a component that is, or may be, another replica's to work on. It is what HandleOptions.Fence fails with.
+// ErrNotOurs ends a pass for a component that is, or may be, another replica's to work on. The errors of HandleOptions.Fence wrap it.
 var ErrNotOurs = errors.New("this replica may not be in charge of the component any more")
 
 // RejectedError says that the server does not accept a status.
@@ -55,12 +55,12 @@ func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	switch {
 	case err == nil:
 		return h.written(status, patched)
+	case isFinal(err):
+		return err
 	case apierrors.IsNotFound(err):
 		return h.whyNotFound(ctx)
 	case apierrors.IsInvalid(err):
 		return &RejectedError{err: err}
-	case errors.Is(err, ErrChanged):
-		return err
 	default:
 		return fmt.Errorf("writing the status: %w", err)
 	}
@@ -82,7 +82,9 @@ func (h *Handle) ChangeFinalizers(ctx context.Context, change func([]string) []s
 	case err == nil:
 		h.moveTo(patched)
 		return nil
-	case apierrors.IsNotFound(err), errors.Is(err, ErrChanged):
+	case isFinal(err):
+		return err
+	case apierrors.IsNotFound(err):
 		return ErrChanged
 	case h.component.GetDeletionTimestamp() == nil && h.isBeingDeleted(ctx):
 		// Then no finalizer may be added any more.
@@ -108,6 +110,17 @@ func (h *Handle) Annotate(ctx context.Context, key string, value any) error {
 	return nil
 }
 
+// rereadError is the error of reading the component again, or ErrChanged: nothing is known of the write itself.
+type rereadError struct{ error }
+
+// Unwrap returns the error.
+func (e rereadError) Unwrap() error { return e.error }
+
+func isFinal(err error) bool {
+	var reread rereadError
+	return errors.Is(err, ErrChanged) || errors.As(err, &reread)
+}
+
 // patch sends a merge patch that is guarded by the version of the pass, and returns the response. It is repeated with what content returns then if somebody
 // else has written at the same time. It returns nothing if there is no content.
 func (h *Handle) patch(ctx context.Context, subresource string, content func() map[string]any) (client.Object, error) {
@@ -125,7 +138,7 @@ func (h *Handle) patch(ctx context.Context, subresource string, content func() m
 			return nil, err
 		}
 		if err := h.Rebase(ctx); err != nil {
-			return nil, err
+			return nil, rereadError{err}
 		}
 	}
 	return nil, ErrChanged

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
 )
 
-// Memory is what is remembered of the target of one component. It is used by one pass at a time; the zero value is ready for use.
+// Memory is what is remembered of the silence of one target. It is used by one pass at a time; the zero value is ready for use.
 type Memory struct {
 	// unanswered says why the target was not reached; silences counts passes in a row that got no answer.
 	unanswered string
@@ -83,8 +83,8 @@ func (s *Stay) crowded() outcomes.Outcome {
 	return o
 }
 
-// Interpret replaces the outcome of a pass that was ended, or got no answer, by one that says so. The kubeconfig is named by where it comes from; the delay after
-// silence has a limit.
+// Interpret replaces the outcome of a pass that was ended, or got no answer, by one that says so, and names the object that
+// holds the kubeconfig. The delay grows with each silence, up to the limit.
 func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom string, limit time.Duration) outcomes.Outcome {
 	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended}, o.Kind) {
 		s.memory.unanswered, s.memory.silences = "", 0
