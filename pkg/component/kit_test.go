@@ -28,8 +28,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -295,6 +297,17 @@ func awaitState[T Component](r *rig, component T, state State, reason string) {
 		gotState, gotReason, _ := component.GetStatus().GetState()
 		return gotState == state && gotReason == reason
 	})
+}
+
+// reconcile makes a pass of its own for the component: one that does not end at once because the cache lags behind what the
+// reconciler has written.
+func (r *rig) reconcile(own reconcile.Reconciler, component Component) (result reconcile.Result, err error) {
+	r.tb.Helper()
+	testenv.Eventually(r.tb, func() (bool, string) {
+		result, err = own.Reconcile(r.tb.Context(), request(component.GetNamespace(), component.GetName()))
+		return err != nil || result.RequeueAfter != resource.CachePatience, "the cache lags behind"
+	})
+	return result, err
 }
 
 func (r *rig) awaitGone(object client.Object) {

@@ -24,7 +24,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/manifests"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // bareWorker is a worker without a manager, which is enough to write statuses.
@@ -330,7 +329,7 @@ func TestDefinitionThatRefusesStates(t *testing.T) {
 	if writes := r.requests.Count(testenv.Request.IsWrite); writes > 2 {
 		t.Errorf("want the operator to be calm, got\n%s", r.requests)
 	}
-	result, err := reconciler.Reconcile(t.Context(), request(widget.Namespace, widget.Name))
+	result, err := r.reconcile(reconciler, widget)
 	if err != nil || result.RequeueAfter < outcomes.FirstBackoff {
 		t.Errorf("want a later retry, got %v, %v", result, err)
 	}
@@ -420,13 +419,12 @@ func TestRefusedInput(t *testing.T) {
 	if !strings.Contains(message, "nonsense") || !strings.Contains(message, "ssa-merge") {
 		t.Errorf("want the message to name the value and what is allowed, got %q", message)
 	}
-	result, err := own.Reconcile(t.Context(), request(widget.Namespace, widget.Name))
+	result, err := r.reconcile(own, widget)
 	if err != nil || result.RequeueAfter < outcomes.FirstBackoff {
 		t.Errorf("want refused input to be no error of the controller, and to be retried later, got %v, %v", result, err)
 	}
-	wrong := widget.DeepCopyObject().(*Widget)
-	wrong.Spec.UpdatePolicy = reconciler.UpdatePolicy("Wrong")
-	if err := r.client.Update(t.Context(), wrong); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "SsaMerge") {
+	wrong := client.RawPatch(apitypes.MergePatchType, []byte(`{"spec":{"updatePolicy":"Wrong"}}`))
+	if err := r.client.Patch(t.Context(), widget.DeepCopyObject().(*Widget), wrong); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "SsaMerge") {
 		t.Errorf("want the definition to refuse a policy that there is not, and to name those that there are, got %v", err)
 	}
 	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap) })
