@@ -15,13 +15,13 @@ const (
 	VerbAdopted Verb = "Adopted"
 	// VerbUpdated means that the manifest changed.
 	VerbUpdated Verb = "Updated"
-	// VerbCorrected means that somebody else had changed or deleted the object.
+	// VerbCorrected means that others had changed or deleted the object.
 	VerbCorrected Verb = "Corrected"
 	// VerbDeleted means that the object is gone.
 	VerbDeleted Verb = "Deleted"
 	// VerbCompleted means that the object was purged.
 	VerbCompleted Verb = "Completed"
-	// VerbOrphaned means that the object was released.
+	// VerbOrphaned means that the object no longer belongs to the owner, and still exists.
 	VerbOrphaned Verb = "Orphaned"
 )
 
@@ -39,8 +39,8 @@ type Action struct {
 type Notice struct {
 	// Object is type and name.
 	Object types.ObjectKey
-	// Message is a text such as "1/3 replicas available". It is stable as long as the situation is.
+	// Message is a text such as "1/3 replicas available". It changes only if the situation does.
 	Message string
-	// Doomed means that waiting is in vain as things stand: the namespace of the object is being deleted.
+	// Doomed means that waiting is useless: the namespace of the object is being deleted.
 	Doomed bool
 }

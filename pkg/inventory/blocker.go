@@ -9,11 +9,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Blocker is a foreign object whose existence forbids deletion.
+// Blocker is an object that does not belong to the owner, and forbids the deletion of its type.
 type Blocker struct {
 	// Type is the managed type.
 	Type schema.GroupVersionKind
-	// Namespace and Name denote one instance (there may be more). Both are empty if the identity of the client may not list them.
+	// Namespace and Name are those of one instance; there may be more. Both are empty if the client may not list the type.
 	Namespace, Name string
 }
 

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// RefusedError is returned if objects cannot be accepted as they are. The objects that it names were not written; if
-// the set of objects contradicts itself, or an annotation is bad, nothing at all was written. Retrying is useless
-// until the input, or the foreign object that is named, changes.
+// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects contradict each
+// other, or an annotation is invalid, none was. Retrying is useless until the input, or the object of the other owner, changes.
 type RefusedError struct {
 	// Problems are texts that name object, field, value, and what is allowed; sorted.
 	Problems []string
-	// Foreign means that there is nothing wrong with the objects: all problems are objects of others that adoption policies protect.
+	// Foreign means that the objects are fine, and every problem is an existing object of another owner that the adoption policy
+	// protects.
 	Foreign bool
 }
 
@@ -31,24 +31,24 @@ func NewRefusedError(problems ...string) *RefusedError {
 	return &RefusedError{Problems: slices.Compact(problems)}
 }
 
-// FencedError ends a call because Owner.Fence or Owner.Confirm said that it must not go on. What was requested before stands.
+// FencedError ends a call because Owner.Fence or Owner.Confirm returned an error. Earlier requests of the call stand.
 type FencedError struct {
-	// Reason is what Fence or Confirm returned.
+	// Reason is the error that Fence or Confirm returned.
 	Reason error
 }
 
 // Error returns the reason.
 func (e *FencedError) Error() string { return fmt.Sprintf("the call may not go on: %s", e.Reason) }
 
-// Is reports whether the reason is the error. The reason is not unwrapped further: what a server has said about a lease, say, must
-// not be taken for what it says about a dependent.
+// Is reports whether the reason is the error. The reason is not unwrapped: an error that the API server returned about a lease,
+// for example, must not be taken for one about a dependent.
 func (e *FencedError) Is(err error) bool { return errors.Is(e.Reason, err) }
 
-// StaleError ends a call of Apply because what it would do is not what was planned. If that was so from the beginning, nothing was
-// written; otherwise an object changed while the call was about to write it, and what was done before stands.
+// StaleError ends a call of Apply because it would do something else than planned. If that was clear from the beginning, nothing
+// was written; otherwise an object changed while the call was about to write it, and earlier writes stand.
 //
-// An object has changed if it is another one, or if others changed or removed fields that we own (of an object of which we own
-// nothing: any field). Where field ownership is not tracked, its generation counts. A change of the status is none.
+// An object counts as changed if it was created again, or if others changed or removed fields that we own (any field, if we own
+// none). Where field ownership is not tracked, its generation counts. A change of the status does not count.
 type StaleError struct {
 	// Changes are texts that name the object and what differs; sorted.
 	Changes []string

@@ -5,27 +5,27 @@ package inventory
 
 // +kubebuilder:object:generate=true
 
-// DeletionHooks refers to objects that are applied when the component is deleted. They are kept in Secrets, because what they were
-// made of may be gone by then.
+// DeletionHooks refers to the objects that are applied when the component is deleted. They are stored in Secrets, because the
+// sources they were generated from may no longer exist by then.
 type DeletionHooks struct {
 	// Namespace of the Secrets.
 	// +optional
 	Namespace string `json:"namespace"`
-	// PreviousNamespace is where Secrets were stored before, and may still exist.
+	// PreviousNamespace is the namespace of earlier Secrets, which may still exist.
 	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Secrets are the names of Secrets, each of which holds some objects.
 	// +listType=atomic
 	// +optional
 	Secrets []string `json:"secrets"`
-	// Checksum is the SHA-256 of the decompressed contents of all Secrets, in their order, in hexadecimal.
+	// Checksum is the hexadecimal SHA-256 of the decompressed contents of all Secrets, in their order.
 	// +optional
 	Checksum string `json:"checksum"`
-	// Objects is the number of objects.
+	// Objects is the number of stored objects.
 	// +optional
 	Objects int `json:"objects"`
-	// Stage of the deletion; empty before it begins.
+	// Stage of the deletion; empty before the deletion begins.
 	Stage DeletionStage `json:"stage,omitempty"`
-	// Inventory lists the objects that were applied, and have not been removed yet.
+	// Inventory lists the hook objects that were applied and not removed yet.
 	// +listType=atomic
 	Inventory []*Item `json:"inventory,omitempty"`
 }
@@ -34,16 +34,16 @@ type DeletionHooks struct {
 type DeletionStage string
 
 const (
-	// DeletionStagePreDelete means that pre-delete hooks are applied and awaited.
+	// DeletionStagePreDelete means that pre-delete hooks are being applied, and are not all ready.
 	DeletionStagePreDelete DeletionStage = "PreDelete"
-	// DeletionStagePreDeleteCleanup means that pre-delete hooks are done, and are being removed.
+	// DeletionStagePreDeleteCleanup means that pre-delete hooks were ready, and are being removed.
 	DeletionStagePreDeleteCleanup DeletionStage = "PreDeleteCleanup"
 	// DeletionStageDependents means that dependents are being deleted.
 	DeletionStageDependents DeletionStage = "Dependents"
-	// DeletionStagePostDelete means that post-delete hooks are applied and awaited.
+	// DeletionStagePostDelete means that post-delete hooks are being applied, and are not all ready.
 	DeletionStagePostDelete DeletionStage = "PostDelete"
-	// DeletionStagePostDeleteCleanup means that post-delete hooks are done, and are being removed.
+	// DeletionStagePostDeleteCleanup means that post-delete hooks were ready, and are being removed.
 	DeletionStagePostDeleteCleanup DeletionStage = "PostDeleteCleanup"
-	// DeletionStageDone means that no hook is left to be applied or removed.
+	// DeletionStageDone means that all hooks are done and removed.
 	DeletionStageDone DeletionStage = "Done"
 )

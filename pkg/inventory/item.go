@@ -49,36 +49,33 @@ type NameInfo struct {
 	Name string `json:"name"`
 }
 
-// Phase is the state of a dependent in its life. Definitions do not list the values: what a later version records must
-// not be refused.
+// Phase is where a dependent is in its life.
 type Phase string
 
 const (
-	// PhaseScheduledForApplication means that the recorded digest was not written yet.
+	// PhaseScheduledForApplication means that the manifest with the recorded digest was not applied yet.
 	PhaseScheduledForApplication Phase = "ScheduledForApplication"
-	// PhaseScheduledForDeletion means that the object is no longer wanted, and was not deleted yet.
+	// PhaseScheduledForDeletion means that the object is redundant, and its deletion was not requested yet.
 	PhaseScheduledForDeletion Phase = "ScheduledForDeletion"
-	// PhaseScheduledForCompletion means that the object has served its purpose, and was not deleted yet.
+	// PhaseScheduledForCompletion means that the object has served its purpose, and its deletion was not requested yet.
 	PhaseScheduledForCompletion Phase = "ScheduledForCompletion"
 	// PhaseCreating means that the object was created, and is not ready yet.
 	PhaseCreating Phase = "Creating"
 	// PhaseUpdating means that the object was updated, and is not ready yet.
 	PhaseUpdating Phase = "Updating"
-	// PhaseDeleting means that deletion was requested, and the object is not gone yet.
+	// PhaseDeleting means that deletion was requested, and the object still exists.
 	PhaseDeleting Phase = "Deleting"
-	// PhaseCompleting means that deletion after completion was requested, and the object is not gone yet.
+	// PhaseCompleting means that deletion after completion was requested, and the object still exists.
 	PhaseCompleting Phase = "Completing"
-	// PhaseReady means that the object was ready at least once since it was written.
+	// PhaseReady means that the object has been ready since it was last written.
 	PhaseReady Phase = "Ready"
-	// PhaseFailed means that the object has failed, and was or is being deleted for that; the record stays.
+	// PhaseFailed means that the object has failed, and was or is being deleted for that; the item stays.
 	PhaseFailed Phase = "Failed"
-	// PhaseCompleted means that the object was purged; the record stays.
+	// PhaseCompleted means that the object was purged; the item stays.
 	PhaseCompleted Phase = "Completed"
 )
 
-// Item records one dependent. It is part of statuses, which must never be refused: no field is required, and no
-// value is restricted.
-//
+// Item records one dependent.
 // +kubebuilder:object:generate=true
 type Item struct {
 	// Type of the object.
@@ -103,26 +100,27 @@ type Item struct {
 	// Delete order.
 	// +optional
 	DeleteOrder int `json:"deleteOrder"`
-	// Types that this object defines.
+	// Types that this object defines, as a CustomResourceDefinition or APIService.
 	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
-	// Digest of the manifest; empty if the object is no longer wanted.
+	// Digest of the manifest; empty if the manifest was removed.
 	// +optional
 	Digest string `json:"digest"`
 	// Phase of the object.
 	Phase Phase `json:"phase,omitempty"`
-	// Status of the object when it was seen last.
+	// Status of the object when it was last observed.
 	Status status.Status `json:"status,omitempty"`
 	// Time of the last write that may have changed the object.
 	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
 	// UID of the object at the last write.
 	UID apitypes.UID `json:"uid,omitempty"`
-	// Fingerprint of the fields that belong to the operator, at the last write.
+	// Hash of the fields that the operator owned in the object at the last write.
 	Fingerprint string `json:"fingerprint,omitempty"`
-	// Generation of the object at the last write or check; for kinds without generations, its resource version, preceded by "rv".
+	// Generation of the object at the last write or check; for kinds without generations, "rv" and the resource version.
 	Baseline string `json:"baseline,omitempty"`
-	// Name of the ValidatingAdmissionPolicy that denies new instances of the type, while the object that defines the type is being deleted.
+	// Name of the ValidatingAdmissionPolicy that denies new instances of the type that this object defines, while this object is
+	// being deleted.
 	Barrier string `json:"barrier,omitempty"`
-	// Whether the object existed before and was adopted. Only recorded if the owner asks for it.
+	// Whether the object existed before and was adopted. Recorded only for owners that ask for it.
 	Adopted bool `json:"adopted,omitempty"`
 }
 
@@ -153,7 +151,7 @@ func (i Item) GetName() string {
 	return i.Name
 }
 
-// Matches reports whether the key denotes the same object; versions are not compared.
+// Matches reports whether the key identifies the same object, in any version.
 func (i Item) Matches(key types.ObjectKey) bool {
 	return i.GroupVersionKind().GroupKind() == key.GetObjectKind().GroupVersionKind().GroupKind() && i.Namespace == key.GetNamespace() && i.Name == key.GetName()
 }

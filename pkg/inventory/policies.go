@@ -9,7 +9,7 @@ import "time"
 type AdoptionPolicy string
 
 const (
-	// AdoptionPolicyNever refuses the object unless it is owned by the component already.
+	// AdoptionPolicyNever refuses the object unless it belongs to the owner already.
 	AdoptionPolicyNever AdoptionPolicy = "Never"
 	// AdoptionPolicyIfUnowned adopts the object if it has no owner, and refuses it otherwise.
 	AdoptionPolicyIfUnowned AdoptionPolicy = "IfUnowned"
@@ -25,23 +25,23 @@ const (
 	ReconcilePolicyOnObjectChange ReconcilePolicy = "OnObjectChange"
 	// ReconcilePolicyOnObjectOrComponentChange applies the object when its manifest or the component changes.
 	ReconcilePolicyOnObjectOrComponentChange ReconcilePolicy = "OnObjectOrComponentChange"
-	// ReconcilePolicyOnce applies the object once and never touches its content again. Should the object
-	// vanish, it is created again.
+	// ReconcilePolicyOnce applies the object once and never changes its content again. If the object is deleted, it is created
+	// again.
 	ReconcilePolicyOnce ReconcilePolicy = "Once"
 )
 
-// UpdatePolicy says how an existing object is brought to its desired state.
+// UpdatePolicy says how an existing object is updated.
 type UpdatePolicy string
 
 const (
 	// UpdatePolicyRecreate deletes the object, waits until it is gone, and creates it.
 	UpdatePolicyRecreate UpdatePolicy = "Recreate"
-	// UpdatePolicyReplace applies the declared fields and removes what other field managers added.
+	// UpdatePolicyReplace applies the declared fields and removes fields that other field managers added.
 	UpdatePolicyReplace UpdatePolicy = "Replace"
 	// UpdatePolicySsaMerge applies the declared fields and leaves all others alone.
 	UpdatePolicySsaMerge UpdatePolicy = "SsaMerge"
-	// UpdatePolicySsaOverride applies the declared fields and removes what the field managers named by the option
-	// ReclaimedFieldManagers of the reconciler added.
+	// UpdatePolicySsaOverride applies the declared fields and removes fields that were added by the field managers in the
+	// reconciler's option ReclaimedFieldManagers.
 	UpdatePolicySsaOverride UpdatePolicy = "SsaOverride"
 )
 
@@ -51,39 +51,38 @@ type DeletePolicy string
 const (
 	// DeletePolicyDelete deletes the object.
 	DeletePolicyDelete DeletePolicy = "Delete"
-	// DeletePolicyOrphan releases the object: marks of ownership are removed, the object stays.
+	// DeletePolicyOrphan orphans the object: the marks of ownership are removed, the object stays.
 	DeletePolicyOrphan DeletePolicy = "Orphan"
-	// DeletePolicyOrphanOnApply releases the object if it vanishes from the manifests, and deletes it with the owner.
+	// DeletePolicyOrphanOnApply orphans the object when its manifest is removed, and deletes it with the owner.
 	DeletePolicyOrphanOnApply DeletePolicy = "OrphanOnApply"
-	// DeletePolicyOrphanOnDelete releases the object with the owner, and deletes it if it vanishes from the manifests.
+	// DeletePolicyOrphanOnDelete orphans the object when the owner is deleted, and deletes it when its manifest is removed.
 	DeletePolicyOrphanOnDelete DeletePolicy = "OrphanOnDelete"
 )
 
-// MissingNamespacesPolicy says what happens if an object lives in a namespace that does not exist and is not
-// among the objects.
+// MissingNamespacesPolicy says what happens if the namespace of an object does not exist and is not among the objects.
 type MissingNamespacesPolicy string
 
 const (
-	// MissingNamespacesPolicyDoNotCreate leaves the namespace missing; the object waits for it.
+	// MissingNamespacesPolicyDoNotCreate does not create the namespace; the object waits for it.
 	MissingNamespacesPolicyDoNotCreate MissingNamespacesPolicy = "DoNotCreate"
-	// MissingNamespacesPolicyCreate creates the namespace. It is not recorded and never deleted.
+	// MissingNamespacesPolicyCreate creates the namespace. It does not become a dependent, and is never deleted.
 	MissingNamespacesPolicyCreate MissingNamespacesPolicy = "Create"
 )
 
-// DriftPolicy says how changes that others make to a dependent are reacted upon.
+// DriftPolicy says what happens if others change a dependent.
 type DriftPolicy string
 
 const (
-	// DriftPolicyCorrect reverts them.
+	// DriftPolicyCorrect reverts the changes.
 	DriftPolicyCorrect DriftPolicy = "Correct"
-	// DriftPolicyReport names them in the result and leaves them alone.
+	// DriftPolicyReport reports the changes in the result, and does not revert them.
 	DriftPolicyReport DriftPolicy = "Report"
-	// DriftPolicyIgnore does not look for changes of the content. An object that was deleted is created again.
+	// DriftPolicyIgnore ignores changes of the content. An object that was deleted is created again.
 	DriftPolicyIgnore DriftPolicy = "Ignore"
 )
 
-// Policies are the values that apply to objects whose annotations do not say otherwise. A field that is empty
-// defaults to the option Policies of the reconciler, and that to the documented default.
+// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one in the reconciler's option
+// Policies, and that to the documented default.
 type Policies struct {
 	// Adoption defaults to AdoptionPolicyIfUnowned.
 	Adoption AdoptionPolicy `json:"adoption,omitempty"`
@@ -97,8 +96,8 @@ type Policies struct {
 	Drift DriftPolicy `json:"drift,omitempty"`
 	// MissingNamespaces defaults to MissingNamespacesPolicyCreate.
 	MissingNamespaces MissingNamespacesPolicy `json:"missingNamespaces,omitempty"`
-	// ReapplyInterval defaults to 60 minutes. After it, an object of which it is not certain that nobody changed
-	// it is applied again; an object of which it is certain costs nothing. It is also the longest pause between two corrections of
-	// an object that others change again and again, unless it is less than 10 minutes. It must not be less than a second.
+	// ReapplyInterval is how long an object that others may have changed unnoticed goes without being applied again; objects that
+	// are known to be unchanged are not applied. It is also the longest pause, but 10 minutes at least, between two corrections
+	// of an object that others change repeatedly. Defaults to 60 minutes; must be at least a second.
 	ReapplyInterval time.Duration `json:"reapplyInterval,omitempty"`
 }

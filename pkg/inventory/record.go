@@ -5,37 +5,41 @@ package inventory
 
 // +kubebuilder:object:generate=true
 
-// Record is an inventory in another form than that of a list: compressed, or in ConfigMaps, its chunks.
+// Record is an inventory that is too large for a plain list in the status: compressed, or stored in ConfigMaps (chunks).
 type Record struct {
-	// Inline means that status.inventory counts, and not this record. Chunks may exist that are about to be used, or to be removed.
+	// Inline means that status.inventory has the inventory, and this record does not. Chunks may still exist: some are about to
+	// be used, or to be removed.
 	Inline bool `json:"inline,omitempty"`
-	// Content is the inventory as a JSON list, compressed with gzip; empty if it is stored in chunks.
+	// Content is the inventory as JSON, compressed with gzip; empty if it is stored in chunks.
 	Content []byte `json:"content,omitempty"`
 	// Namespace of the chunks.
 	Namespace string `json:"namespace,omitempty"`
-	// PreviousNamespace is where chunks were stored before, and may still exist.
+	// PreviousNamespace is the namespace of earlier chunks, which may still exist.
 	PreviousNamespace string `json:"previousNamespace,omitempty"`
 	// Chunks are the names of ConfigMaps, each of which holds some items.
 	// +listType=atomic
 	Chunks []string `json:"chunks,omitempty"`
-	// Checksum is the SHA-256 of the decompressed content, or of those of all chunks in their order, in hexadecimal.
+	// Checksum is the hexadecimal SHA-256 of the decompressed content, or of the decompressed contents of all chunks in their
+	// order.
 	Checksum string `json:"checksum,omitempty"`
 	// Items is the number of items.
 	Items int `json:"items,omitempty"`
 	// Kinds are the types of all items.
 	// +listType=atomic
 	Kinds []TypeVersionInfo `json:"kinds,omitempty"`
-	// Completed lists up to 100 dependents that were purged, because they could not be found again if chunks were lost.
+	// Completed lists up to 100 purged dependents. Their objects no longer exist, so the chunks could not be rebuilt without this
+	// list.
 	// +listType=atomic
 	Completed []CompletedDependent `json:"completed,omitempty"`
-	// Unlisted are kinds that could not be listed when the inventory was rebuilt: there may be unknown dependents of these kinds.
+	// Unlisted are kinds that could not be listed when the inventory was rebuilt. There may be unrecorded dependents of these
+	// kinds.
 	// +listType=atomic
 	Unlisted []UnlistedKind `json:"unlisted,omitempty"`
 }
 
 // +kubebuilder:object:generate=true
 
-// UnlistedKind is a kind, or all kinds of a group, of which it is not known which objects there are.
+// UnlistedKind is a kind, or all kinds of a group, that could not be listed.
 type UnlistedKind struct {
 	// API group; empty for the core group.
 	// +optional

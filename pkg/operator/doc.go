@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator defines what a program that runs one or more component operators needs to know about each of
-// them.
+// Package operator defines the interface of a component operator to the program that runs it, alone or together with others.
 package operator

@@ -17,19 +17,19 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Apply brings the objects of the request into the cluster, wave by wave, and removes what the inventory records
-// beyond them. It goes as far as it can without waiting and returns how far it came; see the contract of the package.
+// Apply applies the objects of the request, wave by wave, and prunes redundant dependents. It goes as far as it can
+// without waiting, and returns how far it came; see the contract of the package.
 //
-// Objects are created, updated, adopted, corrected, purged and deleted as their annotations say. A wave is worked upon in
-// stages (regular objects, then APIServices, then instances of managed types), each of which begins when the
-// one before is ready; within a stage objects that others refer to are written first, and webhook configurations that do not exist
-// are created when everything else has been written. A dependent that was written before and has drifted is corrected even if an earlier
-// wave is not ready, unless it is a webhook configuration that has vanished.
+// Objects are created, updated, adopted, corrected, purged and deleted as their annotations say. A wave has stages (regular
+// objects, then APIServices, then instances of managed types); each begins when the one before is ready. Within a stage, objects
+// that others refer to are written first, and webhook configurations that do not exist are created last. A dependent that was
+// written before and has drifted is corrected even if an earlier wave is not ready, unless it is a webhook configuration that has
+// vanished.
 //
 // With ApplyRequest.Expected, nothing is done that was not planned; see StaleError.
 //
-// The error is a *RefusedError if the objects contradict each other, carry bad annotations, belong to somebody else, or are
-// rejected by the server. Other errors are worth a retry.
+// The error is a *RefusedError if objects contradict each other, carry invalid annotations, belong to another owner, or are
+// rejected by the API server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
 	c, err := r.begin(request, r.server())
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	return finish(c.call, done && err == nil), err
 }
 
-// course is what a call of Apply begins with: all that follows from the request alone.
+// course is what follows from an ApplyRequest alone, before the first look at the cluster.
 type course struct {
 	call      *calls.Call
 	set       *targets.Set // its targets are in the order in which they are applied
@@ -59,7 +59,7 @@ type course struct {
 	grown     bool // the inventory must be saved before the first write
 }
 
-// open does what comes before the first dependent is touched.
+// open watches the kinds, checks the expected plan and ownership, and saves the inventory: all that precedes the first write.
 func (c *course) open(ctx context.Context, request ApplyRequest) error {
 	if err := c.call.Needs.Watch(ctx, c.set.Targets, targets.Late); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *course) open(ctx context.Context, request ApplyRequest) error {
 	return nil
 }
 
-// begin decides what can be decided without looking at the cluster.
+// begin makes all decisions that need no look at the cluster.
 func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*course, error) {
 	declared, err := policies.Validate(request.Policies)
 	if err != nil {

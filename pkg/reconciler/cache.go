@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// cache is what reconcilers share that work on the same cluster as different identities: what is known about dependents, and who is told when
-// that changes.
+// cache holds the observations of dependents, and the subscriptions to them. Reconcilers that work on the same cluster as
+// different identities share it.
 type cache struct {
 	server.Observer
 
@@ -55,7 +55,7 @@ func (c *cache) notify(owner string) {
 	}
 }
 
-// Record takes the response of a write into account, or that a state was read and judged anew, and tells of it first.
+// Record calls Options.OnStatus, and then records what a read or the response of a write has shown.
 func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen observe.Observation) {
 	if c.onStatus != nil {
 		c.onStatus(ObjectInfo{TypeVersionInfo: TypeVersionInfo(gvk), NameInfo: NameInfo{Namespace: namespace, Name: name}}, seen.Status, seen.Message)
@@ -63,58 +63,59 @@ func (c *cache) Record(gvk schema.GroupVersionKind, namespace, name string, seen
 	c.Observer.Record(gvk, namespace, name, seen)
 }
 
-// Connect returns a client by which a Reconciler can work on the cluster to which a configuration leads. It makes no request, and records no
-// events. Without QPS in the configuration, nothing but the reconciler itself limits requests. Programs that have clients of another make bundle them by cluster.NewClient.
+// Connect returns a client for the cluster of the configuration. It makes no request, and records no events. Unless the
+// configuration sets QPS, only the reconciler itself limits requests.
+//
+// Programs that have clients of their own combine them with cluster.NewClient.
 func Connect(config *rest.Config) (cluster.Client, error) { return clients.Plain(config) }
 
-// As returns a reconciler that reads and writes as the identity of another client for the same cluster, and shares with this one what is known about
-// dependents: each kind is watched once, as the identity of this one. It shares the subscriptions as well, and ends with this one.
+// As returns a reconciler that reads and writes as the identity of another client for the same cluster. It shares the watches and
+// subscriptions of r: each kind is watched once, as the identity of r. Closing r ends both.
 //
-// Where the other identity may not ask what a deletion depends on, this one does: whether dependents still exist, which types are served, and
-// whether the types of Options.AdditionalManagedTypes, and those that dependents define, have instances. A deletion would never end otherwise once
-// the rights of the other identity are gone with what was deleted. Types that owners name are not looked at for it, and no name of an instance
-// is told that only this one may see.
+// Where the other identity may not read what a deletion depends on, r reads it: whether dependents still exist, which types are
+// served, and whether there are instances of types that dependents or Options.AdditionalManagedTypes define. Otherwise a deletion
+// could not end once it has deleted the rights of the other identity. For types in Owner.AdditionalManagedTypes r is not used,
+// and names of instances that only r may read are not disclosed.
 func (r *Reconciler) As(clnt cluster.Client) *Reconciler {
 	other := *r
 	other.client, other.reading, other.memory = clnt, r.client, memory.New()
 	return &other
 }
 
-// Subscribe has the function called whenever something that is known about a dependent of the owner has changed, or about what blocks its deletion,
-// so that Apply or Delete are worth another call. The function must not block, and may be called from several goroutines. It replaces the
-// one of an earlier call. Forget ends it.
+// Subscribe calls the function whenever a dependent of the owner, or what blocks its deletion, has changed such that Apply or Delete are worth
+// another call. The function must not block, and may be called from several goroutines. It replaces the function of an earlier call.
+// Forget ends the subscription.
 func (r *Reconciler) Subscribe(ownerID string, changed func()) {
 	r.cache.mu.Lock()
 	defer r.cache.mu.Unlock()
 	r.cache.subscribers[digest.OwnerLabel(ownerID)] = changed
 }
 
-// Forget drops what is remembered about an owner that this process does not work for any longer, ends its subscription, and stops watching what nobody
-// else needs. Should the process work for it again, that costs computations and perhaps requests, and nothing else. No call for
-// the owner may be under way.
+// Forget drops all memory of an owner that this process no longer works for, ends its subscription, and stops watches that no other owner
+// needs. If the process works for the owner again, that only costs computation and perhaps requests. No call for the owner may be
+// under way.
 func (r *Reconciler) Forget(ownerID string) {
 	label := digest.OwnerLabel(ownerID)
 	r.cache.mu.Lock()
 	delete(r.cache.subscribers, label)
 	r.cache.mu.Unlock()
 	r.cache.Guard(label, nil)
-	// Without needs there is nothing to wait for, hence nothing that could fail.
+	// Without needs, Watch waits for nothing and cannot fail.
 	_ = r.cache.Watch(context.Background(), label, nil)
 	r.memory.For(ownerID).Keep(nil)
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.
 type Need struct {
-	// Kind is the type.
+	// Kind is the kind in the version to watch.
 	Kind schema.GroupVersionKind
-	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind must not be watched in the
-	// whole cluster.
+	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the client may not watch the kind
+	// in the whole cluster.
 	Namespaces []string
 }
 
-// Watch begins to watch what an owner is going to need, before Apply or Delete ask for it: so they find in memory what is there. What an earlier call
-// for the owner has named is not watched for it any longer. The function that it returns waits until each kind is either watched,
-// or known not to be watchable.
+// Watch starts the watches that an owner is going to need, so that Apply or Delete find its dependents in memory. The needs replace those of an
+// earlier call for the owner. The returned function waits until each kind is either watched or known not to be watchable.
 func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context.Context) error) {
 	wanted := make([]observe.Need, len(needs))
 	for i, need := range needs {
@@ -123,23 +124,22 @@ func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context
 	return r.cache.watches.Begin(digest.OwnerLabel(ownerID), wanted)
 }
 
-// Follow ends Options.WatchDelay. Whoever is going to wait for news calls it.
+// Follow ends Options.WatchDelay: all watches start now. Callers that are going to wait for changes call it.
 func (r *Reconciler) Follow() { r.cache.watches.Follow() }
 
-// WatchTypes watches what brings types into the cluster: CustomResourceDefinitions and APIServices. It calls watched with true once both are watched,
-// and with false when one of the watches ends. It calls changed when a definition is added, changed or removed. The functions may be called from
-// several goroutines. The second and later calls have no effect.
+// WatchTypes watches CustomResourceDefinitions and APIServices. It calls watched with true once both are watched, and with false when one of the
+// watches ends. It calls changed when one of these objects is added, changed or removed. The functions may be called from several goroutines. The
+// second and later calls have no effect.
 func (r *Reconciler) WatchTypes(watched func(bool), changed func()) {
 	r.cache.watches.WatchTypes(observe.TypeListener{Watched: watched, Changed: changed})
 }
 
-// Kinds returns the kinds that are observed now, sorted.
+// Kinds returns the kinds that are watched or about to be, sorted.
 func (r *Reconciler) Kinds() []schema.GroupVersionKind { return r.cache.watches.Kinds() }
 
-// Unwatched returns those of the kinds whose dependents have to be read one by one now; sorted. Mostly that is because the identity of the client may
-// watch them neither in the cluster nor in the namespaces of the dependents; but the type may also not be served, or not have been listed yet.
+// Unwatched returns the needed kinds whose dependents the engine reads one by one, sorted. Usually the client may watch them neither in the whole
+// cluster nor in the namespaces of the dependents; or the type is not served, or its first list has not returned yet.
 func (r *Reconciler) Unwatched() []schema.GroupKind { return r.cache.watches.Unwatched() }
 
-// Close ends all watches, those of reconcilers that As has returned included. Nobody is told of anything any more. The reconcilers
-// must not be used afterwards.
+// Close ends all watches and notifications, also those of reconcilers returned by As. None of these reconcilers must be used afterwards.
 func (r *Reconciler) Close() { r.cache.watches.Close() }

@@ -13,12 +13,12 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
-// call returns what a call for an owner works with.
+// call assembles the parts that serve one call for an owner.
 func (r *Reconciler) call(owner Owner, items []*InventoryItem) *calls.Call {
 	return r.callWith(owner, items, r.server())
 }
 
-// callWith is call with requests made in another way.
+// callWith is call with another configuration of requests, such as that of a dry run.
 func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server.Config) *calls.Call {
 	known, limiter := owner.deciding(), flow.NewLimiter(r.options.MaxConcurrency)
 	c := &calls.Call{

@@ -15,15 +15,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// CheckDeletion returns what forbids to delete the dependents of the owner: for each managed type of which there are
-// instances that do not belong to the owner, one of them; of ten types at most. As long as there are any, the observer notifies the
-// owner when the last instance of one of these types goes, and now and then before.
+// CheckDeletion returns the blockers of a deletion: for each managed type with instances that do not belong to the owner, one
+// instance; at most ten types. While there are blockers, the subscription of the owner is notified when the last instance of one
+// of these types is deleted, and occasionally before.
 //
-// Instances of additional managed types always count. Instances of types that a dependent defines do not if all
-// dependents are going to be released.
+// Instances of additional managed types always count. Instances of types that dependents define do not count if all dependents
+// are going to be orphaned.
 //
-// Types are looked at with the identity of the client. If that may not list one, the reconciler whose As has returned this one looks, unless
-// nobody but the owner has named the type; then the error is that of the API server, or nil if none of the dependents is left.
+// Instances are listed with the identity of the client, or where that is forbidden with that of the reconciler whose As returned
+// this one. The exception are types that only Owner.AdditionalManagedTypes names: there the error is that of the API server, or
+// nil if no dependent is left.
 func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) ([]Blocker, error) {
 	c := r.call(request.Owner, request.Inventory)
 	demands, err := c.Losses.Demands(ctx)
@@ -32,7 +33,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	}
 	blockers, resources, err := c.Losses.Instances(ctx, demands, digest.OwnerLabel(request.ID))
 	if apierrors.IsForbidden(err) && c.Losses.IsNothingLeft(ctx) {
-		// Rights may go with the dependents, as with a namespace. Nothing is going to be deleted any more.
+		// The rights may have been deleted with the dependents, for example with a namespace. Nothing is left to delete.
 		err = nil
 	}
 	if answers.IsUnknownType(err) {

@@ -14,9 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 )
 
-// Delete deletes, or releases, all objects that the inventory records, wave by wave, each wave when the one before is gone.
-// That CheckDeletion found nothing that forbids it is up to the caller. It goes as far as it can without waiting; Done
-// means that nothing is left.
+// Delete deletes or orphans all recorded dependents, wave by wave; a wave begins when the one before is gone. The caller makes sure
+// that CheckDeletion returned no blockers. Delete goes as far as it can without waiting; Result.Done means that no dependent is left.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	var items []*InventoryItem
 	releases := false

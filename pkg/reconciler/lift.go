@@ -10,7 +10,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 )
 
-// retreat is the result of a pass that did not begin. It leaves no barriers behind.
+// retreat returns the result of a pass that could not begin, and lifts barriers that earlier passes have left.
 func (r *Reconciler) retreat(ctx context.Context, owner Owner, reason error) (Result, error) {
 	inventory, err := r.LiftBarriers(ctx, DeleteRequest{Owner: owner})
 	if err != nil {
@@ -19,9 +19,9 @@ func (r *Reconciler) retreat(ctx context.Context, owner Owner, reason error) (Re
 	return Result{Inventory: inventory}, reason
 }
 
-// LiftBarriers allows creating instances again of types whose deletion has begun and does not go on, because the caller does not call
-// Apply or Delete until something else has happened. It returns the inventory, which the caller must persist, and makes no request if there
-// is nothing to remove.
+// LiftBarriers removes the barriers of an owner, so that instances of the types can be created again. A caller that has begun a deletion
+// calls it if it is not going to call Apply or Delete for a while. It returns the inventory, which the caller must persist, and makes no
+// request if there are no barriers.
 func (r *Reconciler) LiftBarriers(ctx context.Context, request DeleteRequest) ([]*InventoryItem, error) {
 	items := slices.Clone(request.Inventory)
 	c := r.call(request.Owner, items)

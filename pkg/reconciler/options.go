@@ -33,8 +33,8 @@ type Options struct {
 	FieldOwner string
 	// Finalizer is put on dependents that define types. Defaults to the name.
 	Finalizer string
-	// FormerFinalizers are what Finalizer was in earlier versions of an operator. They are taken off dependents that define types, when these are
-	// deleted or released; so they must not be finalizers of anybody else, nor of Kubernetes. Defaults to none.
+	// FormerFinalizers are finalizers of earlier versions of the operator. They are removed from dependents that define types when these are
+	// deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes. Defaults to none.
 	FormerFinalizers []string
 	// Policies apply where neither the object nor the request says otherwise.
 	Policies Policies
@@ -43,25 +43,25 @@ type Options struct {
 	// ReclaimedFieldManagers are prefixes of names of field managers whose additions UpdatePolicySsaOverride
 	// removes. Defaults to "kubectl".
 	ReclaimedFieldManagers []string
-	// Owner restricts what is observed to the dependents of one owner, by its ID. The reconciler must not be used for others then. Defaults to
-	// those of all owners.
+	// Owner, an owner's ID, restricts watches to the dependents of this owner. The reconciler must not be used for other owners then.
+	// Defaults to all owners.
 	Owner string
-	// WatchDelay is how long what was listed is relied upon before it is watched, unless Follow is called before. It is for programs that mostly end
-	// before there is any news but their own, and for which it does not matter whether what others do in that time is seen now or as if it came
-	// afterwards. Defaults to watching from the beginning.
+	// WatchDelay is how long the result of the first list of a kind is used before the kind is watched, unless Follow is called earlier. It is for
+	// short-lived programs, which rarely run long enough to see changes by others, and need not see them. Defaults to zero: kinds are watched
+	// right away.
 	WatchDelay time.Duration
-	// OnStatus is called with the status of a dependent when a response tells it: that of a write, or of a read that was made for it. It must not
-	// block, and may be called from several goroutines. Defaults to nothing.
+	// OnStatus is called with the status of a dependent that the response of a write or of a single read shows. It must not block, and may be
+	// called from several goroutines. Defaults to none.
 	OnStatus func(object types.ObjectKey, found status.Status, message string)
-	// Log receives how kinds are observed, whenever that changes. Defaults to no log.
+	// Log receives a line whenever the way in which a kind is observed changes. Defaults to no log.
 	Log logr.Logger
-	// Analyzer judges the status of dependents. Defaults to status.NewAnalyzer(name).
+	// Analyzer computes the status of dependents. Defaults to status.NewAnalyzer(name).
 	Analyzer *status.Analyzer
-	// MaxConcurrency is the number of requests of one call that may be under way at once. Below it the number follows what the
-	// API server serves well: it sinks when answers become slow or requests are rejected. Defaults to 16.
+	// MaxConcurrency is the maximum number of concurrent requests of one call. The actual number goes down while the API server is slow
+	// or rejects requests. Defaults to 16.
 	MaxConcurrency int
 	// OnOperation is called for each request about a dependent with "read", "create", "update" or "delete". It may be
-	// called from several goroutines. Defaults to nothing.
+	// called from several goroutines. Defaults to none.
 	OnOperation func(action string)
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
@@ -69,8 +69,8 @@ type Options struct {
 
 const defaultConcurrency = 16
 
-// Reconciler applies and deletes the dependents of many owners in one cluster, as one identity, and watches them. It is safe for
-// concurrent use by different owners; calls for one owner must not overlap.
+// Reconciler applies, deletes and watches the dependents of many owners in one cluster, as one identity. It is safe for concurrent
+// use for different owners; calls for one owner must not overlap.
 type Reconciler struct {
 	name    string
 	client  cluster.Client
@@ -79,18 +79,18 @@ type Reconciler struct {
 	reader  *observe.Reader
 	cache   *cache
 	memory  *memory.All
-	// reading is asked where the identity of the client may not; nil if nobody is. See As.
+	// reading makes the reads that client may not make; nil if there is no other client. See As.
 	reading cluster.Client
-	// barrierPause is how long a barrier must have been in force before what it protects is deleted: other API servers may
-	// learn of it later than the one that was asked.
+	// barrierPause is how long a barrier must be in force before the type is deleted: other instances of the API server may
+	// learn of it later than the one that created it.
 	barrierPause time.Duration
 }
 
-// New returns a Reconciler that watches and writes through the client. The name is the prefix of all labels and annotations. It watches nothing yet, and
-// nothing but what its owners have; Close ends that.
+// New returns a Reconciler that reads, watches and writes through the client. The name is the prefix of all labels and
+// annotations. Watches begin when calls need them, and end with Close.
 //
-// Kinds that the identity of the client may not watch in the whole cluster are watched in the namespaces of the dependents; where it may not do
-// that either, dependents are read one by one.
+// Kinds that the client may not watch in the whole cluster are watched in the namespaces of the dependents; where that is
+// forbidden too, dependents are read one by one.
 func New(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
 	r, err := assemble(name, clnt, options)
 	if err != nil {
@@ -102,7 +102,7 @@ func New(name string, clnt cluster.Client, options Options) (*Reconciler, error)
 	return r, nil
 }
 
-// assemble returns a Reconciler that observes nothing.
+// assemble returns a Reconciler without a cache.
 func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, error) {
 	if name == "" || clnt == nil {
 		return nil, fmt.Errorf("creating the reconciler %q: name and client are required", name)
@@ -140,7 +140,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	}, nil
 }
 
-// additionalTypes are those whose instances count for an owner although none of its objects defines them.
+// additionalTypes returns the managed types of the owner that none of its objects defines.
 func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 	return slices.Concat(r.options.AdditionalManagedTypes, owner.AdditionalManagedTypes)
 }
@@ -149,14 +149,14 @@ func (r *Reconciler) preparer() targets.Preparer {
 	return targets.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys}
 }
 
-// deciding is what decisions need to know of the owner.
+// deciding returns the owner as decisions need it.
 func (o Owner) deciding() decisions.Owner {
 	return decisions.Owner{
 		ID: o.ID, Label: digest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
 	}
 }
 
-// server is what makes requests, for any owner.
+// server returns the configuration of requests, for any owner.
 func (r *Reconciler) server() server.Config {
 	return server.Config{
 		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
@@ -164,7 +164,7 @@ func (r *Reconciler) server() server.Config {
 	}
 }
 
-// finalizers returns those that this operator, and earlier versions of it, put on objects that define types.
+// finalizers returns those that this operator and its earlier versions put on objects that define types.
 func (r *Reconciler) finalizers() finalizers.Set {
 	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers}
 }

@@ -20,38 +20,37 @@ import (
 type RebuildRequest struct {
 	// ID is that of the owner. Required.
 	ID string
-	// Known are items that are recorded in spite of the loss. They are taken over as they are.
+	// Known are items that were not lost. The result has them as they are.
 	Known []*InventoryItem
-	// Objects are the wanted objects, as far as they are known. Their types are looked into.
+	// Objects are the wanted objects, as far as they are known. Rebuild lists their types.
 	Objects []client.Object
-	// Types are looked into as well. A kind of "*" stands for all kinds of a group, a group of "*" for all groups. The version does
-	// not matter: one that is served is found.
+	// Types are further types to list. A kind of "*" stands for all kinds of a group, a group of "*" for all groups. The version is
+	// ignored: Rebuild uses one that is served.
 	Types []TypeVersionInfo
-	// Namespaces are looked into one by one for types that must not be listed in the whole cluster.
+	// Namespaces are listed one by one for types that the client may not list in the whole cluster.
 	Namespaces []string
-	// Policies are those of the owner. They count for objects whose annotations do not say otherwise.
+	// Policies of the owner, for objects whose annotations do not say otherwise.
 	Policies Policies
 }
 
-// RebuildResult is what Reconciler.Rebuild has found.
+// RebuildResult is the result of Reconciler.Rebuild.
 type RebuildResult struct {
 	// Inventory holds the known items and the found ones, in the order in which inventories are kept.
 	Inventory []*InventoryItem
 	// Found is the number of items that were not known.
 	Found int
-	// Unlisted are the types of which it is not known whether there are objects, because it is forbidden to list them, or
-	// because their API does not answer to discovery (then the kind is "*"). Sorted.
+	// Unlisted are the types that could not be listed, because that is forbidden, or because their API does not answer to
+	// discovery (then the kind is "*"). Sorted. They may have dependents that were not found.
 	Unlisted []TypeInfo
 }
 
-// Rebuild finds the objects that belong to an owner by their label, for an inventory that was lost. It changes nothing. An object
-// counts only if it carries the id of the owner in its annotation, too, and if Options.FieldOwner has written to it (on servers that do not
-// tell who wrote what: unless it has a controller), because people and controllers make copies of objects with labels and annotations. Objects
-// in which dependents are recorded do not count.
+// Rebuild makes a lost inventory again: it finds the objects with the label of the owner. It changes nothing. Since users and controllers
+// copy objects with labels and annotations, an object counts only if its annotation has the owner's ID too, and if Options.FieldOwner has
+// written to it (on servers that do not track field ownership: unless it has a controller). Objects that hold inventories do not count.
 //
-// A found object is recorded such that Apply verifies it by an apply that has no effect unless something is to be changed, and
-// that it is not created anew for lack of a record. Objects that were purged are not found. A failure other
-// than those that RebuildResult.Unlisted is about is an error, and worth a retry.
+// Apply verifies a found object with an apply that changes nothing unless the object differs from its manifest, and does not recreate it.
+// Purged objects cannot be found. An error means that the search is incomplete for another reason than RebuildResult.Unlisted, and is
+// worth a retry.
 func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (RebuildResult, error) {
 	declared, err := policies.Validate(request.Policies)
 	if err != nil {

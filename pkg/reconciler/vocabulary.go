@@ -5,7 +5,7 @@ package reconciler
 
 import "github.com/component-operator/runtime/pkg/inventory"
 
-// The words in which dependents are recorded; see package inventory.
+// The types of package inventory, under the engine's own name.
 type (
 	// TypeInfo is a type of objects, or a pattern of types. In a pattern, Group may be "*" (any group) or
 	// "*.<suffix>" (one or more labels before the suffix), and Kind may be "*".
@@ -14,27 +14,24 @@ type (
 	TypeVersionInfo = inventory.TypeVersionInfo
 	// NameInfo is the name of an object.
 	NameInfo = inventory.NameInfo
-	// Phase is the state of a dependent in its life. Definitions do not list the values: what a later version records must
-	// not be refused.
+	// Phase is where a dependent is in its life.
 	Phase = inventory.Phase
-	// InventoryItem records one dependent. It is part of statuses, which must never be refused: no field is required, and no
-	// value is restricted.
+	// InventoryItem records one dependent.
 	InventoryItem = inventory.Item
 	// AdoptionPolicy says what happens if an object to be created exists already.
 	AdoptionPolicy = inventory.AdoptionPolicy
 	// ReconcilePolicy says which changes cause an object to be applied again.
 	ReconcilePolicy = inventory.ReconcilePolicy
-	// UpdatePolicy says how an existing object is brought to its desired state.
+	// UpdatePolicy says how an existing object is updated.
 	UpdatePolicy = inventory.UpdatePolicy
 	// DeletePolicy says what happens to an object that is removed from the manifests, or whose owner is deleted.
 	DeletePolicy = inventory.DeletePolicy
-	// MissingNamespacesPolicy says what happens if an object lives in a namespace that does not exist and is not
-	// among the objects.
+	// MissingNamespacesPolicy says what happens if the namespace of an object does not exist and is not among the objects.
 	MissingNamespacesPolicy = inventory.MissingNamespacesPolicy
-	// DriftPolicy says how changes that others make to a dependent are reacted upon.
+	// DriftPolicy says what happens if others change a dependent.
 	DriftPolicy = inventory.DriftPolicy
-	// Policies are the values that apply to objects whose annotations do not say otherwise. A field that is empty
-	// defaults to the value in Options.Policies, and that to the documented default.
+	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of Options.Policies,
+	// and that to the documented default.
 	Policies = inventory.Policies
 	// Verb says what was done to an object.
 	Verb = inventory.Verb
@@ -42,19 +39,19 @@ type (
 	Action = inventory.Action
 	// Notice says something about one object.
 	Notice = inventory.Notice
-	// Blocker is a foreign object whose existence forbids deletion.
+	// Blocker is an object that does not belong to the owner, and forbids the deletion of its type.
 	Blocker = inventory.Blocker
-	// RefusedError is returned if objects cannot be accepted as they are. The objects that it names were not written; if
-	// the set of objects contradicts itself, or an annotation is bad, nothing at all was written. Retrying is useless
-	// until the input, or the foreign object that is named, changes.
+	// RefusedError says that objects cannot be accepted. The objects that it names were not written; if the objects contradict
+	// each other, or an annotation is invalid, none was. Retrying is useless until the input, or the object of the other owner,
+	// changes.
 	RefusedError = inventory.RefusedError
-	// FencedError ends a call because Owner.Fence or Owner.Confirm said that it must not go on. What was requested before stands.
+	// FencedError ends a call because Owner.Fence or Owner.Confirm returned an error. Earlier requests of the call stand.
 	FencedError = inventory.FencedError
-	// StaleError ends a call of Apply because what it would do is not what was planned. If that was so from the beginning, nothing was
-	// written; otherwise an object changed while the call was about to write it, and what was done before stands.
+	// StaleError ends a call of Apply because it would do something else than planned. If that was clear from the beginning,
+	// nothing was written; otherwise an object changed while the call was about to write it, and earlier writes stand.
 	//
-	// An object has changed if it is another one, or if others changed or removed fields that we own (of an object of which we own
-	// nothing: any field). Where field ownership is not tracked, its generation counts. A change of the status is none.
+	// An object counts as changed if it was created again, or if others changed or removed fields that we own (any field, if we
+	// own none). Where field ownership is not tracked, its generation counts. A change of the status does not count.
 	StaleError = inventory.StaleError
 	// ObjectInfo is type and name of an object.
 	ObjectInfo = inventory.ObjectInfo

@@ -17,12 +17,11 @@ import (
 
 // Options configure an Analyzer.
 type Options struct {
-	// Clock is what rules that depend on time read. Defaults to the real time.
+	// Clock is for rules that depend on time. Defaults to the real time.
 	Clock clock.PassiveClock
 }
 
-// Analyzer judges objects by kstatus, hints and the rules of this package. It keeps no state and is safe for
-// concurrent use.
+// Analyzer computes statuses by kstatus, hints and the rules of this package. It keeps no state and is safe for concurrent use.
 type Analyzer struct {
 	annotation string
 	clock      clock.PassiveClock
@@ -42,8 +41,8 @@ func NewAnalyzer(reconcilerName string, options Options) *Analyzer {
 	}
 }
 
-// Adapt returns an Analyzer that takes the verdict from the given one, and only the words from this package.
-// Hints are then up to the given analyzer; Analyze ignores those it is passed.
+// Adapt returns an Analyzer that takes the status from the given analyzer, and the message from this package where both agree.
+// Hints are up to the given analyzer; Analyze ignores its argument.
 func Adapt(reconcilerName string, analyzer StatusAnalyzer) *Analyzer {
 	if own, ok := analyzer.(*Analyzer); ok {
 		return own
@@ -53,14 +52,13 @@ func Adapt(reconcilerName string, analyzer StatusAnalyzer) *Analyzer {
 	return adapted
 }
 
-// ComputeStatus returns the verdict of AnalyzeAnnotated.
+// ComputeStatus returns the status that AnalyzeAnnotated computes.
 func (a *Analyzer) ComputeStatus(object *unstructured.Unstructured) (Status, error) {
 	result, err := a.AnalyzeAnnotated(object)
 	return result.Status, err
 }
 
-// AnalyzeAnnotated judges the object by the hints of its own annotation. In addition to the errors of Analyze
-// it fails if the annotation is invalid.
+// AnalyzeAnnotated is Analyze with the hints of the object's own annotation. It also fails if the annotation is invalid.
 func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, error) {
 	if object == nil {
 		return Result{Status: UnknownStatus}, errNoObject
@@ -75,9 +73,9 @@ func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, 
 
 var errNoObject = errors.New("no object given")
 
-// Analyze judges the object, which must be complete, including its status; it is not changed. An object whose
-// status has an unexpected form is no error: others write it, so it is UnknownStatus with a message. Analyze
-// fails only if there is no object, or if an adapted analyzer fails.
+// Analyze computes the status of an object, which must be complete, including its status; it is not changed. It fails only if
+// there is no object, or if an adapted analyzer fails. A status with an unexpected form is no error, because others write it: the
+// result is UnknownStatus with a message.
 func (a *Analyzer) Analyze(object *unstructured.Unstructured, hints Hints) (Result, error) {
 	if object == nil || object.Object == nil {
 		return Result{Status: UnknownStatus, Message: errNoObject.Error()}, errNoObject
@@ -107,7 +105,7 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 	completed := hints.with(impliedHints(object)).complete(object)
 	computed, err := compute(completed)
 	if err != nil {
-		return Result{Status: UnknownStatus, Message: clip("status cannot be judged: " + err.Error())}
+		return Result{Status: UnknownStatus, Message: clip("status cannot be computed: " + err.Error())}
 	}
 	view := newView(completed)
 	result := Result{Status: Status(computed.Status), Message: view.message(computed)}
@@ -135,8 +133,8 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 	return result
 }
 
-// compute calls kstatus, which trusts the shape of some fields and panics if they have another one. What it is
-// given here was written by others, so a panic is one more way of saying that the object is malformed.
+// compute calls kstatus, which panics if some fields have an unexpected type. Others write the object, so a panic means that it
+// is malformed.
 func compute(object *unstructured.Unstructured) (result *kstatus.Result, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -146,8 +144,8 @@ func compute(object *unstructured.Unstructured) (result *kstatus.Result, err err
 	return kstatus.Compute(object)
 }
 
-// judgePod repeats the one rule of kstatus that depends on time, with our clock: a Pod that cannot be
-// scheduled is given a while before it counts as failed.
+// judgePod repeats the one rule of kstatus that depends on time, with our clock: a Pod that cannot be scheduled fails only after
+// a while.
 func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) Result {
 	if len(computed.Conditions) == 0 {
 		return result
@@ -164,12 +162,12 @@ func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) 
 		return result
 	}
 	result.Status = InProgressStatus
-	// A tick more than the rest, because the rule asks for the window to have passed.
+	// The window must have passed, not just ended.
 	result.Deadline = remaining + time.Millisecond
 	return result
 }
 
-// judgeJob narrows kstatus, for which a Job is current as soon as it runs.
+// judgeJob is stricter than kstatus, for which a Job is current as soon as it runs.
 func judgeJob(view view, result Result) Result {
 	if result.Status == CurrentStatus && !view.condition("Complete").isTrue() {
 		result.Status = InProgressStatus
@@ -177,7 +175,8 @@ func judgeJob(view view, result Result) Result {
 	return result
 }
 
-// disregardVersion does not hold a DaemonSet back whose pods are of an older version, as kstatus does: that ends when somebody deletes them.
+// disregardVersion makes a DaemonSet current although its pods are of an older version. kstatus would wait until a user deletes
+// them.
 func disregardVersion(computed *kstatus.Result, result Result, pods *count) Result {
 	if len(computed.Conditions) > 0 && computed.Conditions[0].Reason == "LessUpdated" && pods.settled {
 		result.Status = CurrentStatus
@@ -185,7 +184,7 @@ func disregardVersion(computed *kstatus.Result, result Result, pods *count) Resu
 	return result
 }
 
-// requireCount holds a workload back about whose pods kstatus does not care, until there are as many as desired.
+// requireCount keeps a workload in progress until it has the desired number of pods, which kstatus does not check.
 func requireCount(result Result, pods *count) Result {
 	if result.Status == CurrentStatus && !pods.settled {
 		result.Status = InProgressStatus
@@ -193,7 +192,7 @@ func requireCount(result Result, pods *count) Result {
 	return result
 }
 
-// requireConditions holds an object back which would be current, until all given conditions are True.
+// requireConditions keeps an object in progress until all given conditions are True.
 func requireConditions(view view, result Result, names []string) Result {
 	if result.Status != CurrentStatus {
 		return result

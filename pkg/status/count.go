@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// count words the numbers of a workload: the state that matters always, all others only while they differ
-// from what is desired.
+// count formats the numbers of a workload: the decisive one always, all others only while they differ from the desired number.
 type count struct {
 	desired int64
 	noun    string
@@ -40,7 +39,7 @@ func (c *count) surplus(actual int64) {
 	}
 }
 
-// unfinished makes clear, if the numbers do not, that the controller is not done.
+// unfinished says that the controller is not done if no number says so.
 func (c *count) unfinished() {
 	if c.settled {
 		c.words = append(c.words, "rollout not finished")

@@ -52,7 +52,7 @@ func TestCustomResource(t *testing.T) {
 			reason:  "a status that is a string cannot be judged",
 			object:  `{metadata: {generation: 1}, status: fine}`,
 			status:  status.UnknownStatus,
-			message: `status cannot be judged: looking up status.observedGeneration from resource: .status.observedGeneration accessor error: fine is of the type string, expected map[string]interface{}`,
+			message: `status cannot be computed: looking up status.observedGeneration from resource: .status.observedGeneration accessor error: fine is of the type string, expected map[string]interface{}`,
 		},
 		{
 			reason: "hint has-observed-generation: not observed at all",
@@ -102,7 +102,7 @@ func TestCustomResource(t *testing.T) {
 		{
 			reason: "hints cannot help a malformed status",
 			object: `{metadata: {generation: 1}, status: {conditions: {type: Ready}}}`, hints: ready,
-			status: status.UnknownStatus, message: "status cannot be judged: cannot restore slice from map",
+			status: status.UnknownStatus, message: "status cannot be computed: cannot restore slice from map",
 		},
 	})
 }

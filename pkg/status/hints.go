@@ -13,22 +13,21 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Hints tell about an object what cannot be seen from it before its controller has written its status.
+// Hints add what is not visible in an object until its controller has written its status.
 type Hints struct {
-	// HasObservedGeneration says that the controller maintains status.observedGeneration. While the field is
-	// missing, the observedGeneration of the Ready condition is taken, or else none.
+	// HasObservedGeneration says that the controller maintains status.observedGeneration. While the field is missing, the
+	// observedGeneration of the Ready condition counts; without that, the object counts as not observed.
 	HasObservedGeneration bool
 	// HasReadyCondition says that the controller maintains a Ready condition. While it is missing, it counts as
 	// Unknown.
 	HasReadyCondition bool
-	// RunToCompletion says of a Pod that it is current when it has succeeded, and not while it runs. It means nothing for
-	// other kinds.
+	// RunToCompletion makes a Pod current when it has succeeded, not while it runs. It has no effect on other kinds.
 	RunToCompletion bool
 	// Conditions are further conditions that must be True before the object is current.
 	Conditions []string
 }
 
-// spellings lists all accepted forms of the hints.
+// spellings maps all accepted forms of the hints.
 var spellings = map[string]string{
 	types.StatusHintHasObservedGeneration: types.StatusHintHasObservedGeneration,
 	"hasObservedGeneration":               types.StatusHintHasObservedGeneration,
@@ -46,9 +45,9 @@ var spellings = map[string]string{
 const allowedHints = types.StatusHintHasObservedGeneration + ", " +
 	types.StatusHintHasReadyCondition + ", " + types.StatusHintRunToCompletion + ", " + types.StatusHintConditions + "=<condition>[;<condition>…]"
 
-// ParseHints reads the value of a status-hint annotation: a comma-separated list of hints, in kebab, camel or
-// Pascal case, with blanks around commas, semicolons and equal signs allowed. A blank value means no hints. The
-// error names the hint that is wrong and those that are allowed; it does not name the annotation or the object.
+// ParseHints parses the value of a status-hint annotation: a comma-separated list of hints, in kebab, camel or Pascal case.
+// Spaces around commas, semicolons and equal signs are allowed. A blank value means no hints. The error names the invalid hint
+// and the allowed ones, but not the annotation or the object.
 func ParseHints(value string) (Hints, error) {
 	var hints Hints
 	if strings.TrimSpace(value) == "" {
@@ -104,8 +103,8 @@ func (h Hints) with(other Hints) Hints {
 	}
 }
 
-// impliedHints returns what is known of built-in kinds. Without it a workload that its controller has not seen
-// yet could pass for current, for example a StatefulSet with zero replicas.
+// impliedHints returns the hints for built-in kinds. Without them, a workload that its controller has not observed yet could
+// count as current, for example a StatefulSet with zero replicas.
 func impliedHints(object *unstructured.Unstructured) Hints {
 	gvk := object.GroupVersionKind()
 	switch gvk.Group + "/" + gvk.Kind {
@@ -115,9 +114,8 @@ func impliedHints(object *unstructured.Unstructured) Hints {
 	return Hints{}
 }
 
-// complete returns the object with the fields that the hints promise. It returns the object itself if nothing
-// is missing, else a copy that shares everything but what was added. If the status has an unexpected form it is
-// left alone, for kstatus to complain about.
+// complete returns the object with the fields that the hints promise: the object itself if none is missing, otherwise a copy that
+// shares all but the added fields. It leaves a status with an unexpected form to kstatus, which reports it.
 func (h Hints) complete(object *unstructured.Unstructured) *unstructured.Unstructured {
 	status, ok := object.Object["status"].(map[string]any)
 	if !ok && object.Object["status"] != nil {

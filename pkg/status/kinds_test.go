@@ -129,12 +129,12 @@ func TestPod(t *testing.T) {
 		{
 			reason: "a phase of the future cannot be judged",
 			object: `{status: {phase: Dreaming}}`,
-			status: status.UnknownStatus, message: "status cannot be judged: unknown phase Dreaming",
+			status: status.UnknownStatus, message: "status cannot be computed: unknown phase Dreaming",
 		},
 		{
 			reason: "container statuses of another shape cannot be judged",
 			object: `{status: {phase: Running, containerStatuses: [text]}}`,
-			status: status.UnknownStatus, message: "status cannot be judged: malformed object: interface conversion: interface {} is string, not map[string]interface {}",
+			status: status.UnknownStatus, message: "status cannot be computed: malformed object: interface conversion: interface {} is string, not map[string]interface {}",
 		},
 	})
 }

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// MaxMessageLength is the longest message of a Result, in bytes. Longer ones are cut.
+// MaxMessageLength is the maximum length of a message of a Result, in bytes. Longer ones are cut.
 const MaxMessageLength = 256
 
-// clip makes one line of the message and cuts it, at the border of a character, to the allowed length.
+// clip puts the message on one line and cuts it, between characters, to MaxMessageLength.
 func clip(message string) string {
 	message = strings.ToValidUTF8(strings.Join(strings.Fields(message), " "), "?")
 	if len(message) <= MaxMessageLength {
@@ -31,7 +31,7 @@ func clip(message string) string {
 	return message[:end] + ellipsis
 }
 
-// plainMessage words a verdict that nothing more is known about.
+// plainMessage is the message for a status without further details.
 func plainMessage(status Status) string {
 	switch status {
 	case CurrentStatus:
@@ -51,7 +51,7 @@ func plainMessage(status Status) string {
 	}
 }
 
-// namespaceObstacles are the conditions of a namespace that is being deleted which say what keeps it, the most urgent first.
+// namespaceObstacles are the conditions that say what blocks the deletion of a namespace, the most urgent first.
 var namespaceObstacles = []string{
 	string(corev1.NamespaceDeletionDiscoveryFailure),
 	string(corev1.NamespaceDeletionGVParsingFailure),
@@ -60,7 +60,7 @@ var namespaceObstacles = []string{
 	string(corev1.NamespaceContentRemaining),
 }
 
-// terminatingMessage says what keeps an object that is being deleted.
+// terminatingMessage says what blocks the deletion of an object.
 func terminatingMessage(object *unstructured.Unstructured) string {
 	var obstacles []string
 	if finalizers := slices.Sorted(slices.Values(object.GetFinalizers())); len(finalizers) > 0 {
@@ -79,7 +79,7 @@ func terminatingMessage(object *unstructured.Unstructured) string {
 	return clip(strings.Join(obstacles, "; "))
 }
 
-// message words the verdict of kstatus, going through the same rules in the same order.
+// message words the result of kstatus, by the same rules in the same order.
 func (v view) message(computed *kstatus.Result) string {
 	if words := v.generationMessage(); words != "" {
 		return words
@@ -171,7 +171,7 @@ func (v view) statefulSetMessage(status Status) string {
 	return count.String()
 }
 
-// statefulSetCount counts the pods of a StatefulSet whatever their version is.
+// statefulSetCount counts the pods of a StatefulSet of any version.
 func (v view) statefulSetCount() *count {
 	count := counting(v.number(1, "spec", "replicas"), "replicas")
 	count.state("ready", v.number(0, "status", "readyReplicas"))
@@ -198,20 +198,20 @@ func (v view) daemonSetMessage() string {
 	return count.String()
 }
 
-// daemonSetCount counts the pods of a DaemonSet whatever their version is.
+// daemonSetCount counts the pods of a DaemonSet of any version.
 func (v view) daemonSetCount() *count {
 	count := counting(v.number(0, "status", "desiredNumberScheduled"), "pods")
 	count.state("available", v.number(0, "status", "numberAvailable"))
 	return count
 }
 
-// updatesOnDelete reports whether pods get a new version when somebody deletes them, and not before.
+// updatesOnDelete reports whether pods are updated only when a user deletes them.
 func (v view) updatesOnDelete() bool {
 	return v.text("spec", "updateStrategy", "type") == "OnDelete"
 }
 
-// replicaFailure tells why pods cannot be created. The condition begins with the random name of the pod that
-// was tried last, which must not get into a message that is to be stable.
+// replicaFailure says why pods cannot be created. It leaves out the beginning of the condition's message: the random name of the
+// last pod would make the message change all the time.
 func (v view) replicaFailure() string {
 	failure := v.condition("ReplicaFailure")
 	if !failure.isTrue() {

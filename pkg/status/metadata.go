@@ -5,7 +5,7 @@ package status
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// statusless are the built-in kinds that have no status: they are current as soon as they exist.
+// statusless are the built-in kinds without a status: their objects are current as soon as they exist.
 var statusless = map[schema.GroupKind]bool{
 	{Kind: "ConfigMap"}:      true,
 	{Kind: "Endpoints"}:      true,
@@ -30,8 +30,8 @@ var statusless = map[schema.GroupKind]bool{
 	{Group: "storage.k8s.io", Kind: "StorageClass"}:                                   true,
 }
 
-// JudgesMetadata tells whether the verdict on objects of this kind depends on nothing but their metadata: it is a built-in kind without
-// a status, and the analyzer is not an adapted one, which may look at anything.
+// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only: it is a built-in kind without
+// a status, and the analyzer is not an adapted one, which may read anything.
 func (a *Analyzer) JudgesMetadata(kind schema.GroupKind) bool {
 	return a.custom == nil && statusless[kind]
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// view reads an object without trusting its shape: what is missing or of another type reads as its default.
+// view reads an object without trusting its form: a field that is missing or of another type reads as its default.
 type view struct {
 	object *unstructured.Unstructured
 	kind   schema.GroupKind
@@ -47,7 +47,7 @@ func (v view) field(path ...string) (any, bool) {
 	return value, found && err == nil
 }
 
-// condition returns the first condition of the given type; it is not present if there is none.
+// condition returns the first condition of the given type; present is false if there is none.
 func (v view) condition(name string) condition {
 	value, _ := v.field("status", "conditions")
 	items, _ := value.([]any)
@@ -81,7 +81,7 @@ func (c condition) observedGeneration() (int64, bool) {
 	return generation, ok
 }
 
-// describe returns the condition in words, for example "Ready is False (Crashing): exit code 1".
+// describe returns the condition as text, for example "Ready is False (Crashing): exit code 1".
 func (c condition) describe() string {
 	if !c.present {
 		return "condition " + c.name + " is missing"
@@ -93,7 +93,7 @@ func (c condition) describe() string {
 	return c.name + " is " + status + c.because()
 }
 
-// because returns reason and message as an appendix to a sentence, or nothing.
+// because returns reason and message as the end of a sentence, or nothing.
 func (c condition) because() string {
 	words := ""
 	if reason := c.text("reason"); reason != "" {

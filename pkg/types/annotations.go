@@ -7,73 +7,74 @@ package types
 // the reconciler name is what was passed to NewReconciler().
 
 const (
-	// LabelKeySuffixOwnerId is the label that marks a dependent as owned. Its value is the lower-case,
-	// unpadded base32 form of the SHA-256 of the owner id.
+	// LabelKeySuffixOwnerId is the label that marks a dependent. Its value is the lower-case, unpadded base32 form of the SHA-256
+	// of the owner id.
 	LabelKeySuffixOwnerId = "owner-id"
-	// LabelKeySuffixInventoryOwnerId is the label that marks an object which holds a part of the inventory of a component, or of its
-	// deletion hooks.
-	// Its value is formed as that of the owner label. Such an object is not a dependent.
+	// LabelKeySuffixInventoryOwnerId is the label of objects that hold a part of a component's inventory or deletion hooks. It
+	// has the value of the owner label. Such an object is not a dependent.
 	LabelKeySuffixInventoryOwnerId = "inventory-owner-id"
-	// LabelKeySuffixRecord is the label that marks the record of a release of clm, with the value LabelValueRecordRelease. Such an
-	// object is not a dependent.
+	// LabelKeySuffixRecord is the label of the record of a clm release, with the value LabelValueRecordRelease. Such an object is
+	// not a dependent.
 	LabelKeySuffixRecord = "record"
 	// LabelValueRecordRelease is the only value of LabelKeySuffixRecord.
 	LabelValueRecordRelease = "release"
-	// LabelKeySuffixBarrierOwnerId is the label that marks what keeps instances of a type from being created while its definition is
-	// being deleted. Its value is formed as that of the owner label. Such an object is not a dependent.
+	// LabelKeySuffixBarrierOwnerId is the label of barriers: objects that deny new instances of a type while its definition is
+	// being deleted. It has the value of the owner label. Such an object is not a dependent.
 	LabelKeySuffixBarrierOwnerId = "barrier-owner-id"
 
-	// AnnotationKeySuffixOwnerId carries the owner id of a dependent in plain text.
+	// AnnotationKeySuffixOwnerId has the owner id of a dependent in plain text.
 	AnnotationKeySuffixOwnerId = "owner-id"
-	// AnnotationKeySuffixClaimedAt changes whenever an object with a part of an inventory is referred to again.
+	// AnnotationKeySuffixClaimedAt is on objects that hold a part of an inventory. It changes whenever an owner begins to refer
+	// to the object again.
 	AnnotationKeySuffixClaimedAt = "claimed-at"
-	// AnnotationKeySuffixDigest carries the digest of the manifest that was applied last.
+	// AnnotationKeySuffixDigest has the digest of the manifest that was applied last.
 	AnnotationKeySuffixDigest = "digest"
-	// AnnotationKeySuffixAdoptionPolicy says what happens if an object exists before it was created by us.
+	// AnnotationKeySuffixAdoptionPolicy says what happens if an object to be created exists already.
 	AnnotationKeySuffixAdoptionPolicy = "adoption-policy"
 	// AnnotationKeySuffixReconcilePolicy says which changes cause an object to be applied again.
 	AnnotationKeySuffixReconcilePolicy = "reconcile-policy"
-	// AnnotationKeySuffixUpdatePolicy says how an existing object is brought to its desired state.
+	// AnnotationKeySuffixUpdatePolicy says how an existing object is updated.
 	AnnotationKeySuffixUpdatePolicy = "update-policy"
-	// AnnotationKeySuffixDeletePolicy says what happens to an object that is no longer wanted.
+	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner is
+	// deleted.
 	AnnotationKeySuffixDeletePolicy = "delete-policy"
-	// AnnotationKeySuffixDriftPolicy says how a change made by others is reacted upon.
+	// AnnotationKeySuffixDriftPolicy says what happens if others change an object.
 	AnnotationKeySuffixDriftPolicy = "drift-policy"
 	// AnnotationKeySuffixApplyOrder is the wave in which an object is applied, an integer between
 	// MinOrder and MaxOrder. Defaults to 0.
 	AnnotationKeySuffixApplyOrder = "apply-order"
-	// AnnotationKeySuffixPurgeOrder is the apply wave at the end of which an object is deleted again.
-	// If unset, the object is not purged.
+	// AnnotationKeySuffixPurgeOrder is the apply wave at the end of which an object is deleted again. Defaults to none: the
+	// object is not purged.
 	AnnotationKeySuffixPurgeOrder = "purge-order"
-	// AnnotationKeySuffixPurgeOnFailure, set to "true", has an object deleted when it has failed. It stays recorded as failed, and is
+	// AnnotationKeySuffixPurgeOnFailure, set to "true", deletes an object when it has failed. It stays recorded as failed, and is
 	// applied again when its reconcile policy demands it.
 	AnnotationKeySuffixPurgeOnFailure = "purge-on-failure"
 	// AnnotationKeySuffixDeleteOrder is the wave in which an object is deleted. Defaults to 0.
 	AnnotationKeySuffixDeleteOrder = "delete-order"
-	// AnnotationKeySuffixReapplyInterval is a Go duration after which an object is verified even if
-	// nothing is known to have changed.
+	// AnnotationKeySuffixReapplyInterval is the Go duration after which an object is applied again if others may have changed it
+	// unnoticed.
 	AnnotationKeySuffixReapplyInterval = "reapply-interval"
-	// AnnotationKeySuffixStatusHint is a comma-separated list of hints for the status analysis.
+	// AnnotationKeySuffixStatusHint is a comma-separated list of hints for computing the status; see the StatusHint constants.
 	AnnotationKeySuffixStatusHint = "status-hint"
-	// AnnotationKeySuffixDeletionHook makes a deletion hook of an object: it is not one of the dependents, but is applied when the
-	// component is deleted, and removed again when it is ready. Its value says when.
+	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the component
+	// is deleted, and removed when it is ready. The value says at which point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
-	// AnnotationKeySuffixReleaseHook makes a release hook of an object: it is not one of the dependents, but is applied when something
-	// special is done with a release, which its value says. Components have no release hooks.
+	// AnnotationKeySuffixReleaseHook makes an object a release hook: it is not a dependent, but is applied when a release is
+	// tested or rolled back, as the value says. Components have no release hooks.
 	AnnotationKeySuffixReleaseHook = "release-hook"
-	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, leaves out its deletion hooks
-	// as far as they are not over.
+	// AnnotationKeySuffixSkipDeletionHooks, set to "true" on a component that is being deleted, skips its deletion hooks that are
+	// not done yet.
 	AnnotationKeySuffixSkipDeletionHooks = "skip-deletion-hooks"
 	// AnnotationKeySuffixDisableEvents, set to "true" on a component, suppresses events about its dependents.
 	AnnotationKeySuffixDisableEvents = "disable-events"
-	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, releases it
-	// although its target cluster cannot be reached any more; its dependents stay behind.
+	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end although the
+	// target cluster cannot be reached any more. The dependents stay in that cluster.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"
-	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, has its dependents released and not deleted when it is
-	// deleted. The reconciler sets it when a component is deleted with the propagation policy Orphan.
+	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, orphans its dependents when it is deleted, instead of
+	// deleting them. The reconciler sets it when a component is deleted with the propagation policy Orphan.
 	AnnotationKeySuffixOrphanDependents = "orphan-dependents"
-	// AnnotationKeySuffixDeletionHooksChecksum on a component has the checksum of the deletion hooks that the operator has stored for it. It is
-	// set by the operator: what a status refers to is applied only if this confirms it.
+	// AnnotationKeySuffixDeletionHooksChecksum has the checksum of the deletion hooks that the operator has stored for a
+	// component. The operator sets it, and applies the hooks that the status refers to only if they match it.
 	AnnotationKeySuffixDeletionHooksChecksum = "deletion-hooks-checksum"
 )
 
@@ -85,7 +86,7 @@ const (
 )
 
 const (
-	// AdoptionPolicyNever refuses any object that already exists without being owned by the component.
+	// AdoptionPolicyNever refuses any object that already exists and does not belong to the component.
 	AdoptionPolicyNever = "never"
 	// AdoptionPolicyIfUnowned adopts an existing object if it has no owner.
 	AdoptionPolicyIfUnowned = "if-unowned"
@@ -98,7 +99,7 @@ const (
 	ReconcilePolicyOnObjectChange = "on-object-change"
 	// ReconcilePolicyOnObjectOrComponentChange applies an object when its manifest or the component changes.
 	ReconcilePolicyOnObjectOrComponentChange = "on-object-or-component-change"
-	// ReconcilePolicyOnce applies an object once; its content is never touched again.
+	// ReconcilePolicyOnce applies an object once and never changes its content again.
 	ReconcilePolicyOnce = "once"
 )
 
@@ -109,11 +110,11 @@ const (
 	UpdatePolicyDefault = "default"
 	// UpdatePolicyRecreate deletes and creates an object instead of updating it.
 	UpdatePolicyRecreate = "recreate"
-	// UpdatePolicyReplace makes an object what its manifest says; fields added by others are removed.
+	// UpdatePolicyReplace applies the declared fields and removes fields that others added.
 	UpdatePolicyReplace = "replace"
 	// UpdatePolicySsaMerge applies the declared fields and leaves all others alone.
 	UpdatePolicySsaMerge = "ssa-merge"
-	// UpdatePolicySsaOverride is ssa-merge which in addition reclaims fields of certain field managers.
+	// UpdatePolicySsaOverride is ssa-merge, and removes fields that certain field managers added.
 	UpdatePolicySsaOverride = "ssa-override"
 )
 
@@ -122,34 +123,34 @@ const (
 	//
 	// Deprecated: leave the annotation out instead.
 	DeletePolicyDefault = "default"
-	// DeletePolicyDelete deletes an object that is no longer wanted.
+	// DeletePolicyDelete deletes an object that is removed from the manifests, or whose component is deleted.
 	DeletePolicyDelete = "delete"
-	// DeletePolicyOrphan never deletes an object; it is released instead.
+	// DeletePolicyOrphan orphans an object instead of deleting it.
 	DeletePolicyOrphan = "orphan"
-	// DeletePolicyOrphanOnApply releases an object that is missing in a new version of the manifests.
+	// DeletePolicyOrphanOnApply orphans an object that is removed from the manifests.
 	DeletePolicyOrphanOnApply = "orphan-on-apply"
-	// DeletePolicyOrphanOnDelete releases an object when the component is deleted.
+	// DeletePolicyOrphanOnDelete orphans an object when the component is deleted.
 	DeletePolicyOrphanOnDelete = "orphan-on-delete"
 )
 
 const (
 	// DriftPolicyCorrect reverts changes that others make to declared fields.
 	DriftPolicyCorrect = "correct"
-	// DriftPolicyReport names such changes and leaves them alone.
+	// DriftPolicyReport reports such changes and does not revert them.
 	DriftPolicyReport = "report"
-	// DriftPolicyIgnore does not look for such changes; an object that was deleted is created again.
+	// DriftPolicyIgnore ignores such changes; an object that was deleted is created again.
 	DriftPolicyIgnore = "ignore"
 
-	// DeletionHookPreDelete has the hook applied before the first dependent is deleted.
+	// DeletionHookPreDelete applies the hook before the first dependent is deleted.
 	DeletionHookPreDelete = "pre-delete"
-	// DeletionHookPostDelete has the hook applied when all dependents are gone.
+	// DeletionHookPostDelete applies the hook when all dependents are gone.
 	DeletionHookPostDelete = "post-delete"
 
-	// ReleaseHookTest has the hook applied when the release is tested.
+	// ReleaseHookTest applies the hook when the release is tested.
 	ReleaseHookTest = "test"
-	// ReleaseHookPreRollback has the hook applied before the objects of an earlier revision.
+	// ReleaseHookPreRollback applies the hook before the objects of an earlier revision.
 	ReleaseHookPreRollback = "pre-rollback"
-	// ReleaseHookPostRollback has the hook applied when the objects of an earlier revision are ready.
+	// ReleaseHookPostRollback applies the hook when the objects of an earlier revision are ready.
 	ReleaseHookPostRollback = "post-rollback"
 )
 
@@ -158,7 +159,7 @@ const (
 	StatusHintHasObservedGeneration = "has-observed-generation"
 	// StatusHintHasReadyCondition says that the object has a Ready condition even if it is not set yet.
 	StatusHintHasReadyCondition = "has-ready-condition"
-	// StatusHintRunToCompletion says of a Pod that it is ready when it has succeeded, and not while it runs.
+	// StatusHintRunToCompletion makes a Pod ready when it has succeeded, not while it runs.
 	StatusHintRunToCompletion = "run-to-completion"
 	// StatusHintConditions takes a semicolon-separated list of conditions that must be True.
 	StatusHintConditions = "conditions"

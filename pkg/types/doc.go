@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package types holds the vocabulary that all other packages share: keys of objects and types, the
-// annotations by which manifests steer the reconciler, and the few interfaces that operator authors
-// implement. It imports nothing of this module.
+// Package types has what all other packages share: keys of objects and types, the annotations that control the
+// reconciler, and the few interfaces that operator authors implement. It imports no other package of this module.
 package types

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// RetriableError wraps an error that is expected to go away. Wherever it stands in the chain of an error
-// returned by a hook, a reference or a generator, the component becomes Pending (DeletionPending while it is
-// being deleted) instead of Error, and is tried again after a known delay.
+// RetriableError wraps an error that is expected to go away. If the error of a hook, a reference or a generator has one in its
+// chain, the component becomes Pending (DeletionPending while it is being deleted) instead of Error, and is reconciled again
+// after a known delay.
 type RetriableError struct {
 	err        error
 	retryAfter *time.Duration
@@ -37,7 +37,7 @@ func (e RetriableError) Cause() error {
 	return e.err
 }
 
-// RetryAfter returns the delay after which to try again, or nil for the retry interval of the component.
+// RetryAfter returns how long to wait before retrying, or nil for the retry interval of the component.
 func (e RetriableError) RetryAfter() *time.Duration {
 	return e.retryAfter
 }

@@ -9,18 +9,17 @@ import (
 
 // Unstructurable is implemented by parameters of a generator, usually the spec of a component.
 type Unstructurable interface {
-	// ToUnstructured returns the value as a tree of maps, slices and scalars, as JSON decoding would yield
-	// it. The caller may change the result.
+	// ToUnstructured returns the value as maps, slices and scalars, as decoding JSON yields them. The caller may change the
+	// result.
 	ToUnstructured() map[string]any
 }
 
-// UnstructurableMap makes a plain map usable as parameters of a generator.
+// UnstructurableMap makes a map usable as parameters of a generator.
 type UnstructurableMap map[string]any
 
 var _ Unstructurable = UnstructurableMap{}
 
-// ToUnstructured returns a copy of the map; nested maps of type map[string]any and slices of type []any are
-// copied as well, all other values are taken over as they are.
+// ToUnstructured returns a copy of the map. Values of type map[string]any and []any are copied too, others are shared.
 func (m UnstructurableMap) ToUnstructured() map[string]any {
 	return copyMap(m)
 }
@@ -57,9 +56,9 @@ type SchemeBuilder interface {
 	AddToScheme(scheme *runtime.Scheme) error
 }
 
-// Selector decides about objects of type T.
+// Selector selects objects of type T.
 type Selector[T any] interface {
-	// Matches tells whether the object is selected.
+	// Matches reports whether the object is selected.
 	Matches(object T) bool
 }
 

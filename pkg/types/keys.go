@@ -28,7 +28,7 @@ type ObjectKey interface {
 	NameKey
 }
 
-// ObjectID identifies an object in a cluster, whatever the version it is accessed by. It is comparable, and so can be the key of a map.
+// ObjectID identifies an object in a cluster, in any version. It is comparable.
 type ObjectID struct {
 	schema.GroupKind
 	Namespace, Name string
@@ -42,8 +42,8 @@ func IDOf(object ObjectKey) ObjectID {
 // String names the object as messages do; see ObjectText.
 func (id ObjectID) String() string { return ObjectText(id.GroupKind, id.Namespace, id.Name) }
 
-// Compare orders by group, kind, namespace and name. It returns a negative number if the identity comes before the other one, zero if both are
-// equal, and a positive number otherwise.
+// Compare orders by group, kind, namespace and name. It returns a negative number if id comes before the other one, zero if they
+// are equal, and a positive number otherwise.
 func (id ObjectID) Compare(other ObjectID) int {
 	return cmp.Or(
 		cmp.Compare(id.Group, other.Group), cmp.Compare(id.Kind, other.Kind),
@@ -106,8 +106,8 @@ func NameKeyToString(key NameKey) string {
 	return key.GetNamespace() + "/" + key.GetName()
 }
 
-// ObjectText names an object as messages for people do: "Deployment default/web", "Widget.example.com default/a". Groups of
-// Kubernetes itself are left out.
+// ObjectText names an object as messages do: "Deployment default/web", "Widget.example.com default/a". It leaves out the groups
+// of Kubernetes itself.
 func ObjectText(kind schema.GroupKind, namespace string, name string) string {
 	text := kind.Kind
 	if strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
