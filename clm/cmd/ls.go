@@ -156,7 +156,7 @@ func oneLine(text string) string {
 // releaseContent is what programs are told of a release.
 func releaseContent(release *releases.Release) map[string]any {
 	status := map[string]any{"state": string(release.State), "dependents": int64(release.Items())}
-	for name, text := range map[string]string{"message": release.Message, "problem": release.Problem, "deletionStage": release.DeletionStage} {
+	for name, text := range map[string]string{"message": release.Message, "problem": release.Problem, "deletionStage": string(release.DeletionStage)} {
 		if text != "" {
 			status[name] = text
 		}

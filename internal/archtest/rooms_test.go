@@ -13,7 +13,8 @@ import (
 type layer int
 
 const (
-	vocabulary   layer = iota // words and single ideas, without a cluster in sight
+	primitives   layer = iota // what knows nothing of Kubernetes
+	vocabulary                // words and single ideas, without a cluster in sight
 	foundations               // one cluster: its client, its status, a sandbox to have one
 	services                  // what the engine needs around it
 	words                     // the engine, from here on: what it knows without looking at anything
@@ -53,6 +54,10 @@ type room struct {
 
 // rooms is the table that a new package extends. Of several matching rooms the one with the longest path counts.
 var rooms = []room{
+	{path: "internal/clocks", layer: primitives},
+	{path: "internal/ellipsis", layer: primitives},
+	{path: "internal/parallel", layer: primitives},
+
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
 	{path: "internal/conflicts", layer: vocabulary},
@@ -61,8 +66,8 @@ var rooms = []room{
 	{path: "internal/fieldset", layer: vocabulary},
 	{path: "internal/finalizers", layer: vocabulary},
 	{path: "internal/flow", layer: vocabulary},
+	{path: "internal/guarded", layer: vocabulary},
 	{path: "internal/lists", layer: vocabulary},
-	{path: "internal/parallel", layer: vocabulary},
 	{path: "internal/redact", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
@@ -111,6 +116,7 @@ var rooms = []room{
 	{path: "pkg/reconciler", layer: engine},
 
 	{path: "internal/deletionhooks", layer: procedures},
+	{path: "internal/inventories", layer: procedures},
 
 	{path: "pkg/component/internal/queue", layer: procedures},
 	{path: "pkg/component/internal/specs", layer: procedures},

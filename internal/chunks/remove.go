@@ -5,7 +5,6 @@ package chunks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/guarded"
+	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // listLimit is the size of a page.
@@ -79,7 +81,7 @@ func (s *Store) refinalize(ctx context.Context, handles Handles, wanted func(nam
 		}
 	}
 	var mu sync.Mutex
-	err := each(names, func(_ int, name string) error {
+	err := parallel.Each(maxRequests, names, func(_ int, name string) error {
 		handle, err := s.patch(ctx, name, handles[name], map[string]any{"finalizers": s.finalizers(name, handles[name])})
 		if err != nil {
 			return fmt.Errorf("changing the finalizers of %s: %w", s.text(name), err)
@@ -112,12 +114,12 @@ func (s *Store) List(ctx context.Context) (Handles, error) {
 	}
 }
 
-// Remove removes chunks in the state in which they were seen. It tells whether all of them are gone: not so if one was changed
+// Remove removes chunks in the state in which they were seen. It reports whether all of them are gone: not so if one was changed
 // since then.
 func (s *Store) Remove(ctx context.Context, handles Handles) (complete bool, err error) {
 	names := slices.Sorted(maps.Keys(handles))
 	removed := make([]bool, len(names))
-	err = each(names, func(i int, name string) error {
+	err = parallel.Each(maxRequests, names, func(i int, name string) error {
 		done, err := s.removeOne(ctx, name, handles[name])
 		if err != nil && !isOutdated(err) {
 			return fmt.Errorf("removing %s: %w", s.text(name), err)
@@ -151,15 +153,14 @@ func (s *Store) removeOne(ctx context.Context, name string, handle Handle) (bool
 
 // patch changes metadata of a chunk, guarded by the state in which it was seen.
 func (s *Store) patch(ctx context.Context, name string, handle Handle, metadata map[string]any) (Handle, error) {
-	metadata["uid"], metadata["resourceVersion"] = handle.UID, handle.ResourceVersion
-	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	patch, err := guarded.MergePatch(apitypes.UID(handle.UID), handle.ResourceVersion, map[string]any{"metadata": metadata})
 	if err != nil {
-		return Handle{}, fmt.Errorf("encoding a patch: %w", err)
+		return Handle{}, err
 	}
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(string(s.options.Kind)))
 	object.SetNamespace(handle.Namespace)
 	object.SetName(name)
-	err = s.options.Client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(s.options.FieldOwner))
+	err = s.options.Client.Patch(ctx, object, patch, client.FieldOwner(s.options.FieldOwner))
 	return s.handleOf(object), err
 }

@@ -29,7 +29,7 @@ const maxCount = 1 << 12
 // it was before (zero if there was nothing before), is doubled as long as contents have more than size bytes on average or one
 // has more than twice as much, and halved as long as they have less than a quarter on average.
 func Spread(items []Item, before int, size int) [][]byte {
-	total := sizeOf(items)
+	total := Size(items)
 	count := 1
 	for count < before {
 		count *= 2
@@ -57,7 +57,7 @@ func Spread(items []Item, before int, size int) [][]byte {
 
 // Join returns the JSON list of all values, in the order of the items.
 func Join(items []Item) []byte {
-	content := make([]byte, 0, sizeOf(items)+1)
+	content := make([]byte, 0, Size(items)+1)
 	content = append(content, '[')
 	for i, item := range items {
 		if i > 0 {
@@ -68,8 +68,8 @@ func Join(items []Item) []byte {
 	return append(content, ']')
 }
 
-// sizeOf is what the values take in a list, each with what separates it from the next.
-func sizeOf(items []Item) (total int) {
+// Size returns how many bytes the values take in a list, each with what separates it from the next.
+func Size(items []Item) (total int) {
 	for _, item := range items {
 		total += len(item.Value) + 1
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/parallel"
 )
 
 // Options configure a Store.
@@ -68,8 +69,8 @@ func (s *Store) Holding(held func(name string) bool) *Store {
 }
 
 const (
-	// parallel is how many requests are under way at once.
-	parallel = 8
+	// maxRequests is how many requests are under way at once.
+	maxRequests = 8
 	// maxAttempts bounds how often a request is repeated because others change the same chunk.
 	maxAttempts = 8
 )
@@ -100,7 +101,7 @@ func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	found := Found{Intact: Handles{}}
 	contents := make([][]byte, len(names))
 	var mu sync.Mutex
-	err := each(names, func(i int, name string) error {
+	err := parallel.Each(maxRequests, names, func(i int, name string) error {
 		object := s.options.Kind.newObject(nil)
 		err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object)
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -158,7 +159,7 @@ func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Wr
 		missing[name] = packed
 	}
 	var mu sync.Mutex
-	err := each(slices.Sorted(maps.Keys(missing)), func(_ int, name string) error {
+	err := parallel.Each(maxRequests, slices.Sorted(maps.Keys(missing)), func(_ int, name string) error {
 		handle, created, err := s.ensure(ctx, name, missing[name])
 		mu.Lock()
 		defer mu.Unlock()
@@ -213,39 +214,4 @@ func (s *Store) text(name string) string {
 // isOutdated tells whether a chunk is not what it was when it was looked at.
 func isOutdated(err error) bool {
 	return conflicts.IsOutdated(err) || apierrors.IsNotFound(err)
-}
-
-// each calls work for all items, several at a time, and returns the error of the first one, by order, that has failed. After a
-// failure no further work is begun.
-func each[T any](items []T, work func(i int, item T) error) error {
-	errs := make([]error, len(items))
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	next, failed := 0, false
-	for range min(parallel, len(items)) {
-		group.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := failed || i >= len(items)
-				mu.Unlock()
-				if stop {
-					return
-				}
-				if errs[i] = work(i, items[i]); errs[i] != nil {
-					mu.Lock()
-					failed = true
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

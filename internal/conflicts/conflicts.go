@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
-// maxReason bounds what is shown of the text of an API server, in characters.
+// maxReason bounds what is shown of the text of an API server, in bytes.
 const maxReason = 300
 
 // IsOutdated reports whether a write was refused because the object is not the one on which it was decided.
@@ -37,8 +39,5 @@ func Reason(err error) string {
 	if errors.As(err, &status) && status.Status().Message != "" {
 		text = status.Status().Message
 	}
-	if runes := []rune(text); len(runes) > maxReason {
-		return string(runes[:maxReason-1]) + "…"
-	}
-	return text
+	return ellipsis.Truncate(text, maxReason)
 }

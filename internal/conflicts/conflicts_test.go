@@ -55,7 +55,7 @@ func TestKindsOfConflicts(t *testing.T) {
 		{"a webhook that says nothing", answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "x.example.com" denied the request without explanation`), false, true, `admission webhook "x.example.com" denied the request without explanation`},
 		{"another denial is no conflict at all", answer(http.StatusForbidden, metav1.StatusReasonForbidden, denial), false, false, denial},
 		{"no answer", errors.New("no answer"), false, false, "no answer"},
-		{"a long text", answer(http.StatusConflict, "", strings.Repeat("x", 400)), true, false, strings.Repeat("x", 299) + "…"},
+		{"a long text", answer(http.StatusConflict, "", strings.Repeat("x", 400)), true, false, strings.Repeat("x", 297) + "…"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()

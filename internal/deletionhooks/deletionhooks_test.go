@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -90,51 +91,51 @@ func TestStep(t *testing.T) {
 	for _, test := range []struct {
 		reason string
 		at     deletionhooks.Time
-		stage  deletionhooks.Stage
+		stage  inventory.DeletionStage
 		hooks  []client.Object
 		items  int
 		rounds int
 		saves  int // that succeed
 		want   []string
-		end    deletionhooks.Stage
+		end    inventory.DeletionStage
 	}{
 		{
 			"all in one step; the stage is saved before hooks are applied, and again before they go", deletionhooks.PreDelete, "",
 			[]client.Object{configMap("a")},
 			0, 0, 9,
 			[]string{"saved PreDelete", "apply", "saved PreDeleteCleanup", "delete"},
-			deletionhooks.StageDependents,
+			inventory.DeletionStageDependents,
 		},
 		{
-			"it waits", deletionhooks.PostDelete, deletionhooks.StageDependents,
+			"it waits", deletionhooks.PostDelete, inventory.DeletionStageDependents,
 			[]client.Object{configMap("a")},
 			0, 1, 9,
 			[]string{"saved PostDelete", "apply"},
-			deletionhooks.StagePostDelete,
+			inventory.DeletionStagePostDelete,
 		},
-		{"nothing is applied that is not saved", deletionhooks.PreDelete, "", []client.Object{configMap("a")}, 0, 0, 0, nil, deletionhooks.StagePreDelete},
+		{"nothing is applied that is not saved", deletionhooks.PreDelete, "", []client.Object{configMap("a")}, 0, 0, 0, nil, inventory.DeletionStagePreDelete},
 		{
 			"nothing is removed before it is saved that it is done", deletionhooks.PreDelete, "",
 			[]client.Object{configMap("a")},
 			0, 0, 1,
 			[]string{"saved PreDelete", "apply"},
-			deletionhooks.StagePreDeleteCleanup,
+			inventory.DeletionStagePreDeleteCleanup,
 		},
 		{
-			"what is done is not applied again", deletionhooks.PreDelete, deletionhooks.StagePreDeleteCleanup,
+			"what is done is not applied again", deletionhooks.PreDelete, inventory.DeletionStagePreDeleteCleanup,
 			[]client.Object{configMap("a")},
 			1, 0, 9,
 			[]string{"delete"},
-			deletionhooks.StageDependents,
+			inventory.DeletionStageDependents,
 		},
-		{"what is over is left alone", deletionhooks.PreDelete, deletionhooks.StagePostDelete, []client.Object{configMap("a")}, 1, 0, 9, nil, deletionhooks.StagePostDelete},
-		{"without hooks nothing is saved", deletionhooks.PreDelete, "", nil, 0, 0, 9, nil, deletionhooks.StageDependents},
+		{"what is over is left alone", deletionhooks.PreDelete, inventory.DeletionStagePostDelete, []client.Object{configMap("a")}, 1, 0, 9, nil, inventory.DeletionStagePostDelete},
+		{"without hooks nothing is saved", deletionhooks.PreDelete, "", nil, 0, 0, 9, nil, inventory.DeletionStageDependents},
 		{
-			"without hooks those go that were applied", deletionhooks.PostDelete, deletionhooks.StagePostDelete, nil, 1, 0, 9,
+			"without hooks those go that were applied", deletionhooks.PostDelete, inventory.DeletionStagePostDelete, nil, 1, 0, 9,
 			[]string{"saved PostDeleteCleanup", "delete"},
-			deletionhooks.StageDone,
+			inventory.DeletionStageDone,
 		},
-		{"a stage that is not known counts as none", deletionhooks.PreDelete, "Later", nil, 0, 0, 9, nil, deletionhooks.StageDependents},
+		{"a stage that is not known counts as none", deletionhooks.PreDelete, "Later", nil, 0, 0, 9, nil, inventory.DeletionStageDependents},
 	} {
 		e := &engine{rounds: test.rounds}
 		saves := test.saves
@@ -204,11 +205,11 @@ func TestDependentsThatAreHooks(t *testing.T) {
 	dependents := []*reconciler.InventoryItem{item("ConfigMap", "home", "a"), item("ConfigMap", "home", "b"), item("ConfigMap", "other", "a"), item("Secret", "home", "a")}
 	for _, test := range []struct {
 		reason  string
-		stage   deletionhooks.Stage
+		stage   inventory.DeletionStage
 		deleted []*reconciler.InventoryItem
 	}{
 		{"a dependent that is a hook goes before the hook is applied", "", dependents[:1]},
-		{"once hooks are applied, it is one of them", deletionhooks.StagePreDelete, nil},
+		{"once hooks are applied, it is one of them", inventory.DeletionStagePreDelete, nil},
 	} {
 		r := &recorder{}
 		runner := &deletionhooks.Runner{Engine: r, Owner: reconciler.Owner{Namespace: "home", Inventory: dependents}, Save: func(context.Context, deletionhooks.State) error { return nil }}

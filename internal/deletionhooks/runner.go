@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -17,7 +18,7 @@ import (
 // State is what has to be recorded of a deletion.
 type State struct {
 	// Stage that was reached.
-	Stage Stage
+	Stage inventory.DeletionStage
 	// Inventory of the hooks that were applied and not removed again yet.
 	Inventory []*reconciler.InventoryItem
 }

@@ -4,6 +4,7 @@
 package parallel
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 )
@@ -18,5 +19,48 @@ func TestDo(t *testing.T) {
 				t.Errorf("of %d, %d was done %d times", n, i, got)
 			}
 		}
+	}
+}
+
+func TestEach(t *testing.T) {
+	t.Parallel()
+	early, late := errors.New("early"), errors.New("late")
+	var running, most atomic.Int32
+	first, release := make(chan struct{}), make(chan struct{})
+	err := Each(3, make([]struct{}, 100), func(i int, _ struct{}) error {
+		now := running.Add(1)
+		for before := most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
+		}
+		defer running.Add(-1)
+		switch i {
+		case 0:
+			close(first)
+			<-release
+			return early
+		case 1:
+			<-first
+			defer close(release)
+			return late
+		default:
+			return nil
+		}
+	})
+	if !errors.Is(err, early) {
+		t.Errorf("want the error of the first item, got %v", err)
+	}
+	if most.Load() > 3 || running.Load() != 0 {
+		t.Errorf("want at most 3 side by side, and all to be done, got %d, and %d still run", most.Load(), running.Load())
+	}
+	if err := Each(3, []string{"a", "b"}, func(int, string) error { return nil }); err != nil {
+		t.Errorf("want no error, got %v", err)
+	}
+
+	begun := 0
+	err = Each(1, make([]struct{}, 100), func(int, struct{}) error {
+		begun++
+		return early
+	})
+	if begun != 1 || !errors.Is(err, early) {
+		t.Errorf("want nothing to begin after a failure, got %d and error %v", begun, err)
 	}
 }

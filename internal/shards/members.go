@@ -24,6 +24,8 @@ import (
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/component-operator/runtime/internal/clocks"
 )
 
 // member is a replica, as its lease shows it.
@@ -159,7 +161,7 @@ func (m *members) miss(object any) {
 }
 
 func (m *members) isAlive(who *member, now time.Time) bool {
-	return elapsed(who.seen, now) < m.options.LeaseDuration
+	return clocks.Elapsed(who.seen, now) < m.options.LeaseDuration
 }
 
 // live returns the identities of those that live and agree about the number of shards, sorted, and the time after which that
@@ -173,7 +175,7 @@ func (m *members) live() ([]string, time.Duration) {
 	consider := func(who *member) {
 		if who != nil && m.isAlive(who, now) {
 			alive = append(alive, who)
-			next = min(next, m.options.LeaseDuration-elapsed(who.seen, now))
+			next = min(next, m.options.LeaseDuration-clocks.Elapsed(who.seen, now))
 		}
 	}
 	consider(m.self)

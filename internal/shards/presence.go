@@ -11,6 +11,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/internal/clocks"
 )
 
 // keep renews the lease of this replica, and removes those that others have left behind, until the context ends.
@@ -115,7 +117,7 @@ func (m *members) stale() []*coordinationv1.Lease {
 	defer m.mu.Unlock()
 	var leases []*coordinationv1.Lease
 	for _, other := range m.others {
-		if elapsed(other.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
+		if clocks.Elapsed(other.seen, m.options.now()) > forgottenAfter*m.options.LeaseDuration {
 			leases = append(leases, other.lease)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/component-operator/runtime/internal/clocks"
 )
 
 // ErrOver is the cause with which the contexts of work end, and what [Tenure.Check] returns, when the shard is not held any more.
@@ -51,16 +53,10 @@ func (t *Tenure) Check() error {
 	if t.over {
 		return fmt.Errorf("shard %d: %w", t.shard, ErrOver)
 	}
-	if age := elapsed(t.renewed, now); age >= t.validity {
+	if age := clocks.Elapsed(t.renewed, now); age >= t.validity {
 		return fmt.Errorf("shard %d: the lease was renewed %s ago, and is relied upon for %s", t.shard, age, t.validity)
 	}
 	return nil
-}
-
-// elapsed is the time between two readings of the clock. The monotonic clock stands still while a machine is suspended, the other one
-// can be set back; the longer of both times counts.
-func elapsed(from, to time.Time) time.Duration {
-	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
 // Context returns a context for work that ends with the tenure. It must be cancelled when the work is done.

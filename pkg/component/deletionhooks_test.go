@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -398,16 +397,5 @@ func (r *rig) jobsThatAppear() (names func() []string) {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Clone(seen)
-	}
-}
-
-func TestDeletionStagesAreThoseThatAreRecorded(t *testing.T) {
-	t.Parallel()
-	for stage, want := range map[DeletionStage]deletionhooks.Stage{
-		DeletionStagePreDelete: deletionhooks.StagePreDelete, DeletionStagePreDeleteCleanup: deletionhooks.StagePreDeleteCleanup,
-		DeletionStageDependents: deletionhooks.StageDependents, DeletionStagePostDelete: deletionhooks.StagePostDelete,
-		DeletionStagePostDeleteCleanup: deletionhooks.StagePostDeleteCleanup, DeletionStageDone: deletionhooks.StageDone,
-	} {
-		diff(t, "stage", want, deletionhooks.Stage(stage))
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // TestNullInTheInventory has whoever may write the status put null into the list of dependents.
@@ -47,15 +45,6 @@ func TestNullInTheInventory(t *testing.T) {
 	awaitReady(r, widget)
 	r.delete(widget)
 	r.awaitGone(widget)
-}
-
-// TestNameable has items that name nothing where the schema of the definition does not prevent it.
-func TestNameable(t *testing.T) {
-	t.Parallel()
-	named := &reconciler.InventoryItem{TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"}, NameInfo: reconciler.NameInfo{Name: "a"}}
-	if got := items.Nameable([]*reconciler.InventoryItem{nil, {}, named, nil}); len(got) != 1 || got[0] != named {
-		t.Errorf("unexpected items: %v", got)
-	}
 }
 
 // TestEachStepIsRescued has a step panic after the phases.

@@ -173,8 +173,8 @@ func TestAnOlderDefinitionWhileSomethingIsPacked(t *testing.T) {
 func TestAPackedInventoryThatIsDamaged(t *testing.T) {
 	t.Parallel()
 	for reason, damage := range map[string]func(*InventoryRecord){
-		"status.inventoryRecord.content: decompressing its content: ":              func(record *InventoryRecord) { record.Content = []byte("nonsense") },
-		"the items are not those of which status.inventoryRecord has the checksum": func(record *InventoryRecord) { record.Checksum = "0" },
+		"decompressing its content: ":                 func(record *InventoryRecord) { record.Content = []byte("nonsense") },
+		"the items do not have the recorded checksum": func(record *InventoryRecord) { record.Checksum = "0" },
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()

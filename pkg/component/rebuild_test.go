@@ -65,7 +65,7 @@ func TestLostInventories(t *testing.T) {
 					r.tb.Fatal(err)
 				}
 			},
-			want: "the items are not those of which status.inventoryRecord has the checksum",
+			want: "the items do not have the recorded checksum",
 		}, {
 			reason: "the status is wiped that had chunks", count: 60,
 			lose: func(r *rig, widget *Widget) { r.wipe(widget) },

@@ -3,6 +3,8 @@
 
 package inventory
 
+import "slices"
+
 // +kubebuilder:object:generate=true
 
 // DeletionHooks refers to the objects that are applied when the component is deleted. They are stored in Secrets, because the
@@ -47,3 +49,13 @@ const (
 	// DeletionStageDone means that all hooks are done and removed.
 	DeletionStageDone DeletionStage = "Done"
 )
+
+// deletionStages has all stages in their order; the empty one stands for a deletion that has not begun.
+var deletionStages = []DeletionStage{
+	"", DeletionStagePreDelete, DeletionStagePreDeleteCleanup, DeletionStageDependents, DeletionStagePostDelete, DeletionStagePostDeleteCleanup, DeletionStageDone,
+}
+
+// Reached reports whether a deletion has come to a stage, or passed it. A stage that is not known comes before all others.
+func (s DeletionStage) Reached(stage DeletionStage) bool {
+	return slices.Index(deletionStages, s) >= slices.Index(deletionStages, stage)
+}

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
 // MaxMessageLength is the maximum length of a message of a Result, in bytes. Longer ones are cut.
@@ -19,16 +20,7 @@ const MaxMessageLength = 256
 
 // clip puts the message on one line and cuts it, between characters, to MaxMessageLength.
 func clip(message string) string {
-	message = strings.ToValidUTF8(strings.Join(strings.Fields(message), " "), "?")
-	if len(message) <= MaxMessageLength {
-		return message
-	}
-	const ellipsis = "…"
-	end := MaxMessageLength - len(ellipsis)
-	for !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end] + ellipsis
+	return ellipsis.Truncate(strings.Join(strings.Fields(message), " "), MaxMessageLength)
 }
 
 // plainMessage is the message for a status without further details.

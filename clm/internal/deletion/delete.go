@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/testrun"
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -94,7 +95,7 @@ func (r *removal) deleteAll(ctx context.Context) error {
 	if err := r.runHooks(ctx, deletionhooks.PreDelete); err != nil {
 		return err
 	}
-	if !stageOf(r.Release).Reached(deletionhooks.StagePostDelete) {
+	if !r.Release.DeletionStage.Reached(inventory.DeletionStagePostDelete) {
 		if err := r.deleteDependents(ctx); err != nil {
 			return err
 		}

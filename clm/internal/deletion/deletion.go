@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -60,7 +61,7 @@ func Plan(ctx context.Context, c *connection.Connection, request Request) (*Dele
 	if err := request.Failed.ConfirmLast(release); err != nil {
 		return nil, err
 	}
-	if stageOf(release).Reached(deletionhooks.StagePostDelete) {
+	if release.DeletionStage.Reached(inventory.DeletionStagePostDelete) {
 		// What is still recorded is gone, and a hook may have its name.
 		release.Inventory = nil
 	}

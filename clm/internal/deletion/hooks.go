@@ -20,15 +20,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// stageOf is how far the deletion of a release has come.
-func stageOf(release *releases.Release) deletionhooks.Stage {
-	return deletionhooks.Stage(release.DeletionStage)
-}
-
 // hooksOf returns the deletion hooks of a release that are not over yet. They are those of its current revision.
 func hooksOf(ctx context.Context, c *connection.Connection, release *releases.Release) ([]deletionhooks.Hook, error) {
 	current := release.Current()
-	if current == nil || current.DeletionHooks == 0 || !deletionhooks.PostDelete.Wants(stageOf(release)) {
+	if current == nil || current.DeletionHooks == 0 || !deletionhooks.PostDelete.Wants(release.DeletionStage) {
 		return nil, nil
 	}
 	content, err := c.Records().Content(ctx, release, current.Number)
@@ -42,7 +37,7 @@ func hooksOf(ctx context.Context, c *connection.Connection, release *releases.Re
 	}
 	_, hooks, err := deletionhooks.Split(manifest.Objects(content.Manifest), releases.ReconcilerName, c.Client().Scheme())
 	return slices.DeleteFunc(hooks, func(hook deletionhooks.Hook) bool {
-		return hook.Hook == deletionhooks.PreDelete.String() && !deletionhooks.PreDelete.Wants(stageOf(release))
+		return hook.Hook == deletionhooks.PreDelete.String() && !deletionhooks.PreDelete.Wants(release.DeletionStage)
 	}), err
 }
 
@@ -59,7 +54,7 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 		Timeout: r.limits.Timeout,
 		Call: func(ctx context.Context) (reconciler.Result, error) {
 			hooks.Owner.Inventory = r.Release.Inventory
-			state := deletionhooks.State{Stage: stageOf(r.Release), Inventory: r.Release.HookInventory}
+			state := deletionhooks.State{Stage: r.Release.DeletionStage, Inventory: r.Release.HookInventory}
 			progress, err := hooks.Step(ctx, at, state, deletionhooks.At(at, r.Hooks))
 			r.takeHooks(progress.State)
 			doing = progress.Doing
@@ -120,7 +115,7 @@ func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deleti
 
 // takeHooks notes how far the deletion has come.
 func (r *removal) takeHooks(state deletionhooks.State) {
-	r.Release.DeletionStage, r.Release.HookInventory = string(state.Stage), state.Inventory
+	r.Release.DeletionStage, r.Release.HookInventory = state.Stage, state.Inventory
 }
 
 // hookPhase is what to show.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/component-operator/runtime/internal/clocks"
 	"github.com/component-operator/runtime/internal/conflicts"
 )
 
@@ -123,7 +124,7 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	// It may be ours if the request has succeeded that was to acquire it, and that was reported to have failed.
 	if !l.isOurs(lease) && !isDead(lease.Annotations[processAnnotation]) {
 		l.note(other, lease)
-		if holderOf(lease) != "" && elapsed(other.seen, l.now()) < l.validityOf(lease) {
+		if holderOf(lease) != "" && clocks.Elapsed(other.seen, l.now()) < l.validityOf(lease) {
 			return false, nil
 		}
 	}
@@ -191,7 +192,7 @@ func (l *Lock) await(ctx context.Context, other *rival) error {
 	}
 	defer watcher.Stop()
 	for {
-		timer := time.NewTimer(l.validityOf(other.lease) - elapsed(other.seen, l.now()))
+		timer := time.NewTimer(l.validityOf(other.lease) - clocks.Elapsed(other.seen, l.now()))
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -5,7 +5,6 @@ package releases
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,11 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -171,15 +170,13 @@ func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigM
 			"delete the ConfigMap, with its finalizer " + ancestorFinalizer + ", and try again")
 	}
 	finalizers := slices.DeleteFunc(slices.Clone(configMap.Finalizers), func(name string) bool { return name == ancestorFinalizer })
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"finalizers": finalizers, "uid": configMap.UID, "resourceVersion": configMap.ResourceVersion,
-	}})
+	patch, err := guarded.MergePatch(configMap.UID, configMap.ResourceVersion, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
 	if err != nil {
-		return fmt.Errorf("encoding a patch: %w", err)
+		return err
 	}
 	released := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: configMap.Namespace, Name: configMap.Name}}
 	released.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-	if err := a.client.Patch(ctx, released, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(a.fieldOwner)); err != nil {
+	if err := a.client.Patch(ctx, released, patch, client.FieldOwner(a.fieldOwner)); err != nil {
 		return err
 	}
 	return a.client.Delete(ctx, configMap, client.Preconditions{UID: &released.UID, ResourceVersion: &released.ResourceVersion})

@@ -80,7 +80,7 @@ func TestLostInventoryCanBeReplaced(t *testing.T) {
 		}, {
 			reason: "an item is missing",
 			damage: func(w *world, _ *Release) { w.edit(`"items":60`, `"items":61`) },
-			want:   []string{"the inventory of release", "it has 60 items; recorded is that it has 61"}, keeps: true,
+			want:   []string{"the inventory of release", "there are 60 items; the record says that there are 61"}, keeps: true,
 		}, {
 			reason: "the index is nonsense",
 			damage: func(w *world, _ *Release) { w.edit(`{"version"`, `"version"`) },
@@ -287,7 +287,7 @@ func TestRecordsThatCannotBeOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 		count := 1 + strings.Count(content, "},{")
-		if _, _, damage, err := readInventory(t.Context(), nil, &itemList{Items: count, Packed: packed}); err != nil || damage != want {
+		if _, _, damage, err := readInventory(t.Context(), nil, &chunks.List{Items: count, Checksum: chunks.Checksum([][]byte{[]byte(content)}), Packed: packed}); err != nil || damage != want {
 			t.Errorf("%s: got %q and error %v, want %q", content, damage, err, want)
 		}
 	}

@@ -22,8 +22,8 @@ type hold struct {
 func decideHold(next index, outside, held bool) hold {
 	decided := hold{index: outside, chunks: map[string]bool{}}
 	if outside {
-		for _, list := range []*itemList{next.Inventory, next.HookInventory, next.TestInventory} {
-			for _, name := range list.chunks() {
+		for _, list := range []*chunks.List{next.Inventory, next.HookInventory, next.TestInventory} {
+			for _, name := range chunkNames(list) {
 				decided.chunks[name] = true
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -21,7 +22,7 @@ func TestDecideHold(t *testing.T) {
 	t.Parallel()
 	record := func(state State, hooks int) index {
 		return index{
-			State: state, Inventory: &itemList{Chunks: []string{"i"}}, TestInventory: &itemList{Chunks: []string{"t"}},
+			State: state, Inventory: &chunks.List{Chunks: []string{"i"}}, TestInventory: &chunks.List{Chunks: []string{"t"}},
 			Revisions: []indexRevision{{Chunks: []string{"r1"}, Revision: Revision{DeletionHooks: 1}}, {Chunks: []string{"r2"}, Revision: Revision{DeletionHooks: hooks}}},
 		}
 	}
@@ -152,7 +153,7 @@ func (w *world) expectHold() {
 	if !release.Outside() {
 		return
 	}
-	for _, name := range append(release.stored.index.Inventory.chunks(), "clm.demo") {
+	for _, name := range append(chunkNames(release.stored.index.Inventory), "clm.demo") {
 		if !slices.Contains(names, name) {
 			w.Errorf("%s does not outlive its namespace, but objects outside do", name)
 		}

@@ -9,13 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/pkg/inventory"
 )
 
 const (
@@ -39,32 +40,24 @@ const (
 
 // index is the form in which a release is stored.
 type index struct {
-	Version       int             `json:"version"`
-	State         State           `json:"state"`
-	Message       string          `json:"message,omitempty"`
-	Created       time.Time       `json:"created"`
-	Updated       time.Time       `json:"updated"`
-	Since         time.Time       `json:"since,omitzero"`
-	Revisions     []indexRevision `json:"revisions,omitempty"`
-	Inventory     *itemList       `json:"inventory,omitempty"`
-	HookInventory *itemList       `json:"hookInventory,omitempty"`
-	TestInventory *itemList       `json:"testInventory,omitempty"`
-	DeletionStage string          `json:"deletionStage,omitempty"`
-	TakenOver     *takenOver      `json:"takenOver,omitempty"`
+	Version       int                     `json:"version"`
+	State         State                   `json:"state"`
+	Message       string                  `json:"message,omitempty"`
+	Created       time.Time               `json:"created"`
+	Updated       time.Time               `json:"updated"`
+	Since         time.Time               `json:"since,omitzero"`
+	Revisions     []indexRevision         `json:"revisions,omitempty"`
+	Inventory     *chunks.List            `json:"inventory,omitempty"`
+	HookInventory *chunks.List            `json:"hookInventory,omitempty"`
+	TestInventory *chunks.List            `json:"testInventory,omitempty"`
+	DeletionStage inventory.DeletionStage `json:"deletionStage,omitempty"`
+	TakenOver     *takenOver              `json:"takenOver,omitempty"`
 }
 
 // indexRevision is a revision with the names of the chunks that have its content.
 type indexRevision struct {
 	Revision
 	Chunks []string `json:"chunks,omitempty"`
-}
-
-// itemList is an inventory, packed or in chunks.
-type itemList struct {
-	Items    int      `json:"items"`
-	Checksum string   `json:"checksum"`
-	Packed   []byte   `json:"packed,omitempty"`
-	Chunks   []string `json:"chunks,omitempty"`
 }
 
 // takenOver is the record of the ancestor, which is to be removed because this one has taken its place.
@@ -115,7 +108,7 @@ func (s *stored) took(object metav1.Object) {
 // names are the chunks that the index refers to.
 func (i *index) names() map[string]bool {
 	names := map[string]bool{}
-	lists := [][]string{i.Inventory.chunks(), i.HookInventory.chunks(), i.TestInventory.chunks()}
+	lists := [][]string{chunkNames(i.Inventory), chunkNames(i.HookInventory), chunkNames(i.TestInventory)}
 	for _, revision := range i.Revisions {
 		lists = append(lists, revision.Chunks)
 	}
@@ -125,11 +118,12 @@ func (i *index) names() map[string]bool {
 	return names
 }
 
-func (l *itemList) chunks() []string {
-	if l == nil {
+// chunkNames returns the names of the chunks of an inventory.
+func chunkNames(list *chunks.List) []string {
+	if list == nil {
 		return nil
 	}
-	return l.Chunks
+	return list.Chunks
 }
 
 // chunksOf returns the names of the chunks that have the content of a revision.
@@ -202,20 +196,11 @@ func (i *index) release(namespace, name string) *Release {
 // indexOf returns the index for a release, without inventories and references of the ancestor. Revisions keep their chunks.
 func indexOf(release *Release) index {
 	next := index{
-		Version: formatVersion, State: release.State, Message: shorten(release.Message), DeletionStage: release.DeletionStage,
+		Version: formatVersion, State: release.State, Message: ellipsis.Truncate(release.Message, maxMessage), DeletionStage: release.DeletionStage,
 		Created: release.Created, Updated: release.stored.index.Updated, Since: release.stored.index.Since,
 	}
 	for _, revision := range release.Revisions {
 		next.Revisions = append(next.Revisions, indexRevision{Revision: revision, Chunks: release.stored.index.chunksOf(revision.Number)})
 	}
 	return next
-}
-
-// shorten keeps as much of a message as is recorded.
-func shorten(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	const ellipsis = "…"
-	return strings.ToValidUTF8(message[:maxMessage-len(ellipsis)], "") + ellipsis
 }

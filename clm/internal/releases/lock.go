@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
+	"github.com/component-operator/runtime/internal/clocks"
 	"github.com/component-operator/runtime/internal/conflicts"
 )
 
@@ -131,7 +132,7 @@ func (l *Lock) standing() (doubt error, settled <-chan struct{}, err error) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	age := elapsed(l.renewed, now)
+	age := clocks.Elapsed(l.renewed, now)
 	switch {
 	case l.over != nil:
 		return nil, nil, l.over
@@ -151,12 +152,6 @@ func (l *Lock) settle() {
 	l.failure = nil
 	close(l.settled)
 	l.settled = make(chan struct{})
-}
-
-// elapsed is the time between two readings of the clock. The monotonic clock stands still while a machine is suspended, the other one
-// can be set back; the longer of both times counts.
-func elapsed(from, to time.Time) time.Duration {
-	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
 // Lost returns a channel that is closed when the lock is lost, because others have taken or removed the lease. Fence tells why.

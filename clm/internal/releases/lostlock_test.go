@@ -20,6 +20,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/clocks"
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
@@ -163,7 +164,7 @@ func TestLockOutlastsAPause(t *testing.T) {
 			testenv.Eventually(t, func() (bool, string) {
 				lock.mu.Lock()
 				defer lock.mu.Unlock()
-				return elapsed(lock.renewed, time.Now()) >= options.validity, "the lease has not expired"
+				return clocks.Elapsed(lock.renewed, time.Now()) >= options.validity, "the lease has not expired"
 			})
 			fenced := make(chan error, 1)
 			go func() { fenced <- lock.Fence(t.Context()) }()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -54,8 +55,8 @@ type Release struct {
 	HookInventory []*reconciler.InventoryItem
 	// TestInventory is the inventory of what the last run of tests has left, which is no dependent either.
 	TestInventory []*reconciler.InventoryItem
-	// DeletionStage says how far the deletion has come; empty unless the release is being deleted. It means nothing to this package.
-	DeletionStage string
+	// DeletionStage says how far the deletion has come; empty unless the release is being deleted.
+	DeletionStage inventory.DeletionStage
 	// Ancestor means that the release was made by the ancestor of clm, and that nothing of ours is recorded of it yet.
 	Ancestor bool
 	// Problem says why the record cannot be used; only [Store.List] sets it, and then nothing but namespace and name is certain.

@@ -157,7 +157,7 @@ func readInventories(ctx context.Context, store *chunks.Store, release *Release)
 	var damaged *DamagedError
 	for _, part := range []struct {
 		name  string
-		list  **itemList
+		list  **chunks.List
 		items *[]*reconciler.InventoryItem
 	}{
 		{"the inventory", &known.index.Inventory, &release.Inventory},

@@ -6,7 +6,6 @@ package releases
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/guarded"
 )
 
 // writing brings a record from what is known about it to something else.
@@ -206,17 +206,15 @@ func (w *writing) patchIndex(ctx context.Context, raw []byte, loose bool) error 
 
 // patch changes the Secret of a release, guarded by what is known about it.
 func (w *writing) patch(ctx context.Context, body map[string]any) error {
-	metadata, _ := body["metadata"].(map[string]any)
-	metadata["uid"], metadata["resourceVersion"] = w.known.uid, w.known.resourceVersion
-	encoded, err := json.Marshal(body)
+	patch, err := guarded.MergePatch(apitypes.UID(w.known.uid), w.known.resourceVersion, body)
 	if err != nil {
-		return fmt.Errorf("encoding a patch: %w", err)
+		return err
 	}
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	object.SetNamespace(w.namespace)
 	object.SetName(prefix + w.name)
-	err = w.options.Client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, encoded), client.FieldOwner(w.options.FieldOwner))
+	err = w.options.Client.Patch(ctx, object, patch, client.FieldOwner(w.options.FieldOwner))
 	if conflicts.IsOutdated(err) && w.marked(ctx) {
 		return w.patch(ctx, body)
 	}

@@ -5,7 +5,6 @@ package hooks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/go-logr/logr"
@@ -131,13 +130,13 @@ func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	if len(key) > 0 {
 		salt = digest.Keyed(key, "deletion hooks")
 	}
-	items := make([]chunks.Item, len(hooks))
+	salted := make([]saltedHook, len(hooks))
 	for i, hook := range hooks {
-		value, err := json.Marshal(saltedHook{Hook: hook, Salt: salt})
-		if err != nil {
-			return nil, fmt.Errorf("encoding the deletion hook %s: %w", texts.Name(hook.Object), err)
-		}
-		items[i] = chunks.Item{Key: hook.Hook + "/" + texts.Name(hook.Object), Value: value}
+		salted[i] = saltedHook{Hook: hook, Salt: salt}
+	}
+	items, err := chunks.Encode(salted, func(hook saltedHook) string { return hook.Hook.Hook + "/" + texts.Name(hook.Object) })
+	if err != nil {
+		return nil, fmt.Errorf("encoding deletion hooks: %w", err)
 	}
 	return chunks.Spread(items, 0, chunkSize), nil
 }
@@ -220,22 +219,13 @@ func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage st
 	if damage := h.lacksProof(); damage != "" {
 		return nil, damage, nil
 	}
-	found, err := h.stores.In(chunks.Secret, reference.Namespace).Read(ctx, reference.Secrets)
+	list := chunks.List{Items: reference.Objects, Checksum: reference.Checksum, Chunks: reference.Secrets}
+	found, err := h.stores.In(chunks.Secret, reference.Namespace).Load(ctx, list)
 	if err != nil {
 		return nil, "", fmt.Errorf("reading deletion hooks: %w", err)
 	}
-	if len(found.Damage) > 0 {
+	if hooks = chunks.Decode[deletionhooks.Hook](&found, list); len(found.Damage) > 0 {
 		return nil, texts.Join(found.Damage, "; "), nil
-	}
-	if chunks.Checksum(found.Contents) != reference.Checksum {
-		return nil, "they are not those of which status.deletionHooks has the checksum", nil
-	}
-	for _, content := range found.Contents {
-		var part []deletionhooks.Hook
-		if err := json.Unmarshal(content, &part); err != nil {
-			return nil, "a list of objects cannot be decoded: " + err.Error(), nil
-		}
-		hooks = append(hooks, part...)
 	}
 	h.memory.stored = &storedHooks{checksum: reference.Checksum, hooks: hooks}
 	return hooks, "", nil

@@ -51,7 +51,7 @@ type Run struct {
 // Reached reports whether the deletion has come to a stage, or passed it.
 func (h *Hooks) Reached(stage inventory.DeletionStage) bool {
 	reference := *h.options.Field
-	return reference != nil && deletionhooks.Stage(reference.Stage).Reached(deletionhooks.Stage(stage))
+	return reference != nil && reference.Stage.Reached(stage)
 }
 
 // Awaited reports whether there are deletion hooks that are to be applied, or awaited.
@@ -74,7 +74,7 @@ func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, wanted []client
 	if reference == nil {
 		return Progress{}, nil
 	}
-	state := deletionhooks.State{Stage: deletionhooks.Stage(reference.Stage), Inventory: reference.Inventory}
+	state := deletionhooks.State{Stage: reference.Stage, Inventory: reference.Inventory}
 	progress, err := h.runner(at, run).Step(ctx, at, state, wanted)
 	h.take(progress.State)
 	if err != nil {
@@ -106,14 +106,14 @@ func (h *Hooks) describe(at deletionhooks.Time, progress deletionhooks.Progress)
 // take takes over how far the deletion has come.
 func (h *Hooks) take(state deletionhooks.State) {
 	reference := *h.options.Field
-	reference.Stage, reference.Inventory = inventory.DeletionStage(state.Stage), state.Inventory
+	reference.Stage, reference.Inventory = state.Stage, state.Inventory
 }
 
 // Wanted returns the hooks that are still to be applied, or awaited, at a time of the deletion, unless they are to be left out. The progress is Lost if they cannot
 // be read.
 func (h *Hooks) Wanted(ctx context.Context, at deletionhooks.Time) ([]client.Object, Progress, error) {
 	reference := *h.options.Field
-	if reference == nil || !at.Wants(deletionhooks.Stage(reference.Stage)) {
+	if reference == nil || !at.Wants(reference.Stage) {
 		return nil, Progress{}, nil
 	}
 	if h.skipped() {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/internal/chunks"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -99,13 +97,6 @@ func HasGrown(before, now []*reconciler.InventoryItem) bool {
 	return slices.ContainsFunc(now, func(item *reconciler.InventoryItem) bool { return byKey[types.IDOf(item)] == nil })
 }
 
-// Nameable returns the items that name an object. We record no others, and nothing could be done about them.
-func Nameable(items []*reconciler.InventoryItem) []*reconciler.InventoryItem {
-	return slices.DeleteFunc(items, func(item *reconciler.InventoryItem) bool {
-		return item == nil || item.Kind == "" || item.Version == "" || item.Name == ""
-	})
-}
-
 // Union returns the items of both lists, in the state that they have in the second one if they are in both.
 func Union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryItem {
 	if len(first) == 0 {
@@ -117,20 +108,6 @@ func Union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryIte
 	newer := Index(second)
 	kept := slices.DeleteFunc(slices.Clone(first), func(item *reconciler.InventoryItem) bool { return newer[types.IDOf(item)] != nil })
 	return append(kept, second...)
-}
-
-// Encode returns the items as they are stored, and the size of the whole list.
-func Encode(inventory []*reconciler.InventoryItem) (items []chunks.Item, size int, err error) {
-	items = make([]chunks.Item, len(inventory))
-	for i, item := range inventory {
-		value, err := json.Marshal(item)
-		if err != nil {
-			return nil, 0, fmt.Errorf("encoding the inventory: %w", err)
-		}
-		items[i] = chunks.Item{Key: item.Group + "/" + item.Kind + "/" + item.Namespace + "/" + item.Name, Value: value}
-		size += len(value) + 1
-	}
-	return items, size, nil
 }
 
 const (

@@ -125,24 +125,26 @@ func chunkNamespaces(record *inventory.Record) []string {
 // maxCompleted bounds how many purged dependents are recorded in the status.
 const maxCompleted = 100
 
-// refer returns a record that refers to chunks which hold the inventory.
-func (f Fields) refer(store *chunks.Store, namespace string, contents [][]byte) *inventory.Record {
-	reference := &inventory.Record{
-		Namespace: namespace,
-		Checksum:  chunks.Checksum(contents),
-		Items:     len(*f.Inventory),
-		Kinds:     items.Kinds(*f.Inventory),
-		Unlisted:  unlistedKinds(f.Unlisted()),
-	}
-	for _, content := range contents {
-		reference.Chunks = append(reference.Chunks, store.Name(content))
-	}
+// listOf returns what a record says about the items.
+func listOf(record *inventory.Record) chunks.List {
+	return chunks.List{Items: record.Items, Checksum: record.Checksum, Packed: record.Content, Chunks: record.Chunks}
+}
+
+// newRecord returns a record of an inventory that is stored as a list.
+func newRecord(list chunks.List, inventoryItems []*reconciler.InventoryItem) inventory.Record {
+	return inventory.Record{Items: list.Items, Checksum: list.Checksum, Content: list.Packed, Chunks: list.Chunks, Kinds: items.Kinds(inventoryItems)}
+}
+
+// refer returns a record that refers to the chunks of a list.
+func (f Fields) refer(list chunks.List) *inventory.Record {
+	reference := newRecord(list, *f.Inventory)
+	reference.Unlisted = unlistedKinds(f.Unlisted())
 	for _, item := range *f.Inventory {
 		if item.Phase == reconciler.PhaseCompleted && len(reference.Completed) < maxCompleted {
 			reference.Completed = append(reference.Completed, inventory.CompletedDependent{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo, Digest: item.Digest})
 		}
 	}
-	return reference
+	return &reference
 }
 
 // completed returns the purged dependents of a record as items.

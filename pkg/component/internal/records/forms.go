@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/stores"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
@@ -25,11 +26,11 @@ func (r *Record) plan(ctx context.Context) error {
 	if !r.outdated && items.Same(r.items, *r.fields.Inventory) {
 		return nil
 	}
-	encoded, size, err := items.Encode(*r.fields.Inventory)
+	encoded, err := inventories.Encode(*r.fields.Inventory)
 	if err != nil || r.options.Deleting {
 		return err
 	}
-	return (&planning{Record: r, encoded: encoded, size: size}).run(ctx)
+	return (&planning{Record: r, encoded: encoded, size: chunks.Size(encoded)}).run(ctx)
 }
 
 // planning finds the form for an inventory.
@@ -95,17 +96,11 @@ func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
 // planPacked compresses the inventory. A component of which nothing is recorded so far has nothing to lose if the server drops
 // what it does not know; for any other one it is tried out before.
 func (p *planning) planPacked(ctx context.Context) error {
-	content := chunks.Join(p.encoded)
-	packed, err := chunks.Pack(content)
+	list, err := chunks.PackItems(p.encoded)
 	if err != nil {
 		return err
 	}
-	record := inventory.Record{
-		Content:  packed,
-		Checksum: chunks.Checksum([][]byte{content}),
-		Items:    len(p.encoded),
-		Kinds:    items.Kinds(*p.fields.Inventory),
-	}
+	record := newRecord(list, *p.fields.Inventory)
 	if !p.fields.hasRecord() && len(p.items) > 0 {
 		kept, err := p.tryOut(ctx, record)
 		if err != nil {
@@ -129,9 +124,9 @@ func (p *planning) planChunks(ctx context.Context) error {
 	if p.fields.form() == formChunks {
 		before = len((*p.fields.Record).Chunks)
 	}
-	contents := chunks.Spread(p.encoded, before, p.options.ChunkLimit)
-	reference := p.fields.refer(store, namespace, contents)
-	reference.PreviousNamespace = p.previousNamespace(namespace)
+	list, contents := store.SpreadItems(p.encoded, before, p.options.ChunkLimit)
+	reference := p.fields.refer(list)
+	reference.Namespace, reference.PreviousNamespace = namespace, p.previousNamespace(namespace)
 	if !p.fields.hasRecord() {
 		kept, err := p.tryOut(ctx, *reference)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
@@ -65,40 +66,16 @@ func (r *Record) recallNext() {
 // read takes the inventory out of the record, or reads it from the server. Only what is certainly missing or damaged leaves a
 // gap.
 func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
-	var found chunks.Found
-	if r.fields.form() == formPacked {
-		content, err := chunks.Unpack(reference.Content)
-		if err != nil {
-			found.Damage = []string{"status.inventoryRecord.content: " + err.Error()}
-		} else {
-			found.Contents = [][]byte{content}
-		}
-	} else {
-		var err error
-		if found, err = r.stores.In(chunks.ConfigMap, reference.Namespace).Read(ctx, reference.Chunks); err != nil {
-			return fmt.Errorf("reading the inventory: %w", err)
-		}
+	list := listOf(reference)
+	found, err := r.stores.In(chunks.ConfigMap, reference.Namespace).Load(ctx, list)
+	if err != nil {
+		return fmt.Errorf("reading the inventory: %w", err)
 	}
-	all := []*reconciler.InventoryItem{}
-	for _, content := range found.Contents {
-		var part []*reconciler.InventoryItem
-		if err := json.Unmarshal(content, &part); err != nil {
-			found.Damage = append(found.Damage, "a list of items cannot be decoded: "+err.Error())
-			continue
-		}
-		all = append(all, part...)
-	}
-	if len(found.Damage) == 0 && chunks.Checksum(found.Contents) != reference.Checksum {
-		found.Damage = append(found.Damage, "the items are not those of which status.inventoryRecord has the checksum")
-	}
+	all := inventories.Decode(&found, list)
 	r.chunks = found.Intact
-	count := len(all)
-	if all = items.Nameable(all); len(all) < count {
-		found.Damage = append(found.Damage, "there are items that name no object")
-	}
 	if len(found.Damage) > 0 {
 		r.gap = "its record was damaged (" + texts.Join(found.Damage, "; ") + ")"
-		*r.fields.Inventory = items.Union(items.Nameable(completed(reference)), all)
+		*r.fields.Inventory = items.Union(inventories.Valid(completed(reference)), all)
 		return nil
 	}
 	r.known, r.items = true, all

@@ -10,7 +10,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/component-operator/runtime/internal/chunks"
-	"github.com/component-operator/runtime/pkg/component/internal/items"
+	"github.com/component-operator/runtime/internal/inventories"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/stores"
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -94,7 +94,7 @@ type Options struct {
 // Open begins to work with the record of a component.
 func Open(fields Fields, memory *Memory, handle *resource.Handle, places *stores.Stores, options Options) *Record {
 	for _, list := range fields.lists() {
-		*list = items.Nameable(*list)
+		*list = inventories.Valid(*list)
 	}
 	memory.disguises = fields.recognizeFailures()
 	r := &Record{memory: memory, handle: handle, stores: places, fields: fields, options: options, mark: fields.takeMark()}

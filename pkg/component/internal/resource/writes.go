@@ -5,17 +5,16 @@ package resource
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
 )
 
@@ -149,22 +148,14 @@ func (h *Handle) send(ctx context.Context, subresource string, content map[strin
 	if err := h.options.Fence(); err != nil {
 		return nil, err
 	}
-	metadata, _ := content["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
-		content["metadata"] = metadata
-	}
-	metadata["resourceVersion"] = h.version
-	metadata["uid"] = string(h.uid)
-	raw, err := json.Marshal(content)
+	patch, err := guarded.MergePatch(h.uid, h.version, content)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a patch: %w", err)
+		return nil, err
 	}
 	// An empty object takes the response: fields that the server has dropped would survive in any other.
 	patched := h.client.New()
 	patched.SetNamespace(h.key.Namespace)
 	patched.SetName(h.key.Name)
-	patch := client.RawPatch(apitypes.MergePatchType, raw)
 	owner := client.FieldOwner(h.client.FieldOwner)
 	if subresource != "" {
 		return patched, h.client.Client.SubResource(subresource).Patch(ctx, patched, patch, owner)

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -21,19 +22,11 @@ const MaxMessageLength = 1024
 
 // Bound makes a sentence that fits into a condition, and quotes no rejected values.
 func Bound(message string) string {
-	message = redact.Text(strings.ToValidUTF8(message, "?"))
+	message = redact.Text(message)
 	if first, size := utf8.DecodeRuneInString(message); size > 0 {
 		message = string(unicode.ToUpper(first)) + message[size:]
 	}
-	if len(message) <= MaxMessageLength {
-		return message
-	}
-	const ellipsis = "…"
-	end := MaxMessageLength - len(ellipsis)
-	for !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end] + ellipsis
+	return ellipsis.Truncate(message, MaxMessageLength)
 }
 
 // listLimit leaves room for what stands before and after a list in a message.

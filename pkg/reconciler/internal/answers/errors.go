@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 )
 
 // IsNotFound reports whether an error says that an object does not exist.
@@ -72,7 +72,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	}
 	var unknown *UnknownTypeError
 	if errors.As(err, &unknown) {
-		return report.Shorten(unknown.Error(), 300), true
+		return ellipsis.Truncate(unknown.Error(), 300), true
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -80,7 +80,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	}
 	text := status.Status().Message
 	if call, failed := failedWebhook(status.Status()); failed {
-		return report.Shorten("the call failed of "+call, 300), true
+		return ellipsis.Truncate("the call failed of "+call, 300), true
 	}
 	switch {
 	case DeniedBy(err, BarrierPrefix):
@@ -92,7 +92,7 @@ func Awaitable(err error) (reason string, ok bool) {
 	case IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == "":
 		return "its type is not served yet", true
 	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err):
-		return report.Shorten("the API server is not able to serve the request: "+text, 300), true
+		return ellipsis.Truncate("the API server is not able to serve the request: "+text, 300), true
 	default:
 		return "", false
 	}

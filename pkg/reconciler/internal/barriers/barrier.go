@@ -16,6 +16,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -160,7 +161,7 @@ func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barr
 	}
 	item.Barrier = ""
 	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{Name: b.name, Missing: reason}
-	bs.Report.Notes(item, report.Shorten("is deleted without a barrier, so that instances created at this very moment go with it: "+reason, 500))
+	bs.Report.Notes(item, ellipsis.Truncate("is deleted without a barrier, so that instances created at this very moment go with it: "+reason, 500))
 	return nil
 }
 

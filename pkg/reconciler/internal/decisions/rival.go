@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -42,18 +42,18 @@ func RivalOf(object metav1.Object, own marks.Keys) Rival {
 		if owner != "" {
 			text = fmt.Sprintf("belongs to %s of operator %s", owner, operator)
 		}
-		return Rival{text: report.Shorten(text, maxRivalText), operator: operator}
+		return Rival{text: ellipsis.Truncate(text, maxRivalText), operator: operator}
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
 		kind := schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
-		return Rival{text: report.Shorten("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
+		return Rival{text: ellipsis.Truncate("is controlled by "+types.ObjectText(kind, "", controller.Name), maxRivalText)}
 	}
 	annotations := object.GetAnnotations()
 	if release := annotations[helmReleaseName]; release != "" {
 		if namespace := annotations[helmReleaseNamespace]; namespace != "" {
 			release = namespace + "/" + release
 		}
-		return Rival{text: report.Shorten("belongs to Helm release "+release, maxRivalText)}
+		return Rival{text: ellipsis.Truncate("belongs to Helm release "+release, maxRivalText)}
 	}
 	return Rival{}
 }

@@ -5,16 +5,15 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/conflicts"
+	"github.com/component-operator/runtime/internal/guarded"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -110,14 +109,12 @@ func reference(item *inventory.Item, s decisions.Situation) *unstructured.Unstru
 
 // patch changes the metadata of an object, guarded by its UID and resource version.
 func (x *Executor) patch(ctx context.Context, object *unstructured.Unstructured, metadata map[string]any) error {
-	metadata["uid"] = object.GetUID()
-	metadata["resourceVersion"] = object.GetResourceVersion()
-	body, err := json.Marshal(map[string]any{"metadata": metadata})
+	patch, err := guarded.MergePatch(object.GetUID(), object.GetResourceVersion(), map[string]any{"metadata": metadata})
 	if err != nil {
-		return fmt.Errorf("encoding a patch of %s: %w", types.IDOf(object).String(), err)
+		return err
 	}
 	return x.Server.Mutate("update", func() error {
-		return x.Server.Client.Patch(ctx, object, client.RawPatch(apitypes.MergePatchType, body), client.FieldOwner(x.Server.FieldOwner))
+		return x.Server.Client.Patch(ctx, object, patch, client.FieldOwner(x.Server.FieldOwner))
 	})
 }
 

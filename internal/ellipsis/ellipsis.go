@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ellipsis shortens texts for messages.
+package ellipsis
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const ellipsis = "…"
+
+// Truncate returns a text of at most limit bytes. A longer text ends with an ellipsis; no character is cut in two. What is not valid UTF-8 becomes a
+// question mark. The limit must be greater than 3.
+func Truncate(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "?")
+	if len(text) <= limit {
+		return text
+	}
+	end := limit - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}

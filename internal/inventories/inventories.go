@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inventories turns inventories into the items that package chunks stores, and back.
+package inventories
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Encode returns the dependents of an inventory as items, in the same order.
+func Encode(list []*inventory.Item) ([]chunks.Item, error) {
+	return chunks.Encode(list, func(item *inventory.Item) string { return types.IDOf(item).String() })
+}
+
+// Decode returns the dependents of a list, out of the contents that were found. An item that does not identify an object is left out, and added to
+// the damage: nobody can do anything about it, and Encode is never given one.
+func Decode(found *chunks.Found, list chunks.List) []*inventory.Item {
+	decoded := chunks.Decode[*inventory.Item](found, list)
+	for i, item := range decoded {
+		if !identifiesObject(item) {
+			found.Damage = append(found.Damage, fmt.Sprintf("item %d names no object", i))
+		}
+	}
+	return Valid(decoded)
+}
+
+// Valid returns the items that identify an object. It changes the list.
+func Valid(list []*inventory.Item) []*inventory.Item {
+	return slices.DeleteFunc(list, func(item *inventory.Item) bool { return !identifiesObject(item) })
+}
+
+func identifiesObject(item *inventory.Item) bool {
+	return item != nil && item.Kind != "" && item.Version != "" && item.Name != ""
+}

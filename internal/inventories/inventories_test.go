@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventories
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/internal/chunks"
+	"github.com/component-operator/runtime/pkg/inventory"
+)
+
+// TestItemsWithoutObject has items that identify nothing, which anybody can write where the schema of the definition does not prevent it.
+func TestItemsWithoutObject(t *testing.T) {
+	t.Parallel()
+	named := &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"}, NameInfo: inventory.NameInfo{Name: "a"}}
+	nameless := &inventory.Item{TypeVersionInfo: named.TypeVersionInfo}
+	encoded, err := chunks.Encode([]*inventory.Item{nil, {}, named, nameless}, func(*inventory.Item) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := chunks.Found{Contents: [][]byte{chunks.Join(encoded)}}
+	got := Decode(&found, chunks.List{Items: 4})
+	if diff := cmp.Diff([]*inventory.Item{named}, got); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	want := []string{"item 0 names no object", "item 1 names no object", "item 3 names no object"}
+	if diff := cmp.Diff(want, found.Damage); diff != "" {
+		t.Errorf("damage (-want +got):\n%s", diff)
+	}
+}
