@@ -24,6 +24,7 @@ import (
 
 	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/bench/internal/measured"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 )
@@ -114,7 +115,7 @@ type renderTimes struct {
 }
 
 // renderBoth renders in turns, so that both suffer the same from whatever else is going on.
-func (l *lab) renderBoth(ctx context.Context, generator manifests.Generator, folder string) (times renderTimes, err error) {
+func (l *lab) renderBoth(ctx context.Context, ours manifests.Generator, folder string) (times renderTimes, err error) {
 	c, err := l.connect("renderer")
 	if err != nil {
 		return times, err
@@ -123,9 +124,8 @@ func (l *lab) renderBoth(ctx context.Context, generator manifests.Generator, fol
 	if err != nil {
 		return times, err
 	}
-	ctx = manifests.WithReconcilerName(manifests.WithClient(ctx, clnt), bundles.ReconcilerName)
-	ctx = manifests.WithInstalled(manifests.WithComponentRevision(ctx, 1), false)
-	discovered, err := manifests.DiscoveryFromContext(ctx)
+	ctx = generator.NewContext(ctx, generator.Surroundings{ReconcilerName: bundles.ReconcilerName, Client: clnt, ComponentRevision: 1})
+	discovered, err := generator.DiscoveryFromContext(ctx)
 	if err != nil {
 		return times, err
 	}
@@ -148,7 +148,7 @@ func (l *lab) renderBoth(ctx context.Context, generator manifests.Generator, fol
 		}
 		times.objects = append(times.objects, time.Since(started))
 		started = time.Now()
-		objects, err := generator.Generate(ctx, "default", "many", parameters)
+		objects, err := ours.Generate(ctx, "default", "many", parameters)
 		if err != nil {
 			return times, err
 		}

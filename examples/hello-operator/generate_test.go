@@ -6,7 +6,7 @@ package main
 import (
 	"testing"
 
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests/generatortest"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestGenerate(t *testing.T) {
 	t.Parallel()
 	greeting := &Greeting{Spec: GreetingSpec{Message: "good morning"}}
-	generatortest.Run(t, generatortest.Suite{Generator: manifests.GeneratorFunc(generate), ReconcilerName: "hello.example.io"},
+	generatortest.Run(t, generatortest.Suite{Generator: generator.Func(generate), ReconcilerName: "hello.example.io"},
 		generatortest.Case{Name: "morning", Reason: "the message is all there is", Parameters: greeting.GetSpec()},
 	)
 }

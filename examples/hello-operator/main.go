@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -42,7 +42,7 @@ func setup(mgr ctrl.Manager) error {
 	if err := addToScheme(mgr.GetScheme()); err != nil {
 		return err
 	}
-	return component.NewReconciler[*Greeting]("hello.example.io", manifests.GeneratorFunc(generate), component.ReconcilerOptions{
+	return component.NewReconciler[*Greeting]("hello.example.io", generator.Func(generate), component.ReconcilerOptions{
 		// Whoever may create greetings chooses the name of the ConfigMap: one of somebody else is left alone.
 		AdoptionPolicy: new(reconciler.AdoptionPolicyNever),
 	}).SetupWithManager(mgr)

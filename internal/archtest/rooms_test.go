@@ -17,6 +17,7 @@ const (
 	vocabulary                // words and single ideas, without a cluster in sight
 	foundations               // one cluster: its client, its status, a sandbox to have one
 	services                  // what the engine needs around it
+	contracts                 // what generators are, and what they may ask for
 	words                     // the engine, from here on: what it knows without looking at anything
 	wishes                    // what is to be
 	records                   // what is to be recorded of it
@@ -84,6 +85,7 @@ var rooms = []room{
 	{path: "internal/chunks", layer: services},
 	{path: "internal/clients", layer: services},
 	{path: "internal/events", layer: services},
+	{path: "internal/generating", layer: services},
 	{path: "internal/helm", layer: services},
 	{path: "internal/helm/remote", layer: services},
 	{path: "internal/kustomize", layer: services},
@@ -92,6 +94,8 @@ var rooms = []room{
 	{path: "internal/references", layer: services},
 	{path: "internal/shards", layer: services},
 	{path: "internal/templating", layer: services},
+
+	{path: "pkg/generator", layer: contracts},
 
 	{path: "pkg/reconciler/internal/contents", layer: words},
 	{path: "pkg/reconciler/internal/kinds", layer: words},

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
-	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -153,9 +153,9 @@ func (a application) generatorContext(ctx context.Context) context.Context {
 		result = NewContext(clients.WithHosts(result, a.options.AllowedTargets))
 	}
 	if a.options.DisableLocalLookup {
-		result = NewContext(manifests.WithoutLocalLookup(result))
+		result = NewContext(generating.WithoutLocalLookup(result))
 	}
-	return manifests.WithInstalled(result, a.isInstalled())
+	return generating.WithInstalled(result, a.isInstalled())
 }
 
 func (a application) afterReconcile(ctx context.Context) outcomes.Outcome {

@@ -7,8 +7,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // Context carries what hooks and generators may want to know. It is made by NewContext.
@@ -42,58 +43,58 @@ type valueContext struct {
 }
 
 func (c valueContext) WithReconcilerName(reconcilerName string) Context {
-	return valueContext{manifests.WithReconcilerName(c, reconcilerName)}
+	return valueContext{generating.WithReconcilerName(c, reconcilerName)}
 }
 
 func (c valueContext) WithLocalClient(clnt cluster.Client) Context {
-	return valueContext{manifests.WithLocalClient(c, clnt)}
+	return valueContext{generating.WithLocalClient(c, clnt)}
 }
 
 func (c valueContext) WithClient(clnt cluster.Client) Context {
-	return valueContext{manifests.WithClient(c, clnt)}
+	return valueContext{generating.WithClient(c, clnt)}
 }
 
 func (c valueContext) WithComponent(component Component) Context {
-	return valueContext{manifests.WithComponent(c, component)}
+	return valueContext{generating.WithComponent(c, component)}
 }
 
 func (c valueContext) WithComponentName(componentName string) Context {
-	return valueContext{manifests.WithComponentName(c, componentName)}
+	return valueContext{generating.WithComponentName(c, componentName)}
 }
 
 func (c valueContext) WithComponentNamespace(componentNamespace string) Context {
-	return valueContext{manifests.WithComponentNamespace(c, componentNamespace)}
+	return valueContext{generating.WithComponentNamespace(c, componentNamespace)}
 }
 
 func (c valueContext) WithComponentDigest(componentDigest string) Context {
-	return valueContext{manifests.WithComponentDigest(c, componentDigest)}
+	return valueContext{generating.WithComponentDigest(c, componentDigest)}
 }
 
 func (c valueContext) WithComponentRevision(componentRevision int64) Context {
-	return valueContext{manifests.WithComponentRevision(c, componentRevision)}
+	return valueContext{generating.WithComponentRevision(c, componentRevision)}
 }
 
 // ReconcilerNameFromContext returns the name of the reconciler. It is set for all hooks and for generators.
 func ReconcilerNameFromContext(ctx context.Context) (string, error) {
-	return manifests.ReconcilerNameFromContext(ctx)
+	return generator.ReconcilerNameFromContext(ctx)
 }
 
 // LocalClientFromContext returns a client for the cluster of the component; it does not use a cache. It is set for
 // generators, and for all hooks except post-read hooks.
 func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
-	return manifests.LocalClientFromContext(ctx)
+	return generator.LocalClientFromContext(ctx)
 }
 
 // ClientFromContext returns a client for the cluster of the dependents, with the identity by which they are
 // written; it does not use a cache. It is set for generators, and for all hooks except post-read hooks.
 func ClientFromContext(ctx context.Context) (cluster.Client, error) {
-	return manifests.ClientFromContext(ctx)
+	return generator.ClientFromContext(ctx)
 }
 
 // ComponentFromContext returns a copy of the component. It is set for generators. What a generator returns may be used again
 // when only the status, or metadata other than labels and annotations, has changed.
 func ComponentFromContext(ctx context.Context) (Component, error) {
-	found, err := manifests.ComponentFromContext(ctx)
+	found, err := generator.ComponentFromContext(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,20 +107,20 @@ func ComponentFromContext(ctx context.Context) (Component, error) {
 
 // ComponentNameFromContext returns the name of the component. It is set for generators.
 func ComponentNameFromContext(ctx context.Context) (string, error) {
-	return manifests.ComponentNameFromContext(ctx)
+	return generator.ComponentNameFromContext(ctx)
 }
 
 // ComponentNamespaceFromContext returns the namespace of the component. It is set for generators.
 func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
-	return manifests.ComponentNamespaceFromContext(ctx)
+	return generator.ComponentNamespaceFromContext(ctx)
 }
 
 // ComponentDigestFromContext returns a digest over what the component declares. It is set for generators.
 func ComponentDigestFromContext(ctx context.Context) (string, error) {
-	return manifests.ComponentDigestFromContext(ctx)
+	return generator.ComponentDigestFromContext(ctx)
 }
 
 // ComponentRevisionFromContext returns the number of declared states so far. It is set for generators.
 func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
-	return manifests.ComponentRevisionFromContext(ctx)
+	return generator.ComponentRevisionFromContext(ctx)
 }

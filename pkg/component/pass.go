@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/shards"
 	"github.com/component-operator/runtime/pkg/component/internal/declared"
 	"github.com/component-operator/runtime/pkg/component/internal/destination"
@@ -27,7 +28,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/stores"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
-	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -226,7 +226,7 @@ func (p *pass) took(result *reconciler.Result) {
 	p.announce(result)
 	if definesTypes(*result) {
 		// What generators know about the types of the cluster is outdated.
-		manifests.InvalidateDiscovery(p.destination.Target().Client)
+		generating.InvalidateDiscovery(p.destination.Target().Client)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // HookFunc is called at a certain point of the reconciliation of a component, with the client of the manager. It may
@@ -28,7 +28,7 @@ type HookFunc[T Component] func(ctx context.Context, clnt client.Client, compone
 // one manager by SetupWithManager. Hooks must be added before that; everything else may be called concurrently.
 type Reconciler[T Component] struct {
 	name      string
-	generator manifests.Generator
+	generator generator.Generator
 	options   ReconcilerOptions
 	hooks     typedHooks[T]
 	queue     *queue.Wakeups
@@ -45,7 +45,7 @@ var _ reconcile.Reconciler = &Reconciler[Component]{}
 // NewReconciler returns a reconciler that manages what the generator makes of each component. The name is a DNS name which
 // is unique in all clusters concerned: it prefixes labels and annotations of dependents, and is the default of finalizer and
 // field owner. What is wrong with the arguments is reported by SetupWithManager.
-func NewReconciler[T Component](name string, resourceGenerator manifests.Generator, options ReconcilerOptions) *Reconciler[T] {
+func NewReconciler[T Component](name string, resourceGenerator generator.Generator, options ReconcilerOptions) *Reconciler[T] {
 	r := &Reconciler[T]{name: name, generator: resourceGenerator, queue: queue.NewWakeups()}
 	completed, err := options.complete(name)
 	if resourceGenerator == nil {

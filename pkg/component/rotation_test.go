@@ -20,9 +20,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -122,7 +123,7 @@ func TestRotatedKubeconfigsLeaveNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		found.WatchTypes()
-		if _, err := manifests.DiscoveryFromContext(manifests.WithClient(t.Context(), found.Client)); err != nil {
+		if _, err := generator.DiscoveryFromContext(generating.WithClient(t.Context(), found.Client)); err != nil {
 			t.Fatal(err)
 		}
 		needs := []reconciler.Need{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespaces: []string{"default"}}}

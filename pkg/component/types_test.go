@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -27,7 +27,7 @@ func (g *capable) Fingerprint() string { return g.groupVersion }
 
 func (g *capable) Generate(ctx context.Context, _, _ string, _ types.Unstructurable) ([]client.Object, error) {
 	g.calls.Add(1)
-	found, err := manifests.DiscoveryFromContext(ctx)
+	found, err := generator.DiscoveryFromContext(ctx)
 	if err != nil {
 		return nil, err
 	}

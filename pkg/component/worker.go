@@ -32,7 +32,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/component/internal/warmup"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // worker does what a Reconciler promises, for components of any type.
@@ -40,7 +40,7 @@ type worker struct {
 	name      string
 	options   ReconcilerOptions
 	clusterID string
-	generator manifests.Generator
+	generator generator.Generator
 	hooks     authorHooks
 
 	// resource reads and writes components.

@@ -14,7 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -61,8 +61,8 @@ func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind,
 		return declared, fmt.Errorf("object %q: apiVersion and kind are required, got %q and %q", object.GetName(), declared.GroupVersion(), declared.Kind)
 	}
 	schemes := []*runtime.Scheme{clientgoscheme.Scheme}
-	if clnt, err := fromContext[cluster.Client](ctx, clientKey); err == nil {
-		schemes = append(schemes, clnt.Scheme())
+	if scheme := generating.TargetScheme(ctx); scheme != nil {
+		schemes = append(schemes, scheme)
 	}
 	for _, scheme := range schemes {
 		if kinds, _, err := scheme.ObjectKinds(object); err == nil && len(kinds) > 0 {

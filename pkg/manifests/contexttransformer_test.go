@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -32,12 +34,12 @@ func TestTransformersReceiveTheContext(t *testing.T) {
 	t.Parallel()
 	parameterTransformer := manifests.ContextParameterTransformerFunc(
 		func(ctx context.Context, namespace, _ string, parameters types.Unstructurable) (types.Unstructurable, error) {
-			component, err := manifests.ComponentNameFromContext(ctx)
+			component, err := generator.ComponentNameFromContext(ctx)
 			return types.UnstructurableMap(manifests.MergeMaps(parameters.ToUnstructured(), map[string]any{"a": namespace + "/" + component})), err
 		})
 	objectTransformer := manifests.ContextObjectTransformerFunc(
 		func(ctx context.Context, _, _ string, objects []client.Object) ([]client.Object, error) {
-			component, err := manifests.ComponentNameFromContext(ctx)
+			component, err := generator.ComponentNameFromContext(ctx)
 			for _, object := range objects {
 				object.SetName(object.GetName() + "-" + component)
 			}
@@ -49,7 +51,7 @@ func TestTransformersReceiveTheContext(t *testing.T) {
 		WithObjectTransformer(objectTransformer).
 		WithObjectTransformer(manifests.ObjectTransformerFunc(rename{"-plain"}.TransformObjects))
 
-	ctx := manifests.WithComponentName(t.Context(), "shop")
+	ctx := generating.WithComponentName(t.Context(), "shop")
 	objects, err := generator.Generate(ctx, "ns", "name", types.UnstructurableMap{})
 	if err != nil {
 		t.Fatal(err)

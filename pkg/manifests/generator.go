@@ -4,35 +4,18 @@
 package manifests
 
 import (
-	"context"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Generator turns the parameters of a component into the objects that shall exist in the cluster.
-//
-// An implementation may also implement types.SchemeBuilder, if it returns typed objects that the scheme of
-// the target client does not know otherwise, and [Pure].
-type Generator interface {
-	// Generate returns the objects of the component whose dependents go by the given namespace and name.
-	// An object without a namespace is put into the given one, if its type is namespaced. The parameters
-	// must not be changed; the returned objects belong to the caller. It may be called concurrently.
-	//
-	// An error that is a types.RetriableError says that the reason is expected to go away by itself.
-	Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
-}
-
-// GeneratorFunc is a function used as Generator.
-type GeneratorFunc func(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
-
-var _ Generator = GeneratorFunc(nil)
-
-// Generate calls the function.
-func (f GeneratorFunc) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	return f(ctx, namespace, name, parameters)
-}
+// Generator, GeneratorFunc and Pure are those of package generator, which brings fewer libraries than this package.
+type (
+	Generator     = generator.Generator
+	GeneratorFunc = generator.Func
+	Pure          = generator.Pure
+)
 
 // ParameterTransformer changes parameters before they reach a generator.
 //
@@ -61,15 +44,6 @@ type TransformableGenerator interface {
 	// WithObjectTransformer appends a transformer, which sees what the ones added before have returned.
 	// It changes the receiver, and returns it. It must not be called once Generate was called.
 	WithObjectTransformer(transformer ObjectTransformer) TransformableGenerator
-}
-
-// Pure is implemented by generators and transformers whose result depends on nothing but the arguments, the
-// values in the context, and the discovery state of the target cluster.
-type Pure interface {
-	// Fingerprint identifies the code and data that the generator was made from: two generators with the same
-	// fingerprint return the same for the same input. The empty string says that the generator is not pure
-	// (although its type may be).
-	Fingerprint() string
 }
 
 // Decryptor decrypts files before they are used by a generator.

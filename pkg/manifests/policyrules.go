@@ -15,6 +15,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // PolicyRule sets annotations of the reconciler on all objects that match.
@@ -113,7 +114,7 @@ func (t *PolicyRulesObjectTransformer) TransformObjectsContext(
 	if len(t.rules) == 0 {
 		return objects, nil
 	}
-	reconcilerName, err := ReconcilerNameFromContext(ctx)
+	reconcilerName, err := generator.ReconcilerNameFromContext(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
@@ -241,7 +242,7 @@ func FuzzParsePolicyRules(f *testing.F) {
 		if err != nil {
 			t.Fatalf("rules that were parsed are refused: %v", err)
 		}
-		ctx := manifests.WithReconcilerName(t.Context(), "demo.example.io")
+		ctx := generating.WithReconcilerName(t.Context(), "demo.example.io")
 		given := configMap("", "a", nil)
 		first, err := transformer.TransformObjectsContext(ctx, "ns", "name", []client.Object{given})
 		if err != nil {

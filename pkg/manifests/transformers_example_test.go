@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -29,9 +30,9 @@ func foreign(_ context.Context, _ string, _ string, _ types.Unstructurable) ([]c
 
 // show prints one field of each object.
 func show(transformer manifests.ObjectTransformer, field func(object client.Object) any) {
-	generator := manifests.NewGenerator(manifests.GeneratorFunc(foreign)).WithObjectTransformer(transformer)
-	ctx := manifests.WithReconcilerName(context.Background(), "shop.example.io")
-	objects, err := generator.Generate(ctx, "default", "shop", types.UnstructurableMap{})
+	labelled := manifests.NewGenerator(manifests.GeneratorFunc(foreign)).WithObjectTransformer(transformer)
+	ctx := generator.NewContext(context.Background(), generator.Surroundings{ReconcilerName: "shop.example.io"})
+	objects, err := labelled.Generate(ctx, "default", "shop", types.UnstructurableMap{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -51,7 +52,7 @@ func copies(objects []client.Object) []client.Object {
 func transform(t *testing.T, transformer manifests.ObjectTransformer, objects ...client.Object) ([]client.Object, error) {
 	t.Helper()
 	before := copies(objects)
-	ctx, reads := manifests.TrackClusterReads(manifests.WithReconcilerName(t.Context(), "demo.example.io"))
+	ctx, reads := generating.TrackClusterReads(generating.WithReconcilerName(t.Context(), "demo.example.io"))
 	generator := manifests.NewGenerator(manifests.GeneratorFunc(
 		func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
 			return objects, nil
@@ -162,7 +163,7 @@ func TestTransformersRefuseBadObjects(t *testing.T) {
 				func(context.Context, string, string, types.Unstructurable) ([]client.Object, error) {
 					return []client.Object{tc.object}, nil
 				},
-			)).WithObjectTransformer(transformer).Generate(manifests.WithReconcilerName(t.Context(), "x"), "", "", nil); err == nil || !strings.Contains(err.Error(), tc.want) {
+			)).WithObjectTransformer(transformer).Generate(generating.WithReconcilerName(t.Context(), "x"), "", "", nil); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s, %s: got error %v, want one with %q", name, tc.reason, err, tc.want)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -37,7 +37,7 @@ type Request struct {
 	Client cluster.Client
 	// Discovery is what templates see of the API server. Defaults to what the cluster says, without one to what
 	// Kubernetes serves in version DefaultKubernetesVersion.
-	Discovery *manifests.Discovery
+	Discovery *cluster.Discovery
 }
 
 // Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release as a component of
@@ -94,21 +94,22 @@ func (s *Set) contextFor(ctx context.Context, request Request) (context.Context,
 			return nil, err
 		}
 	}
+	surroundings := generator.Surroundings{
+		ReconcilerName:     request.ReconcilerName,
+		Client:             request.Client,
+		LocalClient:        request.Client,
+		Component:          s.component(request),
+		ComponentNamespace: request.Namespace,
+		ComponentName:      request.Name,
+		ComponentDigest:    request.Digest,
+		ComponentRevision:  request.Revision,
+		Installed:          request.Installed,
+		ReleaseHooks:       request.ReleaseHooks,
+	}
 	if request.Discovery != nil {
-		ctx = manifests.WithDiscovery(ctx, func(context.Context) (*manifests.Discovery, error) { return request.Discovery, nil })
+		surroundings.Discovery = func(context.Context) (*cluster.Discovery, error) { return request.Discovery, nil }
 	}
-	if request.ReleaseHooks {
-		ctx = manifests.WithReleaseHooks(ctx)
-	}
-	ctx = manifests.WithReconcilerName(ctx, request.ReconcilerName)
-	ctx = manifests.WithLocalClient(ctx, request.Client)
-	ctx = manifests.WithClient(ctx, request.Client)
-	ctx = manifests.WithComponent(ctx, s.component(request))
-	ctx = manifests.WithComponentName(ctx, request.Name)
-	ctx = manifests.WithComponentNamespace(ctx, request.Namespace)
-	ctx = manifests.WithComponentDigest(ctx, request.Digest)
-	ctx = manifests.WithComponentRevision(ctx, request.Revision)
-	return manifests.WithInstalled(ctx, request.Installed), nil
+	return generator.NewContext(ctx, surroundings), nil
 }
 
 // component returns what stands for the release in templates that ask for their component.

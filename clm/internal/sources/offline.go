@@ -15,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/internal/catalog"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
 )
 
 // DefaultKubernetesVersion is the version of Kubernetes that the libraries in use belong to.
@@ -24,7 +23,7 @@ const DefaultKubernetesVersion = "v1.37.0"
 // Offline returns what a cluster would say about itself that has the given version, and serves the given API versions besides those
 // of Kubernetes. The version may lack the "v" and the last number, and defaults to DefaultKubernetesVersion; what follows the three
 // numbers is ignored. API versions have the form group/version or group/version/Kind.
-func Offline(kubernetesVersion string, apiVersions []string) (*manifests.Discovery, error) {
+func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery, error) {
 	if kubernetesVersion == "" {
 		kubernetesVersion = DefaultKubernetesVersion
 	}
@@ -32,7 +31,7 @@ func Offline(kubernetesVersion string, apiVersions []string) (*manifests.Discove
 	if err != nil {
 		return nil, fmt.Errorf("invalid version of Kubernetes %q; allowed are versions such as 1.36 and v1.36.3", kubernetesVersion)
 	}
-	result := &manifests.Discovery{}
+	result := &cluster.Discovery{}
 	if result.Version, err = catalog.Version(fmt.Sprintf("v%d.%d.%d", parsed.Major(), parsed.Minor(), parsed.Patch())); err != nil {
 		return nil, fmt.Errorf("reading the version of Kubernetes: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // TestContext: the generator finds in the context what a reconciler puts there.
@@ -25,20 +25,20 @@ func TestContext(t *testing.T) {
 	custom := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w", "namespace": "there"}}}
 	var got []string
 	suite := suiteOf(t, func(ctx context.Context, _ map[string]any) ([]client.Object, error) {
-		clnt, err := manifests.ClientFromContext(ctx)
+		clnt, err := generator.ClientFromContext(ctx)
 		if err != nil {
 			return nil, err
 		}
-		discovery, err := manifests.DiscoveryFromContext(ctx)
+		discovery, err := generator.DiscoveryFromContext(ctx)
 		if err != nil {
 			return nil, err
 		}
-		revision, _ := manifests.ComponentRevisionFromContext(ctx)
-		installed, _ := manifests.InstalledFromContext(ctx)
-		name, _ := manifests.ComponentNameFromContext(ctx)
-		namespace, _ := manifests.ComponentNamespaceFromContext(ctx)
-		reconciler, _ := manifests.ReconcilerNameFromContext(ctx)
-		digest, err := manifests.ComponentDigestFromContext(ctx)
+		revision, _ := generator.ComponentRevisionFromContext(ctx)
+		installed, _ := generator.InstalledFromContext(ctx)
+		name, _ := generator.ComponentNameFromContext(ctx)
+		namespace, _ := generator.ComponentNamespaceFromContext(ctx)
+		reconciler, _ := generator.ReconcilerNameFromContext(ctx)
+		digest, err := generator.ComponentDigestFromContext(ctx)
 		got = []string{fmt.Sprintf("%d %t %s %s %s %d %v %v", revision, installed, name, namespace, reconciler, len(digest), err, ctx.Value(key{})), discovery.Version.GitVersion}
 		for _, version := range []string{"v1", "apps/v1", "apps/v1beta1", "apiextensions.k8s.io/v1", "example.com/v1", "bare.example.com/v2"} {
 			got = append(got, fmt.Sprint(version, " ", slices.Contains(discovery.GroupVersions, version)))

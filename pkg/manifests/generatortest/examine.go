@@ -14,7 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -71,14 +71,16 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 	if err != nil {
 		return nil, err
 	}
-	ctx = manifests.WithReconcilerName(ctx, s.ReconcilerName)
-	ctx = manifests.WithLocalClient(ctx, clnt)
-	ctx = manifests.WithClient(ctx, clnt)
-	ctx = manifests.WithComponentName(ctx, c.ComponentName)
-	ctx = manifests.WithComponentNamespace(ctx, c.Namespace)
-	ctx = manifests.WithComponentDigest(ctx, strings.Repeat("0", 64))
-	ctx = manifests.WithComponentRevision(ctx, c.Revision)
-	ctx = manifests.WithInstalled(ctx, c.Installed)
+	ctx = generator.NewContext(ctx, generator.Surroundings{
+		ReconcilerName:     s.ReconcilerName,
+		LocalClient:        clnt,
+		Client:             clnt,
+		ComponentName:      c.ComponentName,
+		ComponentNamespace: c.Namespace,
+		ComponentDigest:    strings.Repeat("0", 64),
+		ComponentRevision:  c.Revision,
+		Installed:          c.Installed,
+	})
 	if c.Context != nil {
 		ctx = c.Context(ctx)
 	}

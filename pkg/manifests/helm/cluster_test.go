@@ -17,6 +17,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -65,7 +66,7 @@ func TestCapabilitiesOfTheTargetCluster(t *testing.T) {
 	t.Parallel()
 	config, requests := testenv.CountingConfig(t)
 	target := connect(t, config)
-	ctx := manifests.WithClient(state{1, false}.context(t.Context()), target)
+	ctx := generating.WithClient(state{1, false}.context(t.Context()), target)
 	generator := newGenerator(t, `  version: {{ .Capabilities.KubeVersion.Version }}
   group: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"
   kind: "{{ .Capabilities.APIVersions.Has "v1/ConfigMap" }} {{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }}"
@@ -85,7 +86,7 @@ func TestCapabilitiesOfTheTargetCluster(t *testing.T) {
 	if got := len(requests.All()); got != 3 {
 		t.Errorf("rendering three times took %d requests, want 3 in total:\n%s", got, requests)
 	}
-	manifests.InvalidateDiscovery(target)
+	generating.InvalidateDiscovery(target)
 	data(t, ctx, generator, "default")
 	if got := len(requests.All()); got != 6 {
 		t.Errorf("after an invalidation there were %d requests, want 6:\n%s", got, requests)
@@ -115,13 +116,13 @@ func TestBrokenAPIDoesNotPreventRendering(t *testing.T) {
   broken: "{{ .Capabilities.APIVersions.Has "`+group+`/v1" }}"
   lookup: "{{ lookup "`+group+`/v1" "Unknown" "default" "" | len }}"
 `)
-	ctx := manifests.WithClient(state{1, false}.context(t.Context()), target)
+	ctx := generating.WithClient(state{1, false}.context(t.Context()), target)
 	withoutLookup := newGenerator(t, `  deployment: "{{ .Capabilities.APIVersions.Has "apps/v1/Deployment" }}"
   broken: "{{ .Capabilities.APIVersions.Has "`+group+`/v1" }}"
 `)
 	testenv.Eventually(t, func() (bool, string) {
-		manifests.InvalidateDiscovery(target)
-		got, err := manifests.DiscoveryFromContext(ctx)
+		generating.InvalidateDiscovery(target)
+		got, err := generating.DiscoveryFromContext(ctx)
 		if err != nil {
 			return false, err.Error()
 		}
@@ -151,7 +152,7 @@ func TestLookupInTheTargetCluster(t *testing.T) {
   unknown: {{ lookup "x.example.io/v1" "Unknown" "" "" | toJson | quote }}
   nowhere: {{ lookup "v1" "Secret" "" "credentials" | toJson | quote }}
 `)
-	ctx, reads := manifests.TrackClusterReads(manifests.WithClient(state{1, false}.context(t.Context()), target))
+	ctx, reads := generating.TrackClusterReads(generating.WithClient(state{1, false}.context(t.Context()), target))
 	want := map[string]any{"password": "{}", "count": "0", "namespace": namespace, "unknown": "{}", "nowhere": "{}"}
 	if diff := cmp.Diff(want, data(t, ctx, generator, namespace)); diff != "" {
 		t.Errorf("before the secret exists: unexpected data (-want +got):\n%s", diff)
@@ -182,7 +183,7 @@ func TestLookupOfNewType(t *testing.T) {
 	target := connect(t, testenv.Config(t))
 	group := testenv.UniqueName(t) + ".example.io"
 	generator := newGenerator(t, `  found: "{{ hasKey (lookup "`+group+`/v1" "Thing" "default" "") "items" }}"`+"\n")
-	ctx := manifests.WithClient(state{1, false}.context(t.Context()), target)
+	ctx := generating.WithClient(state{1, false}.context(t.Context()), target)
 	if got := data(t, ctx, generator, "default"); got["found"] != "false" {
 		t.Fatalf("got %v", got)
 	}

@@ -16,7 +16,7 @@
 //
 // .Release.Name and .Release.Namespace are what the generator is called with, .Release.Revision is the revision
 // of the component, .Release.Service is an option. .Release.IsUpgrade is true if an earlier revision of the component was completely installed
-// (manifests.InstalledFromContext), so changing a component whose installation has failed is still an
+// (generator.InstalledFromContext), so changing a component whose installation has failed is still an
 // installation. .Capabilities and lookup refer to the target cluster. Objects of the crds folders are managed
 // like all others; a chart should not contain the same definition in its templates.
 //
@@ -57,7 +57,7 @@
 // kinds is deleted and created anew.
 //
 // Hooks for pre-rollback, post-rollback, test and test-success are for releases of a command line, not for components. They are left out
-// unless the context asks for them (manifests.WithReleaseHooks); then they become release hooks (annotation release-hook, with the value
+// unless the context asks for them (generator.Surroundings); then they become release hooks (annotation release-hook, with the value
 // test for both kinds of tests), which have the orders of the table, tests those of post hooks, reconcile-policy
 // on-object-or-component-change, and delete policies as above. Both for the rollback means before it.
 //

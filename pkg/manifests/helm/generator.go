@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -98,7 +100,7 @@ func (g *HelmGenerator) Fingerprint() string {
 // Generate renders the chart with the given parameters as values. It needs a context that holds the reconciler
 // name, the client, the component revision and the installation state. All returned objects are unstructured.
 func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	reconcilerName, err := manifests.ReconcilerNameFromContext(ctx)
+	reconcilerName, err := generator.ReconcilerNameFromContext(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,7 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 	}
 
 	mapper := mapper{
-		prefix: reconcilerName + "/", revision: release.Revision, installed: release.Upgrade, releaseHooks: manifests.ReleaseHooksFromContext(ctx),
+		prefix: reconcilerName + "/", revision: release.Revision, installed: release.Upgrade, releaseHooks: generator.ReleaseHooksFromContext(ctx),
 	}
 	objects := make([]client.Object, 0, len(rendered))
 	for _, object := range rendered {
@@ -140,15 +142,15 @@ func (g *HelmGenerator) Notes(ctx context.Context, namespace string, name string
 
 // release returns what the chart is rendered for.
 func (g *HelmGenerator) release(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (helm.Release, error) {
-	revision, err := manifests.ComponentRevisionFromContext(ctx)
+	revision, err := generator.ComponentRevisionFromContext(ctx)
 	if err != nil {
 		return helm.Release{}, err
 	}
-	installed, err := manifests.InstalledFromContext(ctx)
+	installed, err := generator.InstalledFromContext(ctx)
 	if err != nil {
 		return helm.Release{}, err
 	}
-	discovery, err := manifests.DiscoveryFromContext(ctx)
+	discovery, err := generator.DiscoveryFromContext(ctx)
 	if err != nil {
 		return helm.Release{}, err
 	}
@@ -164,7 +166,7 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 		Service:      g.options.ReleaseService,
 		PostRender:   g.options.postRender(),
 		// Going through the context marks the result as dependent on the cluster.
-		Client: func() (client.Client, error) { return manifests.ClientFromContext(ctx) },
+		Client: func() (client.Client, error) { return generator.ClientFromContext(ctx) },
 	}, nil
 }
 
@@ -176,7 +178,7 @@ func valuesOf(parameters types.Unstructurable) map[string]any {
 }
 
 // capabilitiesOf lists, as Helm does, the API versions and, per API version, the kinds.
-func capabilitiesOf(discovery *manifests.Discovery) helm.Capabilities {
+func capabilitiesOf(discovery *cluster.Discovery) helm.Capabilities {
 	capabilities := helm.Capabilities{
 		Version:     discovery.Version.GitVersion,
 		Major:       discovery.Version.Major,

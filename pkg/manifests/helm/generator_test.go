@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
@@ -66,13 +67,13 @@ func TestContextIsNeeded(t *testing.T) {
 		}
 	}
 	expect("reconciler name not found in context")
-	ctx = manifests.WithReconcilerName(ctx, "demo.example.io")
+	ctx = generating.WithReconcilerName(ctx, "demo.example.io")
 	expect("component revision not found in context")
-	ctx = manifests.WithComponentRevision(ctx, 1)
+	ctx = generating.WithComponentRevision(ctx, 1)
 	expect("installation state not found in context")
-	ctx = manifests.WithInstalled(ctx, false)
+	ctx = generating.WithInstalled(ctx, false)
 	expect("client not found in context")
-	ctx = manifests.WithClient(ctx, targetClient())
+	ctx = generating.WithClient(ctx, targetClient())
 	if _, err := generator.Generate(ctx, "shop", "web", nil); err != nil {
 		t.Errorf("no parameters are like empty ones: %v", err)
 	}
@@ -175,7 +176,7 @@ func TestOnlyLookupsCountAsClusterReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, reads := manifests.TrackClusterReads(manifests.WithClient(state{1, false}.context(t.Context()), target))
+		ctx, reads := generating.TrackClusterReads(generating.WithClient(state{1, false}.context(t.Context()), target))
 		if _, err := generator.Generate(ctx, "shop", "web", nil); err != nil {
 			t.Fatal(err)
 		}

@@ -16,8 +16,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -58,10 +58,10 @@ type state struct {
 }
 
 func (s state) context(ctx context.Context) context.Context {
-	ctx = manifests.WithReconcilerName(ctx, strings.TrimSuffix(prefix, "/"))
-	ctx = manifests.WithClient(ctx, targetClient())
-	ctx = manifests.WithComponentRevision(ctx, s.revision)
-	return manifests.WithInstalled(ctx, s.installed)
+	ctx = generating.WithReconcilerName(ctx, strings.TrimSuffix(prefix, "/"))
+	ctx = generating.WithClient(ctx, targetClient())
+	ctx = generating.WithComponentRevision(ctx, s.revision)
+	return generating.WithInstalled(ctx, s.installed)
 }
 
 func generate(t *testing.T, fsys fstest.MapFS, s state) ([]*unstructured.Unstructured, error) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 )
 
@@ -325,7 +325,7 @@ func TestReleaseHooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := manifests.WithReleaseHooks(state{1, false}.context(t.Context()))
+		ctx := generating.WithReleaseHooks(state{1, false}.context(t.Context()))
 		objects, err := generator.Generate(ctx, "shop", "web", nil)
 		if err != nil {
 			t.Errorf("%s: %s", test.reason, err)
@@ -348,7 +348,7 @@ func TestReleaseHookSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := manifests.WithReleaseHooks(state{1, false}.context(t.Context()))
+	ctx := generating.WithReleaseHooks(state{1, false}.context(t.Context()))
 	if _, err := generator.Generate(ctx, "shop", "web", nil); err == nil || !strings.Contains(err.Error(), `annotation helm.sh/hook-weight has value "1000"`) {
 		t.Errorf("got error %v", err)
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // call asks for something of a cluster; one of its fields is set, besides Local.
@@ -52,10 +52,10 @@ type listCall struct {
 
 // answer is that to a call.
 type answer struct {
-	Discovery *manifests.Discovery `json:"discovery"`
-	Mapping   *mapping             `json:"mapping"`
-	Content   map[string]any       `json:"content"`
-	Failure   *failure             `json:"failure"`
+	Discovery *cluster.Discovery `json:"discovery"`
+	Mapping   *mapping           `json:"mapping"`
+	Content   map[string]any     `json:"content"`
+	Failure   *failure           `json:"failure"`
 }
 
 type mapping struct {
@@ -75,12 +75,12 @@ func respond(ctx context.Context, asked call) answer {
 
 func (c call) respond(ctx context.Context) (answer, error) {
 	if c.Discovery != nil {
-		discovery, err := manifests.DiscoveryFromContext(ctx)
+		discovery, err := generator.DiscoveryFromContext(ctx)
 		return answer{Discovery: discovery}, err
 	}
-	get := manifests.ClientFromContext
+	get := generator.ClientFromContext
 	if c.Local {
-		get = manifests.LocalClientFromContext
+		get = generator.LocalClientFromContext
 	}
 	clnt, err := get(ctx)
 	if err != nil {

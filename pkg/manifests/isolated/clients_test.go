@@ -22,8 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/isolated"
 	"github.com/component-operator/runtime/pkg/types"
@@ -56,7 +58,7 @@ func TestLookup(t *testing.T) {
 	if err := clnt.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	ctx := manifests.WithClient(surroundings(t.Context(), component()), clnt)
+	ctx := generating.WithClient(surroundings(t.Context(), component()), clnt)
 	generator := newGenerator(t, "chart", isolated.Options{})
 	for _, tc := range []struct {
 		secret string
@@ -67,7 +69,7 @@ func TestLookup(t *testing.T) {
 		{"missing", nil, true},
 		{"", nil, false},
 	} {
-		ctx, reads := manifests.TrackClusterReads(ctx)
+		ctx, reads := generating.TrackClusterReads(ctx)
 		requests.Reset()
 		objects, err := generator.Generate(ctx, namespace, "web", types.UnstructurableMap{"mischief": "", "secret": tc.secret})
 		if err != nil {
@@ -117,7 +119,7 @@ func TestLookupOfUnknownTypes(t *testing.T) {
 		"a group that partly answers": {&apiutil.ErrResourceDiscoveryFailed{v1: notFound, v2: errors.New("no answer")}, "no answer"},
 		"a group that does not":       {&apiutil.ErrResourceDiscoveryFailed{v1: errors.New("no answer")}, "no answer"},
 	} {
-		ctx := manifests.WithClient(surroundings(t.Context(), component()), targetClient(typeless{mapper: failingMapper{err: tc.err}}))
+		ctx := generating.WithClient(surroundings(t.Context(), component()), targetClient(typeless{mapper: failingMapper{err: tc.err}}))
 		for where, generator := range map[string]manifests.Generator{"inside": chartGenerator(t), "beside": newGenerator(t, "chart", isolated.Options{})} {
 			_, err := generator.Generate(ctx, "ns", "web", types.UnstructurableMap{"mischief": "", "secret": "a"})
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
@@ -147,12 +149,12 @@ func TestClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx := manifests.WithClient(t.Context(), clnt)
-	ctx = manifests.WithLocalClient(ctx, clnt)
-	ctx = manifests.WithComponentNamespace(ctx, namespace)
+	ctx := generating.WithClient(t.Context(), clnt)
+	ctx = generating.WithLocalClient(ctx, clnt)
+	ctx = generating.WithComponentNamespace(ctx, namespace)
 	generator := newGenerator(t, "own", isolated.Options{})
 	try := func(what string) error {
-		ctx, reads := manifests.TrackClusterReads(ctx)
+		ctx, reads := generating.TrackClusterReads(ctx)
 		_, err := generator.Generate(ctx, "", "", types.UnstructurableMap{"do": "read", "text": what})
 		if !reads.Any() {
 			t.Errorf("%s: no read was recorded", what)
@@ -177,11 +179,11 @@ func TestClients(t *testing.T) {
 
 // readAll runs in the process. It reads in each way that there is.
 func readAll(ctx context.Context) error {
-	namespace, err := manifests.ComponentNamespaceFromContext(ctx)
+	namespace, err := generator.ComponentNamespaceFromContext(ctx)
 	if err != nil {
 		return err
 	}
-	clnt, err := manifests.LocalClientFromContext(ctx)
+	clnt, err := generator.LocalClientFromContext(ctx)
 	if err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ func readAll(ctx context.Context) error {
 	check("namespaced", namespaced, true, err)
 	namespaced, err = clnt.IsObjectNamespaced(&corev1.Namespace{})
 	check("not namespaced", namespaced, false, err)
-	known, err := manifests.DiscoveryFromContext(ctx)
+	known, err := generator.DiscoveryFromContext(ctx)
 	check("discovery", known != nil && len(known.Resources) > 0 && known.Version.GitVersion != "", true, err)
 	return errors.Join(failures...)
 }

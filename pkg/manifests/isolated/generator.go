@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -66,7 +67,7 @@ func (g *Generator) Generate(ctx context.Context, namespace string, name string,
 		return nil, fmt.Errorf("rendering in a process of its own: %w", err)
 	}
 	if result.ReadCluster {
-		manifests.MarkClusterRead(ctx)
+		generator.MarkClusterRead(ctx)
 	}
 	if result.Failure != nil {
 		return nil, result.Failure.err()

@@ -25,6 +25,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
@@ -125,16 +126,16 @@ func newGenerator(t *testing.T, name string, options isolated.Options) *isolated
 
 // surroundings returns a context as a reconciler makes it, for a cluster that exists in memory only.
 func surroundings(ctx context.Context, component client.Object) context.Context {
-	ctx = manifests.WithReconcilerName(ctx, "demo.example.io")
-	ctx = manifests.WithClient(ctx, targetClient(nil))
-	ctx = manifests.WithLocalClient(ctx, targetClient(nil))
-	ctx = manifests.WithComponentName(ctx, "shop")
-	ctx = manifests.WithComponentNamespace(ctx, "shops")
-	ctx = manifests.WithComponentDigest(ctx, "d1gest")
-	ctx = manifests.WithComponentRevision(ctx, 7)
-	ctx = manifests.WithComponent(ctx, component)
-	ctx = manifests.WithReleaseHooks(ctx)
-	return manifests.WithInstalled(ctx, true)
+	ctx = generating.WithReconcilerName(ctx, "demo.example.io")
+	ctx = generating.WithClient(ctx, targetClient(nil))
+	ctx = generating.WithLocalClient(ctx, targetClient(nil))
+	ctx = generating.WithComponentName(ctx, "shop")
+	ctx = generating.WithComponentNamespace(ctx, "shops")
+	ctx = generating.WithComponentDigest(ctx, "d1gest")
+	ctx = generating.WithComponentRevision(ctx, 7)
+	ctx = generating.WithComponent(ctx, component)
+	ctx = generating.WithReleaseHooks(ctx)
+	return generating.WithInstalled(ctx, true)
 }
 
 // targetClient reads by the given client, if there is one, and offers discovery.

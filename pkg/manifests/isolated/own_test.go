@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -104,7 +104,7 @@ func announceAndLoop(path string) error {
 
 // describe says what the generator finds.
 func describe(ctx context.Context, spec *widgetSpec) ([]client.Object, error) {
-	found, err := manifests.ComponentFromContext(ctx)
+	found, err := generator.ComponentFromContext(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,15 +114,15 @@ func describe(ctx context.Context, spec *widgetSpec) ([]client.Object, error) {
 	if want := fullSpec(); !reflect.DeepEqual(spec, want) {
 		return nil, fmt.Errorf("got spec %#v, want %#v", spec, want)
 	}
-	reconciler, _ := manifests.ReconcilerNameFromContext(ctx)
-	name, _ := manifests.ComponentNameFromContext(ctx)
-	namespace, _ := manifests.ComponentNamespaceFromContext(ctx)
-	digest, _ := manifests.ComponentDigestFromContext(ctx)
-	revision, _ := manifests.ComponentRevisionFromContext(ctx)
-	installed, _ := manifests.InstalledFromContext(ctx)
+	reconciler, _ := generator.ReconcilerNameFromContext(ctx)
+	name, _ := generator.ComponentNameFromContext(ctx)
+	namespace, _ := generator.ComponentNamespaceFromContext(ctx)
+	digest, _ := generator.ComponentDigestFromContext(ctx)
+	revision, _ := generator.ComponentRevisionFromContext(ctx)
+	installed, _ := generator.InstalledFromContext(ctx)
 	return []client.Object{
 		configMap("found", map[string]string{
-			"context": fmt.Sprintf("%s %s %s %s %d %t %t", reconciler, name, namespace, digest, revision, installed, manifests.ReleaseHooksFromContext(ctx)),
+			"context": fmt.Sprintf("%s %s %s %s %d %t %t", reconciler, name, namespace, digest, revision, installed, generator.ReleaseHooksFromContext(ctx)),
 		}),
 		configMap("second", nil),
 	}, nil
@@ -150,7 +150,7 @@ func configMap(name string, data map[string]string) client.Object {
 
 // read returns the error of something that is tried with the clients.
 func read(ctx context.Context, what string) error {
-	clnt, err := manifests.ClientFromContext(ctx)
+	clnt, err := generator.ClientFromContext(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // outFD is the descriptor that exec.Cmd gives to the first of its ExtraFiles. What the process says to the operator goes
@@ -124,7 +125,7 @@ func (p *process) render(generators map[string]Definition, asked request) (resul
 	if err != nil {
 		return outcome{Failure: failureOf(fmt.Errorf("making generator %q: %w", asked.Generator, err))}
 	}
-	ctx, reads := manifests.TrackClusterReads(context.Background())
+	ctx, reads := generating.TrackClusterReads(context.Background())
 	objects, err := p.generate(ctx, made, asked)
 	result = outcome{ReadCluster: reads.Any(), Failure: failureOf(err)}
 	if err == nil {
@@ -154,8 +155,8 @@ func (p *process) generate(ctx context.Context, made *made, asked request) ([]cl
 	if err != nil {
 		return nil, err
 	}
-	ctx = manifests.WithLocalClient(manifests.WithClient(ctx, target), local)
-	ctx = manifests.WithDiscovery(ctx, func(ctx context.Context) (*manifests.Discovery, error) {
+	ctx = generating.WithLocalClient(generating.WithClient(ctx, target), local)
+	ctx = generating.WithDiscovery(ctx, func(ctx context.Context) (*cluster.Discovery, error) {
 		received, err := p.call(ctx, call{Discovery: &struct{}{}})
 		return received.Discovery, err
 	})

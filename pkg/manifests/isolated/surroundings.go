@@ -7,7 +7,8 @@ import (
 	"context"
 
 	"github.com/component-operator/runtime/internal/clients"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // surroundings are the values of a context that generators find there; nil is what is missing. Clients are not among them: what
@@ -36,17 +37,17 @@ func found[T any](ctx context.Context, get func(context.Context) (T, error)) *T 
 
 func surroundingsOf(ctx context.Context, known knownTypes) (surroundings, error) {
 	s := surroundings{
-		ReconcilerName:     found(ctx, manifests.ReconcilerNameFromContext),
-		ComponentName:      found(ctx, manifests.ComponentNameFromContext),
-		ComponentNamespace: found(ctx, manifests.ComponentNamespaceFromContext),
-		ComponentDigest:    found(ctx, manifests.ComponentDigestFromContext),
-		ComponentRevision:  found(ctx, manifests.ComponentRevisionFromContext),
-		Installed:          found(ctx, manifests.InstalledFromContext),
-		ReleaseHooks:       manifests.ReleaseHooksFromContext(ctx),
+		ReconcilerName:     found(ctx, generator.ReconcilerNameFromContext),
+		ComponentName:      found(ctx, generator.ComponentNameFromContext),
+		ComponentNamespace: found(ctx, generator.ComponentNamespaceFromContext),
+		ComponentDigest:    found(ctx, generator.ComponentDigestFromContext),
+		ComponentRevision:  found(ctx, generator.ComponentRevisionFromContext),
+		Installed:          found(ctx, generator.InstalledFromContext),
+		ReleaseHooks:       generator.ReleaseHooksFromContext(ctx),
 		AllowedTargets:     clients.HostsFromContext(ctx),
-		NoLocalLookup:      manifests.LocalLookupDisabled(ctx),
+		NoLocalLookup:      generating.LocalLookupDisabled(ctx),
 	}
-	component := found(ctx, manifests.ComponentFromContext)
+	component := found(ctx, generator.ComponentFromContext)
 	if component == nil {
 		return s, nil
 	}
@@ -65,20 +66,20 @@ func restore[T any](ctx context.Context, value *T, set func(context.Context, T) 
 
 // context returns the context that the values make up.
 func (s surroundings) context(ctx context.Context, known knownTypes) (context.Context, error) {
-	ctx = restore(ctx, s.ReconcilerName, manifests.WithReconcilerName)
-	ctx = restore(ctx, s.ComponentName, manifests.WithComponentName)
-	ctx = restore(ctx, s.ComponentNamespace, manifests.WithComponentNamespace)
-	ctx = restore(ctx, s.ComponentDigest, manifests.WithComponentDigest)
-	ctx = restore(ctx, s.ComponentRevision, manifests.WithComponentRevision)
-	ctx = restore(ctx, s.Installed, manifests.WithInstalled)
+	ctx = restore(ctx, s.ReconcilerName, generating.WithReconcilerName)
+	ctx = restore(ctx, s.ComponentName, generating.WithComponentName)
+	ctx = restore(ctx, s.ComponentNamespace, generating.WithComponentNamespace)
+	ctx = restore(ctx, s.ComponentDigest, generating.WithComponentDigest)
+	ctx = restore(ctx, s.ComponentRevision, generating.WithComponentRevision)
+	ctx = restore(ctx, s.Installed, generating.WithInstalled)
 	if s.ReleaseHooks {
-		ctx = manifests.WithReleaseHooks(ctx)
+		ctx = generating.WithReleaseHooks(ctx)
 	}
 	if s.AllowedTargets != nil {
 		ctx = clients.WithHosts(ctx, s.AllowedTargets)
 	}
 	if s.NoLocalLookup {
-		ctx = manifests.WithoutLocalLookup(ctx)
+		ctx = generating.WithoutLocalLookup(ctx)
 	}
 	if s.Component == nil {
 		return ctx, nil
@@ -87,5 +88,5 @@ func (s surroundings) context(ctx context.Context, known knownTypes) (context.Co
 	if err != nil {
 		return nil, err
 	}
-	return manifests.WithComponent(ctx, component), nil
+	return generating.WithComponent(ctx, component), nil
 }

@@ -18,8 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/templating"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // occasion is what templates are rendered for. It lives as long as one rendering of one kustomization, therefore it may
@@ -46,8 +47,8 @@ func (o *occasion) functions() map[string]any {
 		"existsFile":        o.existsFile,
 		"readFile":          o.readFile,
 		"component":         o.component,
-		"componentDigest":   func() (string, error) { return manifests.ComponentDigestFromContext(o.ctx) },
-		"componentRevision": func() (int64, error) { return manifests.ComponentRevisionFromContext(o.ctx) },
+		"componentDigest":   func() (string, error) { return generator.ComponentDigestFromContext(o.ctx) },
+		"componentRevision": func() (int64, error) { return generator.ComponentRevisionFromContext(o.ctx) },
 		"kubernetesVersion": o.kubernetesVersion,
 		"apiResources":      o.apiResources,
 	}
@@ -59,12 +60,12 @@ func (o *occasion) functions() map[string]any {
 var errNoLocalLookup = errors.New("this operator does not let templates look into its own cluster")
 
 func (o *occasion) lookups() map[string]any {
-	target := templating.NewLookup(o.ctx, func() (client.Client, error) { return manifests.ClientFromContext(o.ctx) })
+	target := templating.NewLookup(o.ctx, func() (client.Client, error) { return generator.ClientFromContext(o.ctx) })
 	local := templating.NewLookup(o.ctx, func() (client.Client, error) {
-		if manifests.LocalLookupDisabled(o.ctx) {
+		if generating.LocalLookupDisabled(o.ctx) {
 			return nil, errNoLocalLookup
 		}
-		return manifests.LocalClientFromContext(o.ctx)
+		return generator.LocalClientFromContext(o.ctx)
 	})
 	return map[string]any{
 		"lookup":          target.One,
@@ -88,7 +89,7 @@ func (o *occasion) lookups() map[string]any {
 // elsewhere looks into the cluster that a kubeconfig leads to.
 func (o *occasion) elsewhere(kubeConfig string) templating.Lookup {
 	return templating.NewLookup(o.ctx, func() (client.Client, error) {
-		manifests.MarkClusterRead(o.ctx)
+		generator.MarkClusterRead(o.ctx)
 		if clnt, ok := o.remote[kubeConfig]; ok {
 			return clnt, nil
 		}
@@ -137,7 +138,7 @@ func (o *occasion) readFile(name string) ([]byte, error) {
 
 // component returns a copy of the Go object.
 func (o *occasion) component() (any, error) {
-	component, err := manifests.ComponentFromContext(o.ctx)
+	component, err := generator.ComponentFromContext(o.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func (o *occasion) component() (any, error) {
 }
 
 func (o *occasion) kubernetesVersion() (*version.Info, error) {
-	discovery, err := manifests.DiscoveryFromContext(o.ctx)
+	discovery, err := generator.DiscoveryFromContext(o.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (o *occasion) kubernetesVersion() (*version.Info, error) {
 
 // apiResources returns the resources of each API version, sorted.
 func (o *occasion) apiResources() ([]*metav1.APIResourceList, error) {
-	discovery, err := manifests.DiscoveryFromContext(o.ctx)
+	discovery, err := generator.DiscoveryFromContext(o.ctx)
 	if err != nil {
 		return nil, err
 	}

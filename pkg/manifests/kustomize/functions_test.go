@@ -18,9 +18,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
 )
 
 // clientWith is a client for a cluster that has one ConfigMap named after it, in namespace shop.
@@ -40,11 +40,11 @@ func clientWith(name string) cluster.Client {
 
 // fullContext holds what the reconciler provides.
 func fullContext(ctx context.Context) context.Context {
-	ctx = manifests.WithClient(ctx, clientWith("target"))
-	ctx = manifests.WithLocalClient(ctx, clientWith("local"))
-	ctx = manifests.WithComponent(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "component", Labels: map[string]string{"a": "b"}}, Type: "x"})
-	ctx = manifests.WithComponentDigest(ctx, "digest")
-	return manifests.WithComponentRevision(ctx, 7)
+	ctx = generating.WithClient(ctx, clientWith("target"))
+	ctx = generating.WithLocalClient(ctx, clientWith("local"))
+	ctx = generating.WithComponent(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "component", Labels: map[string]string{"a": "b"}}, Type: "x"})
+	ctx = generating.WithComponentDigest(ctx, "digest")
+	return generating.WithComponentRevision(ctx, 7)
 }
 
 func TestFunctions(t *testing.T) {
@@ -77,7 +77,7 @@ func TestFunctions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
 			t.Parallel()
-			ctx, reads := manifests.TrackClusterReads(fullContext(t.Context()))
+			ctx, reads := generating.TrackClusterReads(fullContext(t.Context()))
 			for range 2 { // nothing that a template does may change what it sees the next time
 				got, err := data(t, ctx, nil, "x: '{{ "+tt.expression+" }}'")
 				if err != nil {
@@ -112,10 +112,10 @@ func TestFunctionsThatFail(t *testing.T) {
 		})
 	}
 	for _, function := range []string{"localLookup", "mustLocalLookup", "localLookupList"} {
-		_, err := data(t, manifests.WithoutLocalLookup(fullContext(t.Context())), nil, "x: {{ "+function+" `v1` `ConfigMap` `shop` `` }}")
+		_, err := data(t, generating.WithoutLocalLookup(fullContext(t.Context())), nil, "x: {{ "+function+" `v1` `ConfigMap` `shop` `` }}")
 		expectError(t, err, "this operator does not let templates look into its own cluster")
 	}
-	if _, err := data(t, manifests.WithoutLocalLookup(fullContext(t.Context())), nil, "x: {{ (lookup `v1` `ConfigMap` `shop` `target`).data.cluster }}"); err != nil {
+	if _, err := data(t, generating.WithoutLocalLookup(fullContext(t.Context())), nil, "x: {{ (lookup `v1` `ConfigMap` `shop` `target`).data.cluster }}"); err != nil {
 		t.Errorf("the target can still be looked into: %v", err)
 	}
 	for expression, want := range map[string]string{
@@ -135,7 +135,7 @@ func TestFunctionsThatFail(t *testing.T) {
 func TestComponentIsACopy(t *testing.T) {
 	t.Parallel()
 	component := &unstructured.Unstructured{Object: map[string]any{"a": "b"}}
-	ctx := manifests.WithComponent(t.Context(), component)
+	ctx := generating.WithComponent(t.Context(), component)
 	got, err := data(t, ctx, nil, "x: {{ set component.Object `a` `c` | toJson | quote }}", "next: {{ toJson component.Object | quote }}")
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestLookupElsewhere(t *testing.T) {
 	if err := testenv.Client(t).Create(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	ctx, reads := manifests.TrackClusterReads(t.Context())
+	ctx, reads := generating.TrackClusterReads(t.Context())
 	got, err := data(t, ctx, map[string]any{"kubeConfig": string(kubeConfig), "ns": namespace},
 		`one: {{ (lookupWithKubeConfig "v1" "ConfigMap" .ns "there" .kubeConfig).data.x }}`,
 		`none: {{ lookupWithKubeConfig "v1" "ConfigMap" .ns "missing" .kubeConfig | toJson | quote }}`,

@@ -13,7 +13,8 @@ import (
 
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -53,7 +54,7 @@ func (r *Result) isCurrent(ctx context.Context) bool {
 	if r.discovery == "" {
 		return true
 	}
-	found, err := manifests.DiscoveryFromContext(ctx)
+	found, err := generator.DiscoveryFromContext(ctx)
 	// If they cannot be found out, the generator is going to say so.
 	return err == nil && found.Digest == r.discovery
 }
@@ -73,7 +74,7 @@ type Inputs struct {
 
 // Request says for which component something is to be generated.
 type Request struct {
-	Generator manifests.Generator
+	Generator generator.Generator
 	Inputs    Inputs
 	// Parameters are what the generator is given.
 	Parameters types.Unstructurable
@@ -97,7 +98,7 @@ func Generate(ctx context.Context, memory *Memory, request Request) (*Result, er
 	if request.Parameters == nil {
 		return nil, errors.New("the component has no spec")
 	}
-	ctx, reads := manifests.TrackClusterReads(request.Context())
+	ctx, reads := generating.TrackClusterReads(request.Context())
 	objects, err := request.Generator.Generate(ctx, request.Inputs.Namespace, request.Inputs.Name, request.Parameters)
 	request.LookedAtTypes(reads.Discovery() != "")
 	memory.explain(request.Log, reads.Reason())
@@ -138,8 +139,8 @@ func (r Request) key() string {
 }
 
 // Fingerprint is empty for generators that are not pure.
-func Fingerprint(generator manifests.Generator) string {
-	if pure, ok := generator.(manifests.Pure); ok {
+func Fingerprint(g generator.Generator) string {
+	if pure, ok := g.(generator.Pure); ok {
 		return pure.Fingerprint()
 	}
 	return ""

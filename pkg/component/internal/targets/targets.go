@@ -11,8 +11,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -175,7 +175,7 @@ func (t *Targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		Target: Target{
 			ID: connection.ID, Client: connection, Engine: own, unwatchable: own.Unwatched,
 			types: func() {
-				own.WatchTypes(func(watched bool) { manifests.KeepDiscovery(observer, watched) }, newTypeChanges(observer, t.options.TypesChanged).happened)
+				own.WatchTypes(func(watched bool) { generating.KeepDiscovery(observer, watched) }, newTypeChanges(observer, t.options.TypesChanged).happened)
 			},
 		},
 		view:   view,
@@ -229,7 +229,7 @@ func (t *Targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
 		delete(t.engines, found.view)
 	}
 	if id != t.options.Factory.Local().ID {
-		manifests.ForgetDiscovery(found.Client)
+		generating.ForgetDiscovery(found.Client)
 		t.options.Factory.Drop(id)
 	}
 	t.options.Dropped(id)

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/manifests"
 )
 
 // settlingTimes are how long after the last change of a definition it is looked what types there are: soon, for usually they
@@ -28,7 +28,7 @@ type typeChanges struct {
 // newTypeChanges has what is remembered of the types of a cluster forgotten when they have changed, and changed called when that has settled.
 func newTypeChanges(clnt cluster.Client, changed func()) *typeChanges {
 	return &typeChanges{settled: func() {
-		manifests.InvalidateDiscovery(clnt)
+		generating.InvalidateDiscovery(clnt)
 		changed()
 	}}
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package manifests
+package generating
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/discovery"
+
+	"github.com/component-operator/runtime/pkg/cluster"
 )
 
 // discoveryCache remembers one Discovery per discovery client. Concurrent callers for the same client share
@@ -30,7 +32,7 @@ type discoveryEntry struct {
 	// it serves for invalidation only.
 	host string
 
-	value      *Discovery
+	value      *cluster.Discovery
 	readAt     time.Time
 	usedAt     time.Time
 	generation int
@@ -40,7 +42,7 @@ func newDiscoveryCache(now func() time.Time) *discoveryCache {
 	return &discoveryCache{now: now, entries: map[discovery.DiscoveryInterface]*discoveryEntry{}, watched: map[string]int{}}
 }
 
-func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface, host string) (*Discovery, error) {
+func (c *discoveryCache) get(ctx context.Context, clnt discovery.DiscoveryInterface, host string) (*cluster.Discovery, error) {
 	if !cacheable(clnt) {
 		return readDiscovery(ctx, clnt)
 	}
@@ -86,7 +88,7 @@ func (c *discoveryCache) entry(clnt discovery.DiscoveryInterface, host string) *
 	return entry
 }
 
-func (c *discoveryCache) current(entry *discoveryEntry) (*Discovery, int) {
+func (c *discoveryCache) current(entry *discoveryEntry) (*cluster.Discovery, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if entry.value == nil || c.now().Sub(entry.readAt) >= c.lifetime(entry) {
@@ -96,7 +98,7 @@ func (c *discoveryCache) current(entry *discoveryEntry) (*Discovery, int) {
 }
 
 // store drops the value if it was invalidated while it was read.
-func (c *discoveryCache) store(entry *discoveryEntry, value *Discovery, generation int) {
+func (c *discoveryCache) store(entry *discoveryEntry, value *cluster.Discovery, generation int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if entry.generation != generation {

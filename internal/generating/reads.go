@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package manifests
+package generating
 
 import (
 	"context"
@@ -61,8 +61,7 @@ func markDiscovery(ctx context.Context, digest string) {
 	}
 }
 
-// MarkClusterRead records that what is being generated depends on the present state of a cluster. Without
-// TrackClusterReads it does nothing. Looking at the discovery information (DiscoveryFromContext) needs no mark.
+// MarkClusterRead records that a cluster was read. Without TrackClusterReads it does nothing.
 func MarkClusterRead(ctx context.Context) {
 	markClusterRead(ctx, "the generator looked into a cluster")
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package manifests
+package generating
 
 import (
 	"cmp"
@@ -13,35 +13,15 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Discovery is what the API server of a cluster says about itself. It is shared; nobody may change it.
-type Discovery struct {
-	// Version is the version of the API server.
-	Version version.Info
-	// GroupVersions lists the served API versions, such as "v1" and "apps/v1", sorted. It includes those
-	// whose resources could not be listed.
-	GroupVersions []string
-	// Resources holds the resources of each API version, sorted by group version, then by name.
-	// API versions whose resources could not be listed (a broken aggregated API, usually) are missing.
-	Resources []*metav1.APIResourceList
-	// Failed lists the API versions whose resources could not be listed, sorted.
-	Failed []string
-	// Digest is the same for two snapshots with the same content.
-	Digest string
-}
-
-// DiscoveryFromContext returns the discovery information of the target cluster, that is of the client set with
-// WithClient. It is read with three requests and then remembered for some minutes, or until InvalidateDiscovery
-// is called. An API that is registered but broken is no error. Contrary to taking the client, calling this
-// function does not mark the result of the generator as dependent on the cluster, but as dependent on this information
-// (see ClusterReads.Discovery).
-func DiscoveryFromContext(ctx context.Context) (*Discovery, error) {
+// DiscoveryFromContext returns the discovery information of the cluster of the client of WithClient. Three requests read it; then it is
+// remembered for some minutes, or until InvalidateDiscovery is called. ClusterReads.Discovery tells of it, and ClusterReads.Any does not.
+func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	found, err := findDiscovery(ctx)
 	if err != nil {
 		return nil, err
@@ -51,12 +31,12 @@ func DiscoveryFromContext(ctx context.Context) (*Discovery, error) {
 }
 
 // WithDiscovery makes that DiscoveryFromContext calls the given function, and does not ask the client.
-func WithDiscovery(ctx context.Context, find func(ctx context.Context) (*Discovery, error)) context.Context {
+func WithDiscovery(ctx context.Context, find func(ctx context.Context) (*cluster.Discovery, error)) context.Context {
 	return context.WithValue(ctx, discoveryKey, find)
 }
 
-func findDiscovery(ctx context.Context) (*Discovery, error) {
-	if find, ok := ctx.Value(discoveryKey).(func(ctx context.Context) (*Discovery, error)); ok {
+func findDiscovery(ctx context.Context) (*cluster.Discovery, error) {
+	if find, ok := ctx.Value(discoveryKey).(func(ctx context.Context) (*cluster.Discovery, error)); ok {
 		return find(ctx)
 	}
 	clnt, err := fromContext[cluster.Client](ctx, clientKey)
@@ -106,7 +86,7 @@ const (
 
 var discoveries = newDiscoveryCache(time.Now)
 
-func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*Discovery, error) {
+func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*cluster.Discovery, error) {
 	if clnt == nil {
 		return nil, errors.New("the client of the target cluster offers no discovery")
 	}
@@ -121,7 +101,7 @@ func readDiscovery(ctx context.Context, clnt discovery.DiscoveryInterface) (*Dis
 		return nil, fmt.Errorf("reading the resources of the API server: %w", err)
 	}
 
-	result := &Discovery{Version: *info, Resources: sortedResources(resources)}
+	result := &cluster.Discovery{Version: *info, Resources: sortedResources(resources)}
 	for _, group := range groups {
 		for _, version := range group.Versions {
 			result.GroupVersions = append(result.GroupVersions, version.GroupVersion)

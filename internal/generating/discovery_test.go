@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package manifests
+package generating
 
 import (
 	"context"
@@ -235,7 +235,7 @@ func TestDiscoveryInvalidatedWhileReading(t *testing.T) {
 	entry := cache.entry(clnt, "")
 	_, generation := cache.current(entry)
 	cache.invalidate(clnt, "")
-	cache.store(entry, &Discovery{}, generation)
+	cache.store(entry, &cluster.Discovery{}, generation)
 	if value, _ := cache.current(entry); value != nil {
 		t.Error("what was read before a change counts as fresh after it")
 	}

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package manifests
+package generating
 
 import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -45,7 +46,7 @@ func WithReconcilerName(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, reconcilerNameKey, name)
 }
 
-// ReconcilerNameFromContext returns the name of the reconciler, which is the prefix of all its annotations.
+// ReconcilerNameFromContext returns what WithReconcilerName has set.
 func ReconcilerNameFromContext(ctx context.Context) (string, error) {
 	return fromContext[string](ctx, reconcilerNameKey)
 }
@@ -66,8 +67,7 @@ func LocalLookupDisabled(ctx context.Context) bool {
 	return disabled
 }
 
-// LocalClientFromContext returns a client for the cluster in which the component lives. Taking it marks the
-// result of the generator as dependent on the cluster (see TrackClusterReads).
+// LocalClientFromContext returns what WithLocalClient has set. It records that a cluster was read.
 func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
 	clnt, err := fromContext[cluster.Client](ctx, localClientKey)
 	if err == nil {
@@ -81,8 +81,7 @@ func WithClient(ctx context.Context, clnt cluster.Client) context.Context {
 	return context.WithValue(ctx, clientKey, clnt)
 }
 
-// ClientFromContext returns a client for the cluster in which the generated objects will live. Taking it marks
-// the result of the generator as dependent on the cluster (see TrackClusterReads).
+// ClientFromContext returns what WithClient has set. It records that a cluster was read.
 func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	clnt, err := fromContext[cluster.Client](ctx, clientKey)
 	if err == nil {
@@ -91,13 +90,21 @@ func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return clnt, err
 }
 
+// TargetScheme returns the scheme of the client of WithClient, or nil if there is none. It does not record that a cluster was read.
+func TargetScheme(ctx context.Context) *runtime.Scheme {
+	clnt, err := fromContext[cluster.Client](ctx, clientKey)
+	if err != nil {
+		return nil
+	}
+	return clnt.Scheme()
+}
+
 // WithComponent sets what ComponentFromContext returns.
 func WithComponent(ctx context.Context, component client.Object) context.Context {
 	return context.WithValue(ctx, componentKey, component)
 }
 
-// ComponentFromContext returns the component that the generator is called for, which must not be changed. What a generator
-// returns may be used again when only the status, or metadata other than labels and annotations, has changed.
+// ComponentFromContext returns what WithComponent has set.
 func ComponentFromContext(ctx context.Context) (client.Object, error) {
 	return fromContext[client.Object](ctx, componentKey)
 }
@@ -107,8 +114,7 @@ func WithComponentName(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, componentNameKey, name)
 }
 
-// ComponentNameFromContext returns the name of the component itself, which may differ from the one that the
-// generator is called with.
+// ComponentNameFromContext returns what WithComponentName has set.
 func ComponentNameFromContext(ctx context.Context) (string, error) {
 	return fromContext[string](ctx, componentNameKey)
 }
@@ -118,8 +124,7 @@ func WithComponentNamespace(ctx context.Context, namespace string) context.Conte
 	return context.WithValue(ctx, componentNamespaceKey, namespace)
 }
 
-// ComponentNamespaceFromContext returns the namespace of the component itself, which may differ from the one
-// that the generator is called with.
+// ComponentNamespaceFromContext returns what WithComponentNamespace has set.
 func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
 	return fromContext[string](ctx, componentNamespaceKey)
 }
@@ -129,7 +134,7 @@ func WithComponentDigest(ctx context.Context, digest string) context.Context {
 	return context.WithValue(ctx, componentDigestKey, digest)
 }
 
-// ComponentDigestFromContext returns a digest over all that the component declares, including what it references.
+// ComponentDigestFromContext returns what WithComponentDigest has set.
 func ComponentDigestFromContext(ctx context.Context) (string, error) {
 	return fromContext[string](ctx, componentDigestKey)
 }
@@ -139,7 +144,7 @@ func WithComponentRevision(ctx context.Context, revision int64) context.Context 
 	return context.WithValue(ctx, componentRevisionKey, revision)
 }
 
-// ComponentRevisionFromContext returns a number that starts at 1 and grows by one with each change of the component.
+// ComponentRevisionFromContext returns what WithComponentRevision has set.
 func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
 	return fromContext[int64](ctx, componentRevisionKey)
 }
@@ -149,11 +154,7 @@ func WithInstalled(ctx context.Context, installed bool) context.Context {
 	return context.WithValue(ctx, installedKey, installed)
 }
 
-// InstalledFromContext tells whether the component was completely installed, that is, whether all its objects
-// were ready at least once, in an earlier revision. As long as they were not, a change of the component is still
-// part of its installation. The value stays the same throughout a revision, including the one that completes
-// the installation: if it changed at that moment, generators that distinguish installation and upgrade would
-// yield something else without any change of the component.
+// InstalledFromContext returns what WithInstalled has set.
 func InstalledFromContext(ctx context.Context) (bool, error) {
 	return fromContext[bool](ctx, installedKey)
 }
@@ -164,8 +165,7 @@ func WithReleaseHooks(ctx context.Context) context.Context {
 	return context.WithValue(ctx, releaseHooksKey, true)
 }
 
-// ReleaseHooksFromContext tells whether generators shall also return what a release needs when it is tested or rolled back, marked by the
-// annotation release-hook. Contrary to the other values, it need not be set; operators do not.
+// ReleaseHooksFromContext reports whether the context is one of WithReleaseHooks.
 func ReleaseHooksFromContext(ctx context.Context) bool {
 	wanted, err := fromContext[bool](ctx, releaseHooksKey)
 	return err == nil && wanted

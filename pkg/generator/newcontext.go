@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generator
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// Surroundings are what generators may ask for by the ...FromContext functions. A generator fails if it asks for something
+// that is not set; Installed and ReleaseHooks are always set.
+type Surroundings struct {
+	// ReconcilerName is the prefix of annotations.
+	ReconcilerName string
+	// Client is for the cluster in which the generated objects will live, LocalClient for the one in which the component lives.
+	Client, LocalClient cluster.Client
+	// Discovery is called instead of asking Client what the API server says about itself. It may be nil.
+	Discovery func(ctx context.Context) (*cluster.Discovery, error)
+	// Component is what the objects are generated for.
+	Component client.Object
+	// ComponentNamespace and ComponentName are those of the component, ComponentDigest is a digest over all that it declares.
+	ComponentNamespace, ComponentName, ComponentDigest string
+	// ComponentRevision starts at 1 and grows by one with each change of the component.
+	ComponentRevision int64
+	// Installed says that all objects of the component were ready at least once, in an earlier revision.
+	Installed bool
+	// ReleaseHooks has the generator return also the objects for tests and rollbacks, with the annotation release-hook. The caller
+	// must take them out: they must not be applied with the others.
+	ReleaseHooks bool
+}
+
+// NewContext returns a context for a call of [Generator.Generate]. A component reconciler makes such a context by itself; this is
+// for programs that call generators themselves.
+func NewContext(ctx context.Context, surroundings Surroundings) context.Context {
+	s := surroundings
+	ctx = with(ctx, s.ReconcilerName, generating.WithReconcilerName)
+	ctx = with(ctx, s.ComponentNamespace, generating.WithComponentNamespace)
+	ctx = with(ctx, s.ComponentName, generating.WithComponentName)
+	ctx = with(ctx, s.ComponentDigest, generating.WithComponentDigest)
+	ctx = with(ctx, s.ComponentRevision, generating.WithComponentRevision)
+	ctx = with(ctx, s.Client, generating.WithClient)
+	ctx = with(ctx, s.LocalClient, generating.WithLocalClient)
+	ctx = with(ctx, s.Component, generating.WithComponent)
+	if s.Discovery != nil {
+		ctx = generating.WithDiscovery(ctx, s.Discovery)
+	}
+	if s.ReleaseHooks {
+		ctx = generating.WithReleaseHooks(ctx)
+	}
+	return generating.WithInstalled(ctx, s.Installed)
+}
+
+// with sets a value unless it is the zero value of its type.
+func with[T comparable](ctx context.Context, value T, set func(context.Context, T) context.Context) context.Context {
+	var zero T
+	if value == zero {
+		return ctx
+	}
+	return set(ctx, value)
+}

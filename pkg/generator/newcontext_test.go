@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// A program without custom resources calls a generator, and could hand the objects to an engine of package reconciler.
+func ExampleNewContext() {
+	greet := generator.Func(func(ctx context.Context, namespace, name string, _ types.Unstructurable) ([]client.Object, error) {
+		revision, err := generator.ComponentRevisionFromContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		greeting := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		greeting.Data = map[string]string{"revision": fmt.Sprint(revision)}
+		return []client.Object{greeting}, nil
+	})
+	ctx := generator.NewContext(context.Background(), generator.Surroundings{ReconcilerName: "hello.example.io", ComponentRevision: 3})
+	objects, err := greet.Generate(ctx, "default", "hello", types.UnstructurableMap{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(objects[0].GetName(), objects[0].(*corev1.ConfigMap).Data)
+	// Output: hello map[revision:3]
+}
+
+func TestNewContext(t *testing.T) {
+	t.Parallel()
+	local, target := cluster.NewClient(nil, nil, nil, nil, nil), cluster.NewClient(nil, nil, nil, nil, nil)
+	component := &corev1.ConfigMap{}
+	notNow := errors.New("not now")
+	full := generator.NewContext(t.Context(), generator.Surroundings{
+		ReconcilerName:     "demo.example.io",
+		Client:             target,
+		LocalClient:        local,
+		Discovery:          func(context.Context) (*cluster.Discovery, error) { return nil, notNow },
+		Component:          component,
+		ComponentNamespace: "namespace",
+		ComponentName:      "name",
+		ComponentDigest:    "digest",
+		ComponentRevision:  7,
+		Installed:          true,
+		ReleaseHooks:       true,
+	})
+	nothing := generator.NewContext(t.Context(), generator.Surroundings{})
+	for name, get := range map[string]struct {
+		want any
+		get  func(ctx context.Context) (any, error)
+	}{
+		"reconciler name":     {"demo.example.io", func(ctx context.Context) (any, error) { return generator.ReconcilerNameFromContext(ctx) }},
+		"client":              {target, func(ctx context.Context) (any, error) { return generator.ClientFromContext(ctx) }},
+		"local client":        {local, func(ctx context.Context) (any, error) { return generator.LocalClientFromContext(ctx) }},
+		"component":           {component, func(ctx context.Context) (any, error) { return generator.ComponentFromContext(ctx) }},
+		"component namespace": {"namespace", func(ctx context.Context) (any, error) { return generator.ComponentNamespaceFromContext(ctx) }},
+		"component name":      {"name", func(ctx context.Context) (any, error) { return generator.ComponentNameFromContext(ctx) }},
+		"component digest":    {"digest", func(ctx context.Context) (any, error) { return generator.ComponentDigestFromContext(ctx) }},
+		"component revision":  {int64(7), func(ctx context.Context) (any, error) { return generator.ComponentRevisionFromContext(ctx) }},
+	} {
+		if got, err := get.get(full); err != nil || got != get.want {
+			t.Errorf("%s: got %v, error %v; want %v", name, got, err, get.want)
+		}
+		if _, err := get.get(nothing); err == nil {
+			t.Errorf("%s: got a value that nobody has set", name)
+		}
+	}
+	if _, err := generator.DiscoveryFromContext(full); !errors.Is(err, notNow) {
+		t.Errorf("discovery was not asked for: got error %v", err)
+	}
+	for _, tt := range []struct {
+		ctx  context.Context
+		want bool
+	}{{full, true}, {nothing, false}} {
+		if got, err := generator.InstalledFromContext(tt.ctx); err != nil || got != tt.want {
+			t.Errorf("installed: got %t, error %v; want %t", got, err, tt.want)
+		}
+		if got := generator.ReleaseHooksFromContext(tt.ctx); got != tt.want {
+			t.Errorf("release hooks: got %t, want %t", got, tt.want)
+		}
+	}
+}
