@@ -77,7 +77,7 @@ func TestDeletionByScript(t *testing.T) {
 				s.err, s.result.Inventory = &reconciler.FencedError{Reason: errors.New("connection refused")}, deployed("web")
 			},
 			abandon: true,
-			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: "The call may not go on: connection refused"}, wantErr: true,
+			want:    verdict{state: StateError, reason: ReadyConditionReasonError, message: "The call was stopped: connection refused"}, wantErr: true,
 		}, {
 			reason:  "the operator is about to end",
 			prepare: func(s *script) { s.connectErr = clients.ErrClosed },

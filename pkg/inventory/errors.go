@@ -38,7 +38,7 @@ type FencedError struct {
 }
 
 // Error returns the reason.
-func (e *FencedError) Error() string { return fmt.Sprintf("the call may not go on: %s", e.Reason) }
+func (e *FencedError) Error() string { return fmt.Sprintf("the call was stopped: %s", e.Reason) }
 
 // Is reports whether the reason is the error. The reason is not unwrapped: an error that the API server returned about a lease,
 // for example, must not be taken for one about a dependent.
@@ -56,5 +56,5 @@ type StaleError struct {
 
 // Error returns the changes, separated by semicolons.
 func (e *StaleError) Error() string {
-	return "the plan does not fit any more: " + strings.Join(e.Changes, "; ")
+	return "the plan is outdated: " + strings.Join(e.Changes, "; ")
 }

@@ -95,13 +95,13 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*course,
 	}
 	wanted := set.Targets
 	plan := records.Next(wanted, request.Inventory)
-	request.deciding().Settle(plan.Items)
+	request.deciding().ProtectHome(plan.Items)
 	if err := records.Validate(wanted, plan.Items, source.Additional); err != nil {
 		return nil, err
 	}
 	plan.Spare()
 	call := r.callWith(request.Owner, plan.Items, config)
-	call.Ledger.Releases = plan.Releases
+	call.Ledger.OrphansUnsaved = plan.NewOrphans
 	call.Ledger.Want(wanted, plan.Wanted)
 	if call.Aliases, err = calls.NewAliases(plan.Wanted, plan.Items); err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ import (
 
 const (
 	awaited   = "making sure that no instance of its type is created"
-	kept      = "kept as long as there are instances of its types"
+	kept      = "kept while there are instances of its types"
 	definable = "/customresourcedefinitions/"
 )
 
@@ -310,7 +310,7 @@ func TestTypesAreDeletedWithoutBarrierIfThereCannotBeOne(t *testing.T) {
 	}{
 		{"no right to create policies", "/validatingadmissionpolicies/", http.StatusForbidden, metav1.StatusReasonForbidden, "no"},
 		{"no right to bind them", "/validatingadmissionpolicybindings/", http.StatusForbidden, metav1.StatusReasonForbidden, "no"},
-		{"no right to create ConfigMaps", "/configmaps", http.StatusForbidden, metav1.StatusReasonForbidden, "looking whether the barrier"},
+		{"no right to create ConfigMaps", "/configmaps", http.StatusForbidden, metav1.StatusReasonForbidden, "checking whether the barrier"},
 		{"no such API", "/validatingadmissionpolicies/", http.StatusNotFound, metav1.StatusReasonNotFound, "no"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

@@ -27,8 +27,8 @@ const (
 // TestNamespaceIsHeldByWhatOthersHaveInIt keeps a namespace as long as something would be destroyed with it.
 func TestNamespaceIsHeldByWhatOthersHaveInIt(t *testing.T) {
 	t.Parallel()
-	const held = "kept as long as there are objects in it that are not dependents: "
-	const hint = "; to have it released instead of being deleted, set its annotation " + prefix + "/delete-policy to orphan"
+	const held = "kept while there are objects in it that are not dependents: "
+	const hint = "; to orphan it instead of deleting it, set its annotation " + prefix + "/delete-policy to orphan"
 	const theirs = "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: NS-own}\n"
 	for name, tc := range map[string]struct {
 		reason, content, want string
@@ -101,7 +101,7 @@ func TestNamespaceIsReleasedByHand(t *testing.T) {
 	w.create("apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: NS-own}\n")
 	w.patch(w.get("v1", "Namespace", "NS-own"), `{"metadata":{"annotations":{"PREFIX/delete-policy":"orphan"}}}`)
 	w.expectPlan(w.plan("", compare), "0 Deleted ConfigMap NS-own/in: is no longer wanted",
-		"0 Orphaned Namespace NS-own: is no longer wanted; kept as long as there are objects in it that are not dependents: Secret NS-own/theirs; to have it released instead of being deleted, "+
+		"0 Orphaned Namespace NS-own: is no longer wanted; kept while there are objects in it that are not dependents: Secret NS-own/theirs; to orphan it instead of deleting it, "+
 			"set its annotation "+prefix+"/delete-policy to orphan")
 	w.mustDelete()
 	namespace := w.get("v1", "Namespace", "NS-own")
@@ -143,7 +143,7 @@ subjects: [{kind: User, apiGroup: `+rbacv1.GroupName+`, name: `+user+`}]
 	restricted.owner.Store = restricted
 	result, err := restricted.delete()
 	got := notices(result.Waits)
-	if err != nil || !strings.Contains(got, "kept as long as there are objects in it that are not dependents: objects of types that cannot be listed (") || !strings.Contains(got, ", secrets, ") ||
+	if err != nil || !strings.Contains(got, "kept while there are objects in it that are not dependents: objects of types that cannot be listed (") || !strings.Contains(got, ", secrets, ") ||
 		strings.Contains(got, "configmaps") || strings.Contains(got, "events") {
 		t.Errorf("got %v, %s", err, got)
 	}

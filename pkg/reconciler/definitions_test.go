@@ -104,7 +104,7 @@ func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
 // expectHeld expects that a type is not created anew because of an instance, and that a plan says so.
 func (ty *typed) expectHeld(manifests, instance string) {
 	ty.Helper()
-	want := ": cannot be updated by its update policy recreate, because there are instances of its types: Widget." + ty.group + " NS/" + instance +
+	want := ": cannot be recreated as its update policy says, because there are instances of its types: Widget." + ty.group + " NS/" + instance +
 		"; choose another update policy, or delete them first"
 	if change := ty.plan(manifests, compare).Changes[0]; !change.Recreate || ": "+change.Refusal != ty.world.expand(want) {
 		ty.Errorf("planned: %v, refusal: %q", change.Recreate, change.Refusal)

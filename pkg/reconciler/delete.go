@@ -18,17 +18,17 @@ import (
 // that CheckDeletion returned no blockers. Delete goes as far as it can without waiting; Result.Done means that no dependent is left.
 func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result, error) {
 	var items []*InventoryItem
-	releases := false
+	newOrphans := false
 	for _, recorded := range request.Inventory {
 		if item := records.Unwanted(recorded, policies.IsOrphanedOnDelete); item != nil {
 			items = append(items, item)
-			releases = releases || records.ReleasesAnew(recorded, item)
+			newOrphans = newOrphans || records.IsNewOrphan(recorded, item)
 		}
 	}
-	request.deciding().Settle(items)
+	request.deciding().ProtectHome(items)
 	records.Sort(items)
 	call := r.call(request.Owner, items)
-	call.Ledger.Releases = releases
+	call.Ledger.OrphansUnsaved = newOrphans
 	ctx = flow.WithLimiter(ctx, call.Server.Flow)
 	if err := call.Needs.Watch(ctx, nil, targets.Regular); err != nil {
 		return r.retreat(ctx, request.Owner, err)

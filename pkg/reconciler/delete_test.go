@@ -142,7 +142,7 @@ func TestDeletionRefusesWhatWasCreatedAnewWithOurMark(t *testing.T) {
 	})
 	testenv.Eventually(t, func() (bool, string) {
 		_, err := w.delete()
-		return err != nil && strings.Contains(err.Error(), "was created anew by others"), "expected a refusal"
+		return err != nil && strings.Contains(err.Error(), "was recreated by others"), "expected a refusal"
 	})
 	w.remove(w.configMap("early"))
 	w.mustDelete()
@@ -197,7 +197,7 @@ func TestDeletionNamesWhatOthersHaveTakenOver(t *testing.T) {
 	restored.ID = "other-" + restored.ID
 	result, err := w.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: restored})
 	// The observer does not know by what name the owner goes.
-	if want := "ConfigMap a: belongs to another owner by now, and is left alone"; err != nil || !result.Done || notices(result.Notes) != want {
+	if want := "ConfigMap a: now belongs to another owner, and is left alone"; err != nil || !result.Done || notices(result.Notes) != want {
 		t.Errorf("expected %q, got %v, %q, %v", want, result.Done, notices(result.Notes), err)
 	}
 	if w.configMap("a") == nil {

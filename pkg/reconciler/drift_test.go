@@ -153,7 +153,7 @@ func TestFightIsBackedOffAndNamed(t *testing.T) {
 			break
 		}
 	}
-	if want := "ConfigMap a: is changed again and again by stubborn: .data.value"; notices(last.Drift) != want {
+	if want := "ConfigMap a: is repeatedly changed by stubborn: .data.value"; notices(last.Drift) != want {
 		t.Errorf("expected %q, got %q", want, notices(last.Drift))
 	}
 	if last.RequeueAfter == 0 {

@@ -100,7 +100,7 @@ func (w *world) status(object *unstructured.Unstructured, patch string) {
 
 func TestExpectedPlan(t *testing.T) {
 	t.Parallel()
-	const other = "was changed by others since it was planned"
+	const other = "was changed by others since the plan was made"
 	nothing := func(*world) {}
 	for name, tc := range map[string]struct {
 		reason   string
@@ -131,22 +131,22 @@ func TestExpectedPlan(t *testing.T) {
 		},
 		"ForeignGone": {
 			reason: "what is to be adopted is gone", meddle: func(w *world) { w.remove(w.get("v1", "Service", "found")) },
-			stale: []string{"Service NS/found: does not exist any more, or is being deleted"},
+			stale: []string{"Service NS/found: no longer exists, or is being deleted"},
 		},
 		"Exists": {
 			reason: "what is to be created exists, without our label", meddle: func(w *world) { w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n") },
-			stale: []string{"ConfigMap NS/new: exists by now"},
+			stale: []string{"ConfigMap NS/new: was created since the plan was made"},
 		},
 		"Gone": {
 			reason: "what is to stay is gone", meddle: func(w *world) { w.remove(w.configMap("same")) },
-			stale: []string{"ConfigMap NS/same: does not exist any more, or is being deleted"},
+			stale: []string{"ConfigMap NS/same: no longer exists, or is being deleted"},
 		},
 		"Anew": {
 			reason: "it is another object", meddle: func(w *world) {
 				w.remove(w.configMap("changed"))
 				w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: changed}\n")
 			},
-			stale: []string{"ConfigMap NS/changed: was deleted, and created anew"},
+			stale: []string{"ConfigMap NS/changed: was recreated since the plan was made"},
 		},
 		"UnwantedChanged": {
 			reason: "what is to go was changed", meddle: func(w *world) { w.patch(w.configMap("goes"), `{"metadata":{"annotations":{"PREFIX/owner-id":"x"}}}`) },
@@ -155,7 +155,7 @@ func TestExpectedPlan(t *testing.T) {
 		"UnwantedGone": {reason: "what is to go is gone", meddle: func(w *world) { w.remove(w.configMap("goes")) }},
 		"Manifest": {
 			reason: "other manifests", meddle: nothing, request: func(text string) string { return strings.ReplaceAll(text, `a: "2"`, `a: "3"`) },
-			stale: []string{"ConfigMap NS/changed: its manifest or its policies are not those of the plan"},
+			stale: []string{"ConfigMap NS/changed: its manifest or policies differ from the plan"},
 		},
 		"More": {
 			reason: "one more", meddle: nothing, request: func(text string) string { return text + "\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n" },
@@ -165,7 +165,7 @@ func TestExpectedPlan(t *testing.T) {
 			reason: "one less", meddle: nothing, request: func(text string) string {
 				return strings.Replace(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n---\n", "", 1)
 			},
-			stale: []string{"ConfigMap NS/new: is not among the objects any more"},
+			stale: []string{"ConfigMap NS/new: is no longer among the objects"},
 		},
 		"Several": {
 			reason: "each is named", meddle: func(w *world) {
@@ -260,15 +260,15 @@ func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
 		}, nil},
 		"Changed": {
 			"a field of ours", http.MethodPatch, "changed", func(w *world) { w.patch(w.configMap("changed"), `{"data":{"a":"3"}}`) },
-			[]string{"ConfigMap NS/changed: was changed by others since it was planned"},
+			[]string{"ConfigMap NS/changed: was changed by others since the plan was made"},
 		},
 		"Exists": {
 			"it exists by now", http.MethodPatch, "new", func(w *world) { w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n") },
-			[]string{"ConfigMap NS/new: exists by now"},
+			[]string{"ConfigMap NS/new: was created since the plan was made"},
 		},
 		"Unwanted": {
 			"it is to go", http.MethodDelete, "goes", func(w *world) { w.patch(w.configMap("goes"), `{"metadata":{"annotations":{"PREFIX/owner-id":"x"}}}`) },
-			[]string{"ConfigMap NS/goes: was changed by others since it was planned"},
+			[]string{"ConfigMap NS/goes: was changed by others since the plan was made"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

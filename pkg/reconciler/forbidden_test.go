@@ -43,7 +43,7 @@ metadata: {name: next, annotations: {PREFIX/delete-order: "1"}}
 	verbs := map[string]reconciler.Verb{}
 	for _, change := range plan.Changes {
 		verbs[change.Object.Name] = change.Verb
-		if change.Object.Name == "theirs" && !strings.HasPrefix(change.Reason, "is no longer wanted; it may not be looked at: ") {
+		if change.Object.Name == "theirs" && !strings.HasPrefix(change.Reason, "is no longer wanted; it cannot be read: ") {
 			t.Errorf("want the plan to say why it is not known, got %q", change.Reason)
 		}
 	}
@@ -112,7 +112,7 @@ metadata: {name: anew, finalizers: [example.com/waits]}
 	}
 	_, err := limited.delete()
 	var refused *reconciler.RefusedError
-	if err == nil || !strings.Contains(err.Error(), "unanswered") || !strings.Contains(err.Error(), "was created anew by others") || errors.As(err, &refused) {
+	if err == nil || !strings.Contains(err.Error(), "unanswered") || !strings.Contains(err.Error(), "was recreated by others") || errors.As(err, &refused) {
 		t.Errorf("want to be told of both objects, and to try again, got %v", err)
 	}
 	w.remove(anew)

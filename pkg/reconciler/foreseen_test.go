@@ -97,7 +97,7 @@ func (w *world) applyAsPlanned(request reconciler.ApplyRequest) (reconciler.Resu
 	result, err := w.engine.Apply(w.Context(), request)
 	w.expectForetold(foretold{told, toldErr, false}, result, err)
 	// The other planner does not remember who fights, and when a correction is due again is a matter of time.
-	fight := func(change reconciler.Change) bool { return strings.Contains(change.Reason, "again and again") }
+	fight := func(change reconciler.Change) bool { return strings.Contains(change.Reason, "repeatedly") }
 	if !slices.ContainsFunc(told.Changes, fight) {
 		w.expectForetold(foretold{compared, comparedErr, true}, result, err)
 	}
@@ -160,7 +160,7 @@ func (f foretold) allows(change reconciler.Change, verb reconciler.Verb) bool {
 		// It exists without our label, which only the server knows.
 		return verb == reconciler.VerbAdopted || verb == reconciler.VerbUpdated
 	default:
-		return verb == reconciler.VerbCorrected && change.Reason == "may have been changed by others" || strings.Contains(change.Reason, "again and again")
+		return verb == reconciler.VerbCorrected && change.Reason == "may have been changed by others" || strings.Contains(change.Reason, "repeatedly")
 	}
 }
 

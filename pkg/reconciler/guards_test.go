@@ -253,7 +253,7 @@ spec: {group: GROUP, version: v1, groupPriorityMinimum: 100, versionPriority: 10
 			if result.Done {
 				t.Fatalf("%s: the APIService went although there are instances", reason)
 			}
-			return strings.Contains(notices(result.Waits), "kept as long as there are instances of its types: Widget."+ty.group), notices(result.Waits)
+			return strings.Contains(notices(result.Waits), "kept while there are instances of its types: Widget."+ty.group), notices(result.Waits)
 		})
 	}
 	if service := apiService(); service == nil || service.GetUID() != uid || service.GetDeletionTimestamp() != nil {
@@ -296,7 +296,7 @@ spec: {group: GROUP, version: v1, groupPriorityMinimum: 100, versionPriority: 10
 	if err := ty.client.Update(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}
-	unknown := "it is not known whether there are objects of type *." + ty.group
+	unknown := "it is not known whether there are any objects of type *." + ty.group
 	testenv.Eventually(t, func() (bool, string) {
 		_, err := ty.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: ty.owner})
 		return err != nil && strings.Contains(err.Error(), unknown) && strings.Contains(err.Error(), "delete APIService v1."+ty.group), fmt.Sprint(err)

@@ -20,7 +20,7 @@ import (
 // TestHomeOutlivesItsOwner has the namespace in which the owner lives among its dependents.
 func TestHomeOutlivesItsOwner(t *testing.T) {
 	t.Parallel()
-	const stays = "is released instead of being deleted, because what its owner needs is in it"
+	const stays = "is orphaned instead of deleted, because its owner needs what is in it"
 	for name, tc := range map[string]struct {
 		reason string
 		end    func(w *world) (reconciler.Result, error)
@@ -68,7 +68,7 @@ func TestHomeOutlivesItsOwner(t *testing.T) {
 // TestDefinitionOfItsOwnerOutlivesIt has an owner that is an instance of a type among its dependents.
 func TestDefinitionOfItsOwnerOutlivesIt(t *testing.T) {
 	t.Parallel()
-	const stays = "is released instead of being deleted, because its owner is an instance of a type that it defines"
+	const stays = "is orphaned instead of deleted, because it defines the type of its owner"
 	const besides = "{apiVersion: v1, kind: ConfigMap, metadata: {name: besides}}\n"
 	for name, end := range map[string]func(ty *typed) (reconciler.Result, error){
 		"Redundant": func(ty *typed) (reconciler.Result, error) {

@@ -124,7 +124,7 @@ func TestReportedRecreationIsLeftAlone(t *testing.T) {
 	w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: theirs}\n")
 	testenv.Eventually(t, func() (bool, string) {
 		result, err := w.apply(manifest)
-		return err == nil && strings.Contains(notices(result.Drift), "ConfigMap a: was created anew, or taken over, by others"), notices(result.Drift)
+		return err == nil && strings.Contains(notices(result.Drift), "ConfigMap a: was recreated or adopted by others"), notices(result.Drift)
 	})
 	if diff := diffData(map[string]any{"a": "theirs"}, w.configMap("a")); diff != "" {
 		t.Error(diff)
@@ -181,7 +181,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: in, namespace: NS-own, annotations: {PREFIX/delete-policy: orphan-on-delete}}
 `)
-	ty.expectRefusal(err, "ConfigMap NS-own/in: delete policy orphan-on-delete is not allowed; it would go with Namespace NS-own")
+	ty.expectRefusal(err, "ConfigMap NS-own/in: delete policy orphan-on-delete is not allowed; the object would be deleted with Namespace NS-own")
 	_, err = ty.apply(ty.expand(customType + "---" + strings.Replace(widget, "{name: NAME}", "{name: own, annotations: {PREFIX/delete-policy: orphan}}", 1)))
-	ty.expectRefusal(err, "delete policy orphan is not allowed; it would go with CustomResourceDefinition")
+	ty.expectRefusal(err, "delete policy orphan is not allowed; the object would be deleted with CustomResourceDefinition")
 }

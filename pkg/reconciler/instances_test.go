@@ -42,7 +42,7 @@ spec: {replicas: 0, selector: {a: b}, template: {metadata: {labels: {a: b}}, spe
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !strings.Contains(notices(result.Waits), "kept as long as there are instances of its types") {
+				if !strings.Contains(notices(result.Waits), "kept while there are instances of its types") {
 					t.Fatalf("%s: expected the type to be kept, got %q", tc.reason, notices(result.Waits))
 				}
 			}

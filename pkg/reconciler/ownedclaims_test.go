@@ -32,7 +32,7 @@ spec:
     spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-const ownsData = ": cannot be updated by its update policy recreate, because it holds the data of "
+const ownsData = ": cannot be recreated as its update policy says, because it holds the data of "
 
 // TestStatefulSetIsNotCreatedAnewWithItsClaims has the real controllers at work: the StatefulSet controller makes the claims its own, and garbage
 // collection would delete them.
@@ -105,10 +105,10 @@ func TestOwnersOfClaimsAreNotCreatedAnew(t *testing.T) {
 		"OthersAndIndirect":   {widgets, strings.Split(between, ", ownerRef")[0] + "}\n", indirect, none, none},
 		"Ephemeral":           {widgets, strings.ReplaceAll(strings.ReplaceAll(between, "name: between", "name: a"), "ConfigMap", "Pod\nspec: {containers: [{name: c, image: c}]}"), ephemeral, none, none},
 		"BuiltIn":             {configMaps, none, direct, none, ownsData + "PersistentVolumeClaim NS/data"},
-		"ClaimsMustNotBeRead": {widgets, none, direct, "/persistentvolumeclaims", ": cannot be updated by its update policy recreate, because it may own claims whose data would be destroyed, and reading PersistentVolumeClaims in namespace NS is forbidden; choose another update policy, or have that allowed"},
-		"OwnersMustNotBeRead": {widgets, between, indirect, "/configmaps/between", ": cannot be updated by its update policy recreate, because it may own claims whose data would be destroyed, and reading ConfigMap NS/between is forbidden"},
+		"ClaimsMustNotBeRead": {widgets, none, direct, "/persistentvolumeclaims", ": cannot be recreated as its update policy says, because it may own claims whose data would be destroyed, and reading PersistentVolumeClaims in namespace NS is forbidden; choose another update policy, or grant the permission"},
+		"OwnersMustNotBeRead": {widgets, between, indirect, "/configmaps/between", ": cannot be recreated as its update policy says, because it may own claims whose data would be destroyed, and reading ConfigMap NS/between is forbidden"},
 		"BuiltInMustNotRead":  {configMaps, none, none, "/persistentvolumeclaims", none},
-		"StatefulSetDeletes":  {strings.ReplaceAll(empty, "DELETED", "Delete"), none, none, "/persistentvolumeclaims", ": cannot be updated by its update policy recreate, because it may own claims whose data would be destroyed, and reading PersistentVolumeClaims in namespace NS is forbidden"},
+		"StatefulSetDeletes":  {strings.ReplaceAll(empty, "DELETED", "Delete"), none, none, "/persistentvolumeclaims", ": cannot be recreated as its update policy says, because it may own claims whose data would be destroyed, and reading PersistentVolumeClaims in namespace NS is forbidden"},
 		"StatefulSetRetains":  {strings.ReplaceAll(empty, "DELETED", "Retain"), none, none, "/persistentvolumeclaims", none},
 	} {
 		t.Run(name, func(t *testing.T) {

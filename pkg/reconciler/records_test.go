@@ -31,14 +31,14 @@ func TestRecordsAreNotAdopted(t *testing.T) {
 			key, _, _ := strings.Cut(label, ":")
 			for _, policy := range []string{"always", "if-unowned", "never"} {
 				_, err := w.apply(strings.ReplaceAll(manifest, "POLICY", policy))
-				w.expectRefusal(err, refusal+w.expand(key)+"), which nobody may have as a dependent")
+				w.expectRefusal(err, refusal+w.expand(key)+"), and cannot be a dependent")
 			}
 			request := w.request(strings.ReplaceAll(manifest, "POLICY", "if-unowned"))
 			request.TakeOver = append(request.TakeOver, before)
 			_, err := w.engine.Apply(t.Context(), request)
 			w.expectRefusal(err, refusal)
 			w.expectPlan(w.plan(strings.ReplaceAll(manifest, "POLICY", "always"), compare),
-				"0 - ConfigMap NS/a! exists already, and is part of a record of dependents (label "+w.expand(key)+"), which nobody may have as a dependent")
+				"0 - ConfigMap NS/a! exists already, and is part of a record of dependents (label "+w.expand(key)+"), and cannot be a dependent")
 			w.mustDelete()
 			if diff := cmp.Diff(before, w.configMap("a")); diff != "" {
 				t.Errorf("a record must stay as it is (-before +after):\n%s", diff)
@@ -56,7 +56,7 @@ func TestRecordsAreNotCreated(t *testing.T) {
 			w := newWorld(t)
 			key, _, _ := strings.Cut(label, ":")
 			_, err := w.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {" + label + "}}\n")
-			w.expectRefusal(err, "ConfigMap a: metadata.labels: "+w.expand(key)+" marks parts of records of dependents, which nobody may have as dependents; leave the object out")
+			w.expectRefusal(err, "ConfigMap a: metadata.labels: "+w.expand(key)+" marks parts of records of dependents, which cannot be dependents; leave the object out")
 			if len(w.writes()) > 0 {
 				t.Errorf("expected no writes, got %v", w.writes())
 			}

@@ -65,7 +65,7 @@ func TestTakeOverOfWhatBelongsToOthers(t *testing.T) {
 			w := newWorld(t)
 			w.createClaimed(claim.metadata)
 			plan, result := w.takeOver("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: ours}\n", "a")
-			w.expectPlan(plan, "0 Adopted ConfigMap NS/a: is taken over, and "+claim.text)
+			w.expectPlan(plan, "0 Adopted ConfigMap NS/a: exists already and "+claim.text)
 			w.expectActions(result, "Adopted ConfigMap a")
 		})
 	}

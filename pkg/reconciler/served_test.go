@@ -163,7 +163,7 @@ func TestAPIThatDoesNotAnswerIsNotGone(t *testing.T) {
 					if result.Done || len(w.owner.Inventory) != 1 {
 						t.Fatalf("%s: the object is taken for gone, although its API does not answer", version)
 					}
-					return err == nil && (strings.Contains(notices(result.Waits), "not able to serve") || strings.Contains(notices(result.Waits), "it is not known whether there are objects of type Thing."+group)), notices(result.Waits)
+					return err == nil && (strings.Contains(notices(result.Waits), "cannot serve the request") || strings.Contains(notices(result.Waits), "it is not known whether there are any objects of type Thing."+group)), notices(result.Waits)
 				})
 			}
 			if _, err := w.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: reconciler.Owner{ID: w.owner.ID, AdditionalManagedTypes: []reconciler.TypeInfo{{Group: group, Kind: "Thing"}}}}); err == nil {
@@ -203,7 +203,7 @@ func TestAggregatedAPIThatAnswersNotFoundIsNotGone(t *testing.T) {
 	item.Group, item.Version, item.Kind, item.Namespace, item.Name = group, "v1", "Thing", w.namespace, "a"
 	w.owner.Inventory = []*reconciler.InventoryItem{item}
 	result, err := w.delete()
-	if err != nil || result.Done || !strings.Contains(notices(result.Waits), "it is not known whether there are objects of type Thing."+group) {
+	if err != nil || result.Done || !strings.Contains(notices(result.Waits), "it is not known whether there are any objects of type Thing."+group) {
 		t.Errorf("expected to wait, since the API does not answer, got %v, %s, %v", result.Done, notices(result.Waits), err)
 	}
 }

@@ -199,7 +199,7 @@ webhooks:
 			w.mustDelete()
 			return false, "the webhook is not effective yet"
 		}
-		return strings.Contains(notices(result.Waits), `ConfigMap a: the call failed of webhook "hook.example.com"`) && result.RequeueAfter > 0, notices(result.Waits)
+		return strings.Contains(notices(result.Waits), `ConfigMap a: failed calling webhook "hook.example.com"`) && result.RequeueAfter > 0, notices(result.Waits)
 	})
 	w.expectInventory("ConfigMap a ScheduledForApplication InProgress", "Service b Ready Current")
 	w.remove(hook)

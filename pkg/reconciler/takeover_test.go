@@ -66,7 +66,7 @@ data: {a: "VALUE"}
 	heir.expectRefusal(err, "has another owner")
 	changed := strings.ReplaceAll(manifest, "VALUE", "new")
 	plan, result := heir.takeOver(changed, "a")
-	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: is taken over, and has another owner, uid/NS/component")
+	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: exists already and has another owner, uid/NS/component")
 	heir.expectActions(result, "Adopted ConfigMap a")
 	live := w.configMap("a")
 	if live.GetUID() != uid || live.GetAnnotations()[prefix+"/owner-id"] != heir.owner.ID {
@@ -100,7 +100,7 @@ data: {a: "1"}
 	heir := heirOf(w)
 	heir.owner.Inventory = w.owner.Inventory
 	plan, result := heir.takeOver(manifest, "a")
-	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: is taken over, and has another owner, uid/NS/component")
+	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: exists already and has another owner, uid/NS/component")
 	if before, after := plan.Changes[0].Before, plan.Changes[0].After; before.GetAnnotations()[prefix+"/owner-id"] != w.owner.ID || after.GetAnnotations()[prefix+"/owner-id"] != heir.owner.ID {
 		t.Errorf("expected the change of the owner to be shown, got %v and %v", before, after)
 	}

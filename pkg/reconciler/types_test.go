@@ -112,7 +112,7 @@ func TestTypesAndInstances(t *testing.T) {
 		if err != nil {
 			return false, err.Error()
 		}
-		return strings.Contains(notices(result.Waits), "kept as long as there are instances of its types: Widget."+ty.group+" "+ty.namespace+"/foreign"), notices(result.Waits)
+		return strings.Contains(notices(result.Waits), "kept while there are instances of its types: Widget."+ty.group+" "+ty.namespace+"/foreign"), notices(result.Waits)
 	})
 	if ty.widget("foreign") == nil || ty.widget("own") != nil {
 		t.Error("expected the own instance to be gone, and the foreign one to be there")
@@ -183,7 +183,7 @@ func TestForgedManagedTypesDestroyNothing(t *testing.T) {
 				if err != nil || result.Done {
 					t.Fatal("the definition is gone", err)
 				}
-				return strings.Contains(notices(result.Waits), "kept as long as there are instances of its types: Widget."+ty.group+" "+ty.namespace+"/foreign"), notices(result.Waits)
+				return strings.Contains(notices(result.Waits), "kept while there are instances of its types: Widget."+ty.group+" "+ty.namespace+"/foreign"), notices(result.Waits)
 			})
 			ty.remove(ty.widget("foreign"))
 			ty.mustDelete()
@@ -250,7 +250,7 @@ func TestTypeThatIsRedundantIsKeptForInstances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notices(result.Waits), "kept as long as there are instances") {
+	if !strings.Contains(notices(result.Waits), "kept while there are instances") {
 		t.Errorf("expected the definition to be kept, got %q", notices(result.Waits))
 	}
 	ty.remove(ty.widget("foreign"))

@@ -84,7 +84,7 @@ func TestWebhookThatSomebodyHasDeletedComesBackLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.mustApply(strings.ReplaceAll(guardedConfigMaps, "VALUE", "1"))
-	const denied = `the call failed of webhook "check.example.com"`
+	const denied = `failed calling webhook "check.example.com"`
 	version := 1
 	var changed string
 	testenv.Eventually(t, func() (bool, string) { // the API server takes a moment to learn of the webhook
@@ -218,7 +218,7 @@ func TestWebhooksWaitForWhatIsDeletedAgainAndAgain(t *testing.T) {
 		}
 	}
 	result, err := w.apply(manifests)
-	if err != nil || !strings.Contains(notices(result.Waits), "is deleted by others again and again") {
+	if err != nil || !strings.Contains(notices(result.Waits), "is repeatedly deleted by others") {
 		t.Fatalf("want to wait for the backend, got %v, %s", err, notices(result.Waits))
 	}
 	if w.get("admissionregistration.k8s.io/v1", webhookKind, w.namespace+"-checker") != nil {

@@ -54,7 +54,7 @@ func (a *application) run(ctx context.Context) error {
 // errRehearsed ends a call of the engine that must not change anything.
 var errRehearsed = errors.New("nothing must be changed yet")
 
-// checkExact returns an error if the plan does not fit any more, before anything is recorded.
+// checkExact returns an error if the plan is outdated, before anything is recorded.
 func (a *application) checkExact(ctx context.Context) error {
 	request := a.plan.request(unsaved{})
 	request.Expected = a.plan.exact

@@ -76,15 +76,15 @@ func TestErrors(t *testing.T) {
 		},
 		{
 			"a webhook that does not answer", statusError(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "a.b.c": failed to call webhook: no endpoints`, nil),
-			class{awaited: `the call failed of webhook "a.b.c": failed to call webhook: no endpoints`},
+			class{awaited: `failed calling webhook "a.b.c": failed to call webhook: no endpoints`},
 		},
 		{"a webhook that denies is no failure of the call", statusError(403, metav1.StatusReasonForbidden, `admission webhook "a.b.c" denied the request: x`, nil), class{}},
 		{
 			"a conversion webhook", statusError(500, metav1.StatusReasonInternalError, "conversion webhook for g/v1, Kind=K failed: no endpoints", nil),
-			class{awaited: "the call failed of the conversion webhook for g/v1, Kind=K failed: no endpoints"},
+			class{awaited: "conversion webhook for g/v1, Kind=K failed: no endpoints"},
 		},
-		{"overload", apierrors.NewTooManyRequests("slow down", 3), class{awaited: "the API server is not able to serve the request: slow down"}},
-		{"unavailable", apierrors.NewServiceUnavailable("x"), class{awaited: "the API server is not able to serve the request: x"}},
+		{"overload", apierrors.NewTooManyRequests("slow down", 3), class{awaited: "the API server cannot serve the request: slow down"}},
+		{"unavailable", apierrors.NewServiceUnavailable("x"), class{awaited: "the API server cannot serve the request: x"}},
 		{"an internal error is worth a retry", statusError(http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcdserver: leader changed", nil), class{}},
 		{"no answer", errors.New("connection refused"), class{}},
 	} {

@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package answers says what the errors mean with which an API server answers.
+// Package answers interprets the errors of an API server.
 package answers

@@ -22,26 +22,26 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
-// IsNotFound reports whether an error says that an object does not exist.
+// IsNotFound reports whether an object does not exist.
 func IsNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
-// IsGone reports whether an error says that the object, or its type, does not exist.
+// IsGone reports whether the object, or its type, does not exist.
 func IsGone(err error) bool { return IsNotFound(err) || IsTypeless(err) }
 
-// IsTypeless reports whether an error that says that an object does not exist says so because its type is not served in the
-// version, or with the scope, by which it was asked for.
+// IsTypeless reports whether an object was not found because its type is not served in the requested version, or with the
+// requested scope.
 func IsTypeless(err error) bool { return cluster.IsTypeless(err) || errors.Is(err, ErrOtherScope) }
 
-// IsOutdated reports whether a guarded write was refused because the object is not the one on which it was decided.
+// IsOutdated reports whether a guarded write was refused because the object has changed since it was observed.
 func IsOutdated(err error) bool {
 	if conflicts.IsOutdated(err) || apierrors.IsAlreadyExists(err) {
 		return true
 	}
-	// An apply with a UID is refused as invalid if the object was created anew.
+	// An apply with the UID of a former object of that name is refused as invalid.
 	return apierrors.IsInvalid(err) && hasCause(err, "metadata.uid")
 }
 
-// IsImmutable reports whether the server refused a change that can only be made by creating the object anew.
+// IsImmutable reports whether the server refused a change that only recreating the object can make.
 func IsImmutable(err error) bool {
 	if err == nil || !apierrors.IsInvalid(err) || IsOutdated(err) {
 		return false
@@ -64,8 +64,7 @@ func hasCause(err error, field string) bool {
 	return false
 }
 
-// Awaitable returns what a failed write waits for, if it failed for a reason that is expected to go away without
-// anybody changing the manifest.
+// Awaitable returns what a failed write waits for, if it can succeed later without a change of the manifest.
 func Awaitable(err error) (reason string, ok bool) {
 	if cluster.IsNoMatch(err) {
 		return "its type is not served", true
@@ -79,12 +78,12 @@ func Awaitable(err error) (reason string, ok bool) {
 		return "", false
 	}
 	text := status.Status().Message
-	if call, failed := failedWebhook(status.Status()); failed {
-		return ellipsis.Truncate("the call failed of "+call, 300), true
+	if failure := webhookFailure(status.Status()); failure != "" {
+		return ellipsis.Truncate(failure, 300), true
 	}
 	switch {
 	case DeniedBy(err, BarrierPrefix):
-		return "its type is being deleted, or was until now", true
+		return "its type is being deleted, or was until a moment ago", true
 	case IsDoomed(err):
 		return "its namespace is being deleted", true
 	case IsNotFound(err) && KindOf(err) == "namespaces":
@@ -92,26 +91,28 @@ func Awaitable(err error) (reason string, ok bool) {
 	case IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == "":
 		return "its type is not served yet", true
 	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err):
-		return ellipsis.Truncate("the API server is not able to serve the request: "+text, 300), true
+		return ellipsis.Truncate("the API server cannot serve the request: "+text, 300), true
 	default:
 		return "", false
 	}
 }
 
-// failedWebhook returns which call of a webhook has failed, and how, if that is what the API server says.
-func failedWebhook(status metav1.Status) (call string, failed bool) {
-	if status.Code == http.StatusInternalServerError && strings.Contains(status.Message, "failed calling webhook") {
-		_, call, failed = strings.Cut(status.Message, "failed calling ")
-		return call, failed
+// webhookFailure returns what the API server says about the failed call of a webhook; empty if none failed.
+func webhookFailure(status metav1.Status) string {
+	const calling, converting = "failed calling webhook", "conversion webhook for "
+	if _, rest, found := strings.Cut(status.Message, calling); found && status.Code == http.StatusInternalServerError {
+		return calling + rest
 	}
-	_, call, failed = strings.Cut(status.Message, "conversion webhook for ")
-	return "the conversion webhook for " + call, failed
+	if _, rest, found := strings.Cut(status.Message, converting); found {
+		return converting + rest
+	}
+	return ""
 }
 
-// IsDoomed reports whether nothing can be created any more where the object belongs.
+// IsDoomed reports whether an object cannot be created because its namespace is being deleted.
 func IsDoomed(err error) bool { return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) }
 
-// KindOf returns the kind that an error is about, as the server names it; empty if it does not say.
+// KindOf returns the resource that an error is about, such as "namespaces"; empty if the server does not say.
 func KindOf(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -122,8 +123,8 @@ func KindOf(err error) string {
 
 // IsRefusal reports whether the server will never accept the object as it is.
 func IsRefusal(err error) bool {
-	// The server has no reason for values that do not fit the schema or the type, such as bad quantities; it calls them an internal error. That a
-	// webhook cannot convert an object has another text.
+	// The server reports values that do not fit the schema or the type, such as bad quantities, as internal errors without a reason. Failures
+	// of conversion webhooks have another text.
 	if strings.Contains(err.Error(), "failed to create typed patch object") || strings.Contains(err.Error(), "unable to convert unstructured object to") {
 		return true
 	}
@@ -138,38 +139,38 @@ func IsRefusal(err error) bool {
 	}
 }
 
-// DeniedBy reports whether a request was denied by the ValidatingAdmissionPolicy whose name begins with the text.
+// DeniedBy reports whether a ValidatingAdmissionPolicy denied the request, whose name begins with the given text.
 func DeniedBy(err error, name string) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+name)
 }
 
-// BarrierPrefix is what the names of all barriers begin with, whoever puts them up.
+// BarrierPrefix is the beginning of the names of all barriers, of any operator.
 const BarrierPrefix = "deletion-barrier-"
 
-// IsAboutObjects reports whether an error is about single objects: the pass itself may go on.
+// IsAboutObjects reports whether an error concerns single objects, so that the pass may go on.
 func IsAboutObjects(err error) bool {
 	var fenced *inventory.FencedError
 	var stale *inventory.StaleError
 	return !errors.As(err, &fenced) && !errors.As(err, &stale) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// ErrOtherScope is about an object that cannot exist as it is recorded, because its type has another scope. Whether the client knows the
-// scope of now has to be found out.
+// ErrOtherScope means that an object cannot exist as recorded, because its type has another scope now. The client's knowledge of
+// the scope may be outdated, which the caller has to check.
 var ErrOtherScope = errors.New("its type has another scope")
 
-// IsNoDryRun reports whether a dry run failed merely because a webhook does not know such.
+// IsNoDryRun reports whether a dry run failed merely because a webhook does not support dry runs.
 func IsNoDryRun(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// UnknownTypeError says that it cannot be told whether there are objects of a type. Such a type must never be taken for gone.
+// UnknownTypeError means that a type cannot be read, so that objects of it may exist.
 type UnknownTypeError struct {
 	Kind schema.GroupKind
 	Err  error
 }
 
 func (e *UnknownTypeError) Error() string {
-	return fmt.Sprintf("it is not known whether there are objects of type %s: %s", e.Kind, e.Err)
+	return fmt.Sprintf("it is not known whether there are any objects of type %s: %s", e.Kind, e.Err)
 }
 
 func (e *UnknownTypeError) Unwrap() error { return e.Err }
@@ -180,8 +181,9 @@ func IsUnknownType(err error) bool {
 	return errors.As(err, &unknown)
 }
 
-// Join joins errors that are not nil. As long as one of them may go away by itself, a retry is not useless, and the others are nothing but text: the
-// result is a *inventory.RefusedError only if each of them is, and says that the permission is missing only if each of them is that or a refusal.
+// Join joins errors that are not nil. Callers give up on an error that a retry cannot cure; so the result is a
+// *inventory.RefusedError only if each error is one, and a missing permission only if each error is that or a refusal. The others
+// keep their text only.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	refused := func(err error) bool {

@@ -28,18 +28,18 @@ import (
 )
 
 const (
-	// DefaultPause is what other API servers get to learn of a barrier that one of them enforces.
+	// DefaultPause is how long a barrier must be enforced by one instance of the API server until all instances are taken to enforce it.
 	DefaultPause = 3 * time.Second
-	// barrierProbing is the time between two looks whether a barrier is in force; it takes up to two seconds.
-	barrierProbing = time.Second
-	// barrierPatience is how long a barrier that was put up may take to be enforced before it is put up again.
-	barrierPatience = 10 * time.Second
+	// probeInterval is the time between two checks whether a new barrier is enforced, which takes up to two seconds.
+	probeInterval = time.Second
+	// enforceTimeout is how long a new barrier may take to be enforced before it is applied again.
+	enforceTimeout = 10 * time.Second
 
-	// Awaited is what is awaited while a barrier is being put up.
+	// Awaited is the message of an object that waits for its barrier.
 	Awaited = "making sure that no instance of its type is created while it is being deleted"
 )
 
-// Barriers are those of the owner of a call. Items are worked upon side by side.
+// Barriers creates and removes the barriers of one owner, for one call. It is safe for concurrent use about different items.
 type Barriers struct {
 	Server *server.Server
 	Report *report.Report
@@ -47,15 +47,14 @@ type Barriers struct {
 	Owner  decisions.Owner
 	Items  []*inventory.Item // of the owner
 	Name   string            // of the reconciler
-	// Pause is how long a barrier must have been in force before what it protects is deleted.
+	// Pause is how long a barrier must be enforced before the CustomResourceDefinition is deleted.
 	Pause time.Duration
 
 	mu      sync.Mutex
-	reached map[*inventory.Item]bool // Items with a barrier that were looked at
+	reached map[*inventory.Item]bool // items with a barrier that the pass has come to
 }
 
-// For returns the barrier that has to stand before the object that was seen is deleted; nil if it needs none, or there cannot
-// be one.
+// For returns the barrier that must be in force before the object is deleted; nil if it needs none, or cannot have one.
 func (bs *Barriers) For(item *inventory.Item, uid apitypes.UID) *Barrier {
 	if !kinds.IsCRD(item.GroupVersionKind().GroupKind()) {
 		return nil
@@ -70,8 +69,8 @@ func (bs *Barriers) For(item *inventory.Item, uid apitypes.UID) *Barrier {
 	return b
 }
 
-// Await reports whether the recorded barrier has to be awaited, because it has not been enforced for long enough. A recorded barrier that was meant
-// for another object of that name is lifted.
+// Await reports whether the object must wait because the recorded barrier has not been enforced for long enough. It removes a
+// recorded barrier that belongs to a former object of that name.
 func (bs *Barriers) Await(ctx context.Context, item *inventory.Item, b *Barrier) (awaited bool, err error) {
 	if item.Barrier == "" {
 		return false, nil
@@ -96,56 +95,56 @@ func (bs *Barriers) Await(ctx context.Context, item *inventory.Item, b *Barrier)
 		}
 	}
 	bs.Memory.Of(types.IDOf(item)).Barrier = state
-	if step.stands {
+	if step.inForce {
 		return false, nil
 	}
 	bs.Report.RequeueAfter(step.wait)
 	return true, nil
 }
 
-// step is what is to be done about a barrier.
+// step is the next step with a barrier.
 type step struct {
-	stands bool          // it has been enforced for long enough
-	raise  bool          // put it up, or put it right
-	wait   time.Duration // look again after this time
+	inForce bool          // it has been enforced for long enough
+	raise   bool          // apply its objects
+	wait    time.Duration // check again after this time
 }
 
-// decide decides what to do about a barrier of which it was seen now whether it is enforced. It is a pure function.
+// decide returns the next step with a barrier, given whether the API server enforces it now. It is a pure function.
 func decide(state memory.Barrier, enforced bool, now time.Time, pause time.Duration) (memory.Barrier, step) {
 	switch {
-	case !enforced && (state.Raised.IsZero() || now.Sub(state.Raised) >= barrierPatience):
+	case !enforced && (state.Raised.IsZero() || now.Sub(state.Raised) >= enforceTimeout):
 		state.Raised, state.Enforced = now, time.Time{}
-		return state, step{raise: true, wait: barrierProbing}
+		return state, step{raise: true, wait: probeInterval}
 	case !enforced:
 		state.Enforced = time.Time{}
-		return state, step{wait: barrierProbing}
+		return state, step{wait: probeInterval}
 	case state.Enforced.IsZero():
 		state.Enforced = now
 		return state, step{wait: pause}
 	case now.Sub(state.Enforced) < pause:
 		return state, step{wait: state.Enforced.Add(pause).Sub(now)}
 	default:
-		return state, step{stands: true}
+		return state, step{inForce: true}
 	}
 }
 
-// Record has an item carry a barrier. That must be saved before putUp.
+// Record records a barrier in an item. The caller must save the inventory before it calls PutUp.
 func (bs *Barriers) Record(item *inventory.Item, b *Barrier) {
 	item.Barrier = b.name
 	bs.Reach(item)
 }
 
-// PutUp puts up a barrier that was recorded, and reports whether it has to be awaited. What cannot have one need not wait.
+// PutUp applies a recorded barrier, and reports whether it has to be awaited. An object that cannot have a barrier need not wait.
 func (bs *Barriers) PutUp(ctx context.Context, item *inventory.Item, b *Barrier) (awaited bool, err error) {
 	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{Name: b.name}
 	if awaited, err = bs.Await(ctx, item, b); err != nil {
-		return false, fmt.Errorf("protecting the instances of %s: %w", types.IDOf(item), err)
+		return false, fmt.Errorf("applying the deletion barrier of %s: %w", types.IDOf(item), err)
 	}
 	return awaited, nil
 }
 
-// doWithout notes that there cannot be a barrier, if the error says so; otherwise it returns the error. Then the object is deleted as soon as no
-// instances are seen.
+// doWithout notes that the object cannot have a barrier if the error says so; otherwise it returns the error. Without a barrier,
+// the object is deleted as soon as it has no instances.
 func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barrier, err error) error {
 	var reason string
 	switch {
@@ -161,11 +160,11 @@ func (bs *Barriers) doWithout(ctx context.Context, item *inventory.Item, b *Barr
 	}
 	item.Barrier = ""
 	bs.Memory.Of(types.IDOf(item)).Barrier = memory.Barrier{Name: b.name, Missing: reason}
-	bs.Report.Notes(item, ellipsis.Truncate("is deleted without a barrier, so that instances created at this very moment go with it: "+reason, 500))
+	bs.Report.Notes(item, ellipsis.Truncate("is deleted without a barrier; instances that are created at this moment are lost: "+reason, 500))
 	return nil
 }
 
-// Reach notes that a pass came to an item. What becomes of its barrier, if it has one, is decided there.
+// Reach notes that the pass has come to an item, and so decides about its barrier itself.
 func (bs *Barriers) Reach(item *inventory.Item) {
 	if item.Barrier == "" {
 		return
@@ -178,9 +177,9 @@ func (bs *Barriers) Reach(item *inventory.Item) {
 	bs.reached[item] = true
 }
 
-// LiftUnreached ends a pass with its error: instances of types can be created again whose deletion has begun, and to which the pass did not come, because
-// it waits for something else. The barrier is put up again when a pass comes to the type. A type whose deletion was requested goes anyway,
-// and whoever works instead of us keeps his barriers.
+// LiftUnreached removes, at the end of a pass, the barriers of items that the pass did not reach because it waits for something
+// else. A later pass applies them again. The barrier of an object whose deletion was requested stays, since the object will be
+// gone; so do all barriers if another process works for the owner now. It returns the error of the pass, joined with its own.
 func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
 	var fenced *inventory.FencedError
 	if errors.As(reason, &fenced) {
@@ -197,8 +196,8 @@ func (bs *Barriers) LiftUnreached(ctx context.Context, reason error) error {
 	return reason
 }
 
-// isEnforced reports whether the API server denies what the barrier forbids: it is asked to create a ConfigMap of a name that
-// nothing but the barrier forbids, in a dry run. Only the last of several namespaces may be refused for another reason.
+// isEnforced reports whether the API server enforces the barrier. It makes a dry run that creates a ConfigMap with the name of
+// the barrier, which nothing but the barrier denies. If the request fails for another reason in one namespace, it tries the next.
 func (bs *Barriers) isEnforced(ctx context.Context, b *Barrier) (bool, error) {
 	var reason error
 	for _, namespace := range []string{bs.Owner.Namespace, metav1.NamespaceDefault} {
@@ -217,8 +216,8 @@ func (bs *Barriers) isEnforced(ctx context.Context, b *Barrier) (bool, error) {
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), answers.IsNoDryRun(err):
 			reason = err
 		default:
-			return false, fmt.Errorf("looking whether the barrier %s is enforced: %w", b.name, err)
+			return false, fmt.Errorf("checking whether the barrier %s is enforced: %w", b.name, err)
 		}
 	}
-	return false, fmt.Errorf("looking whether the barrier %s is enforced: %w", b.name, reason)
+	return false, fmt.Errorf("checking whether the barrier %s is enforced: %w", b.name, reason)
 }

@@ -50,7 +50,7 @@ func TestDecideBarrier(t *testing.T) {
 			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
 			true,
 			memory.Barrier{Raised: ago(4), Enforced: ago(3)},
-			step{stands: true},
+			step{inForce: true},
 		},
 		{
 			"an interruption lets instances through",

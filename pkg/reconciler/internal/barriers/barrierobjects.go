@@ -23,17 +23,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Barrier denies creating instances of a type whose definition is about to be deleted. It consists of a ValidatingAdmissionPolicy and
-// its binding, which have the same name.
+// Barrier denies creating instances of a type whose CustomResourceDefinition is about to be deleted. It consists of a
+// ValidatingAdmissionPolicy and its binding, which have the same name.
 type Barrier struct {
 	name          string
-	definition    string // Name of the CustomResourceDefinition
+	definition    string // name of the CustomResourceDefinition
 	uid           apitypes.UID
 	plural, group string // of the instances
 }
 
-// newBarrier returns the barrier for a CustomResourceDefinition. Its name is another one if the CustomResourceDefinition is created
-// anew, so that what is seen of one barrier says nothing about another. It is nil if the name is not that of a CustomResourceDefinition.
+// newBarrier returns the barrier for a CustomResourceDefinition; nil if the item has not the name of one. Its name contains a
+// hash of the UID, so that what is known about the barrier of a former CustomResourceDefinition of that name does not count for
+// this one.
 func newBarrier(reconcilerName, ownerID string, item *inventory.Item, uid apitypes.UID) *Barrier {
 	plural, group, ok := strings.Cut(item.Name, ".")
 	if !ok || uid == "" {
@@ -53,8 +54,9 @@ func barrierKinds() (policy, binding schema.GroupVersionKind) {
 	return version.WithKind("ValidatingAdmissionPolicy"), version.WithKind("ValidatingAdmissionPolicyBinding")
 }
 
-// objects returns what the barrier consists of. No expression is evaluated for anything but what is denied: the only ConfigMaps that
-// match are those of the name of the barrier. The owner reference has it removed with the CustomResourceDefinition even if nobody else does.
+// objects returns the policy and the binding. The policy matches only requests that it denies: instances of the type, and
+// ConfigMaps with the name of the barrier. The owner reference lets garbage collection remove it after the
+// CustomResourceDefinition.
 func (b *Barrier) objects(of *Barriers) []*unstructured.Unstructured {
 	policyKind, bindingKind := barrierKinds()
 	build := func(kind schema.GroupVersionKind, spec map[string]any) *unstructured.Unstructured {
@@ -92,11 +94,11 @@ func (b *Barrier) objects(of *Barriers) []*unstructured.Unstructured {
 	}
 }
 
-// raise puts up a barrier, or puts right what there is of it.
+// raise applies the objects of a barrier.
 func (bs *Barriers) raise(ctx context.Context, b *Barrier) error {
 	for _, object := range b.objects(bs) {
 		if err := bs.raiseOne(ctx, object); err != nil {
-			return fmt.Errorf("putting up %s: %w", types.IDOf(object).String(), err)
+			return fmt.Errorf("applying %s: %w", types.IDOf(object).String(), err)
 		}
 	}
 	return nil
@@ -120,10 +122,10 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 		case err != nil:
 			return err
 		case live == nil:
-			// It is looked for again when it turns out that nothing is enforced.
+			// It was deleted meanwhile. It is applied again when the barrier turns out not to be enforced.
 			return nil
 		case live.GetLabels()[bs.Server.Keys.BarrierLabel] != bs.Server.Label:
-			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": exists, and is not ours")
+			return inventory.NewRefusedError(types.IDOf(wanted).String() + ": exists already, and belongs to another owner")
 		}
 		object = wanted.DeepCopy()
 		object.SetUID(live.GetUID())
@@ -135,7 +137,7 @@ func (bs *Barriers) raiseOne(ctx context.Context, wanted *unstructured.Unstructu
 	return err
 }
 
-// barrierObject reads one of the objects of a barrier; nil if there is none.
+// barrierObject reads one of the objects of a barrier; nil if it does not exist.
 func (bs *Barriers) barrierObject(ctx context.Context, kind schema.GroupVersionKind, name string) (*metav1.PartialObjectMetadata, error) {
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(kind)
@@ -149,7 +151,7 @@ func (bs *Barriers) barrierObject(ctx context.Context, kind schema.GroupVersionK
 	return live, nil
 }
 
-// Lift removes the barrier that is recorded. It makes no request if none is.
+// Lift removes the recorded barrier. It makes no request if none is recorded.
 func (bs *Barriers) Lift(ctx context.Context, item *inventory.Item) error {
 	if item.Barrier == "" {
 		return nil
@@ -157,7 +159,7 @@ func (bs *Barriers) Lift(ctx context.Context, item *inventory.Item) error {
 	policy, binding := barrierKinds()
 	for _, kind := range []schema.GroupVersionKind{binding, policy} {
 		if err := bs.liftOne(ctx, kind, item.Barrier); err != nil {
-			return fmt.Errorf("allowing again to create instances of %s: %w", types.IDOf(item), err)
+			return fmt.Errorf("removing the deletion barrier of %s: %w", types.IDOf(item), err)
 		}
 	}
 	item.Barrier = ""

@@ -18,17 +18,15 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// An API server may serve one object under several types, as it does with Events (v1 and events.k8s.io/v1). Then two records, or two
-// manifests, can be about the same object. Only its UID tells.
-
-// Aliases knows under which type each wanted object goes. It is safe for concurrent use; nil knows nothing.
+// Aliases finds wanted objects that are the same object: an API server may serve one object under several types, as it does with Events (v1 and
+// events.k8s.io/v1), and only the UID shows it. It is safe for concurrent use; nil finds nothing.
 type Aliases struct {
 	mu     sync.Mutex
 	wanted map[apitypes.UID]types.ObjectID
 }
 
-// NewAliases returns what is recorded about the wanted objects, or nil if nothing is to be written and nothing is redundant: it is not
-// worth the work then. It refuses objects that are recorded as being one.
+// NewAliases returns the aliases of the recorded wanted objects. It returns nil if nothing is to be written or deleted, because
+// the check is not worth the work then. It refuses wanted objects that are recorded with the same UID.
 func NewAliases(wanted, items []*inventory.Item) (*Aliases, error) {
 	if !slices.ContainsFunc(items, func(item *inventory.Item) bool {
 		return records.IsUnwanted(item) || item.Phase == inventory.PhaseScheduledForApplication
@@ -51,7 +49,7 @@ func NewAliases(wanted, items []*inventory.Item) (*Aliases, error) {
 	return known, nil
 }
 
-// Take notes that a wanted object has the UID, and returns another one that has it, too.
+// Take notes the UID of a wanted object, and returns another wanted object with the same UID.
 func (a *Aliases) Take(uid apitypes.UID, key types.ObjectID) (other types.ObjectID, same bool) {
 	if a == nil || uid == "" {
 		return types.ObjectID{}, false
@@ -65,7 +63,7 @@ func (a *Aliases) Take(uid apitypes.UID, key types.ObjectID) (other types.Object
 	return other, known && other != key
 }
 
-// Refusal says why a wanted object is refused of which the UID is known; empty if it is not.
+// Refusal says why a wanted object with this UID is refused; empty if it is not.
 func (a *Aliases) Refusal(t *targets.Target, uid apitypes.UID) string {
 	if other, same := a.Take(uid, t.Key); same {
 		return strings.TrimPrefix(aliasText(t.Key, other), t.Key.String()+": ")
@@ -73,7 +71,7 @@ func (a *Aliases) Refusal(t *targets.Target, uid apitypes.UID) string {
 	return ""
 }
 
-// Of returns the wanted object that has the UID; empty if there is none.
+// Of returns the wanted object with this UID; empty if there is none.
 func (a *Aliases) Of(uid apitypes.UID) string {
 	if a == nil {
 		return ""
@@ -86,7 +84,7 @@ func (a *Aliases) Of(uid apitypes.UID) string {
 	return ""
 }
 
-// explicit is ObjectID.String with the group of the type, which messages leave out for groups of Kubernetes.
+// explicit is ObjectID.String with the API group, which messages leave out for groups of Kubernetes.
 func explicit(k types.ObjectID) string { return fmt.Sprintf("%s of %s", k, groupText(k)) }
 
 func groupText(k types.ObjectID) string {
@@ -97,10 +95,10 @@ func groupText(k types.ObjectID) string {
 }
 
 func aliasText(key, other types.ObjectID) string {
-	return fmt.Sprintf("%s: in %s, it is the same object as %s, which is defined as well; leave one of them out", key, groupText(key), explicit(other))
+	return fmt.Sprintf("%s: in %s, it is the same object as %s, which is declared as well; remove one of them", key, groupText(key), explicit(other))
 }
 
-// Refuse returns a *RefusedError if the object that is about to be written, or was written, is another wanted one.
+// Refuse returns a *RefusedError if the object with this UID is another wanted object, too.
 func (a *Aliases) Refuse(t *targets.Target, uid apitypes.UID) error {
 	if other, same := a.Take(uid, t.Key); same {
 		return inventory.NewRefusedError(aliasText(t.Key, other))
@@ -108,7 +106,7 @@ func (a *Aliases) Refuse(t *targets.Target, uid apitypes.UID) error {
 	return nil
 }
 
-// RefuseWrite is refuse for an object that was seen, if the decision is to write to it.
+// RefuseWrite is Refuse for an object that a decision would write to.
 func (a *Aliases) RefuseWrite(t *targets.Target, s decisions.Situation, d decisions.Decision) error {
 	if !s.Exists || !d.Action.Writes() {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Call is what one call of the engine works with, for one owner.
+// Call has what one call of the engine works with, for one owner.
 type Call struct {
 	Owner    decisions.Owner
 	Server   *server.Server
@@ -29,21 +29,20 @@ type Call struct {
 	Executor *executor.Executor
 	Losses   *losses.Losses
 	Barriers *barriers.Barriers
-	// Additional are the types whose instances count although no dependent defines them.
+	// Additional are the managed types that no dependent defines.
 	Additional []inventory.TypeInfo
-	// Aliases are nil if nothing is to be written.
+	// Aliases are nil if nothing is to be written or deleted.
 	Aliases *Aliases
-	// Tiers are those of the targets.
-	Tiers Tiers
+	Tiers   Tiers
 }
 
-// Retry has the call repeated after a while, because something about a dependent has failed for a reason that is expected to go away.
+// Retry has the call repeated after a while, because an operation on a dependent has failed and may succeed later.
 func (c *Call) Retry(item *inventory.Item) {
 	c.Report.RequeueAfter(c.Memory.Retry(types.IDOf(item), c.Server.Clock.Now()))
 }
 
-// LookAgain has a dependent looked at again of which no event will tell, because its kind cannot be watched, or because it does not carry our
-// mark.
+// LookAgain has the call repeated after a while if no event will report changes of a dependent, because its kind cannot be
+// watched, or because it does not have our label.
 func (c *Call) LookAgain(item *inventory.Item) {
 	seen, view := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	if view != observe.Present || seen.Owner != c.Owner.Label {

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// Consent is what the owner of a call says to requests that change something. It is safe for concurrent use.
+// Consent asks the owner of a call before requests that change something. It is safe for concurrent use.
 type Consent struct {
 	ledger   *Ledger
 	observer server.Observer
@@ -25,9 +25,9 @@ type Consent struct {
 	ask      func(ctx context.Context) error
 
 	denial atomic.Pointer[inventory.FencedError] // why the owner did not confirm; nil if it did, or was not asked
-	asking sync.Mutex                            // held while the owner is asked; guards what follows
+	asking sync.Mutex                            // held while the owner is asked; guards the fields below
 	asked  bool
-	// confirmed are targets, by their index, whose objects had vanished when the owner confirmed what is wanted.
+	// confirmed are the indexes of targets whose objects had vanished when the owner confirmed.
 	confirmed map[int]bool
 }
 
@@ -36,17 +36,17 @@ func NewConsent(ledger *Ledger, observer server.Observer, fence func() error, co
 	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm, confirmed: map[int]bool{}}
 }
 
-// Confirm asks the owner whether a target that was written before, and has vanished, is still wanted. It must be called after it
-// was seen that the object has vanished, and before it is created again.
+// Confirm asks the owner whether a target that was written before, and has vanished, is still wanted. It must be called after the
+// object was found to have vanished, and before it is created again.
 //
-// Another process may work for the same owner, for a moment or by mistake, and have removed the object because it knows more
-// than this call was given: that the owner is being deleted, say, or wants something else. What it knows was true before it
-// removed the object. As the question is asked after that, the answer takes it into account, however outdated this call is. An
-// object that vanishes after the question needs another one; those of which the observer knows by then do not.
+// Another process may work for the same owner, for a moment or by mistake, and may have deleted the object because it knows more:
+// that the owner is being deleted, for example, or wants something else. What it knew was true before it deleted the object.
+// Since the question comes after that, the answer takes it into account, however outdated this call is. An object that vanishes
+// after the question needs another one; objects that the observer knew to have vanished before do not.
 //
-// What stays open is the time from the question to the create: if strangers have removed the object, and only then the owner
-// ceases to want it, the other process may have looked for it in vain before it is created. It is as open for each object that
-// is created for the first time.
+// One gap remains between the question and the create: if a third party has deleted the object, and the owner ceases to want it
+// only then, the other process may have looked for the object in vain before this call creates it. This gap exists for each
+// object that is created for the first time, too.
 func (c *Consent) Confirm(ctx context.Context, t *targets.Target) error {
 	if c.ask == nil || !records.IsTouched(c.ledger.Of(t)) {
 		return nil
@@ -59,19 +59,20 @@ func (c *Consent) Confirm(ctx context.Context, t *targets.Target) error {
 			c.denial.Store(&inventory.FencedError{Reason: err})
 		}
 	}
-	// It counts once: what comes and goes meanwhile has vanished after the question.
+	// The answer counts once: if the object is created and vanishes again, it has vanished after the question.
 	c.confirmed[t.Index] = false
 	return c.MayGoOn()
 }
 
-// confirmVanished has the first question of a pass count for all objects that have vanished before. The caller must hold c.asking.
+// confirmVanished lets the first question of a pass count for all objects that have vanished before. The caller must hold
+// c.asking.
 func (c *Consent) confirmVanished() {
 	if c.asked {
 		return
 	}
 	c.asked = true
 	for i, item := range c.ledger.Wanted {
-		// Others are at work on their items; a method would copy what they change.
+		// Other goroutines change their items; a method with a value receiver would read all fields.
 		_, view := c.observer.Get(schema.GroupVersionKind(item.TypeVersionInfo), item.Namespace, item.Name)
 		c.confirmed[i] = view == observe.Absent
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// DeletionStage ranks items within a wave; each stage begins when the one before is gone.
+// DeletionStage ranks items within a wave; a stage begins when the one before is gone.
 type DeletionStage int
 
 const (
-	deletionInstances  DeletionStage = iota // Of types that other items define
+	deletionInstances  DeletionStage = iota // instances of types that other items define
 	deletionRegular                         // all others
-	deletionNamespaces                      // they take with them what is in them
+	deletionNamespaces                      // their deletion deletes what they contain
 )
 
-// SortDeletion puts items into the order in which they are deleted, and returns what ranks them within a wave.
+// SortDeletion sorts items into delete order, and returns the function that ranks them within a wave.
 func (c *Call) SortDeletion(items []*inventory.Item) (rank func(*inventory.Item) DeletionStage) {
 	managed := kinds.NewTypeSet(c.Additional)
 	for _, item := range c.Ledger.Items {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package calls has what one call of Apply, Delete or Plan works with: its inventory while that changes, the consent of its owner, what it has told the
-// observer, and the plan to which it keeps.
+// Package calls has the state of one call of Apply, Delete or Plan: the inventory while it changes, the consent of the owner, the kinds that the
+// observer watches for it, and the plan that it keeps to.
 package calls

@@ -17,18 +17,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Expectation is the plan to which a call of Apply keeps. Nil expects nothing.
+// Expectation is the plan that a call of Apply keeps to. Nil expects nothing.
 type Expectation struct {
 	server  *server.Server
 	changes map[types.ObjectID]*inventory.Change
 }
 
-// NewExpectation returns the expectation that the changes of a plan come true.
+// NewExpectation returns the expectation that a call makes the changes, and no others.
 func NewExpectation(server *server.Server, changes map[types.ObjectID]*inventory.Change) *Expectation {
 	return &Expectation{server: server, changes: changes}
 }
 
-// Of returns what is planned for an object; nil if it may be done what has to be.
+// Of returns what is planned for an object; nil if the call need not keep to a plan.
 func (e *Expectation) Of(key types.ObjectID) *inventory.Change {
 	if e == nil {
 		return nil
@@ -36,7 +36,8 @@ func (e *Expectation) Of(key types.ObjectID) *inventory.Change {
 	return e.changes[key]
 }
 
-// AsExpected returns a *StaleError if an object is not the one for which the plan was made. It may find out more about the object.
+// AsExpected returns a *StaleError if an object is not in the state that the plan was made for. It may read the object, and then
+// returns the new situation.
 func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s decisions.Situation) (decisions.Situation, error) {
 	key := types.IDOf(item)
 	then := e.Of(key)
@@ -60,34 +61,34 @@ func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s de
 	return v.Situation, nil
 }
 
-// Differs says how the state of an object differs from the one on which a change was planned; empty if it does not.
+// Differs says how the state of an object differs from the one that a change was planned for; empty if it does not.
 func Differs(then, now *inventory.Change) string {
 	switch {
 	case then.UID == now.UID:
 	case then.UID == "":
-		return "exists by now"
+		return "was created since the plan was made"
 	case now.UID == "":
-		return "does not exist any more, or is being deleted"
+		return "no longer exists, or is being deleted"
 	default:
-		return "was deleted, and created anew"
+		return "was recreated since the plan was made"
 	}
 	same := then.Baseline == now.Baseline
 	if then.Fingerprint != "" && now.Fingerprint != "" {
 		same = then.Fingerprint == now.Fingerprint
 	}
 	if !same {
-		return "was changed by others since it was planned"
+		return "was changed by others since the plan was made"
 	}
 	return ""
 }
 
-// View is what is known about an object, and, if the server was asked, the object.
+// View is what is known about an object. Live is the object, if it was read.
 type View struct {
 	decisions.Situation
 	Live *unstructured.Unstructured
 }
 
-// Saw notes the state on which a change is decided. An object that is being deleted is as good as gone.
+// Saw notes the state that a change is planned for. An object that is being deleted counts as absent.
 func Saw(change *inventory.Change, v View, keys marks.Keys) {
 	change.UID, change.Fingerprint, change.Baseline = "", "", ""
 	if !v.Exists || v.Seen.Deleting {
@@ -99,7 +100,7 @@ func Saw(change *inventory.Change, v View, keys marks.Keys) {
 	}
 }
 
-// contentFingerprint identifies all that a plan shows of an object; empty if that cannot be encoded.
+// contentFingerprint is a hash of all that a plan shows of an object; empty if that cannot be encoded.
 func contentFingerprint(object *unstructured.Unstructured, keys marks.Keys) string {
 	sum, err := digest.Of(Presentable(object, keys).Object)
 	if err != nil {
@@ -108,7 +109,8 @@ func contentFingerprint(object *unstructured.Unstructured, keys marks.Keys) stri
 	return sum[:len(sum)/2]
 }
 
-// Presentable returns a copy of an object without what the server and the reconciler keep for themselves; nil of nil.
+// Presentable returns a copy of an object without the status and the metadata that the server and the reconciler maintain; nil of
+// nil.
 func Presentable(object *unstructured.Unstructured, keys marks.Keys) *unstructured.Unstructured {
 	if object == nil {
 		return nil

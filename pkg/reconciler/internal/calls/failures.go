@@ -13,17 +13,17 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 )
 
-// Failures collects the errors of what is done side by side. The zero value has none. It is safe for concurrent use.
+// Failures collects the errors of concurrent work. The zero value has none. It is safe for concurrent use.
 type Failures struct {
 	mu       sync.Mutex
 	problems []string
-	faulty   bool // some of the problems are in the objects themselves
+	faulty   bool // some problems are in the objects themselves
 	failures []error
-	fenced   *inventory.FencedError // one stands for all
+	fenced   *inventory.FencedError // one of them
 	stale    []string
 }
 
-// Add takes an error into account; nil is none.
+// Add adds an error unless it is nil.
 func (f *Failures) Add(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,8 +43,7 @@ func (f *Failures) Add(err error) {
 	}
 }
 
-// Err joins all errors, in an order that does not depend on which came first. It is a *inventory.RefusedError only if a retry would not change
-// anything; see answers.Join.
+// Err joins all errors in a stable order. It is a *inventory.RefusedError only if a retry would not help; see answers.Join.
 func (f *Failures) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

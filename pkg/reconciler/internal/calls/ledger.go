@@ -15,19 +15,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// saveInterval is the time after which the end of a wave is worth a save of its own. A save costs by the size of
-// the object that holds the inventory.
+// saveInterval is how old the last save must be for the end of a wave to cause another one. A save costs a write of the object
+// that holds the inventory.
 const saveInterval = 2 * time.Second
 
-// Ledger is the inventory of one call while it changes. Items are worked upon side by side, each by one goroutine at a time; the Ledger itself is
-// changed by one goroutine.
+// Ledger is the inventory of one call while it changes. Items are changed concurrently, each by one goroutine at a time; the
+// Ledger itself is changed by one goroutine.
 type Ledger struct {
 	// Items are all that are, or were, recorded.
 	Items []*inventory.Item
 	// Wanted are the items of targets, by the index of the target.
 	Wanted []*inventory.Item
-	// Releases means that there are items to be released of which the saved inventory does not say so.
-	Releases bool
+	// OrphansUnsaved means that the saved inventory does not say yet that some items are going to be orphaned.
+	OrphansUnsaved bool
 
 	store Saver
 	clock clock.PassiveClock
@@ -35,7 +35,7 @@ type Ledger struct {
 	saved time.Time
 }
 
-// Saver keeps an inventory; see the Store of an owner.
+// Saver persists an inventory; see the Store of an owner.
 type Saver interface {
 	Save(ctx context.Context, inventory []*inventory.Item) error
 }
@@ -45,7 +45,7 @@ func NewLedger(items []*inventory.Item, store Saver, clock clock.PassiveClock) *
 	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
 }
 
-// Want takes over the items of targets, which are in the order of these.
+// Want sets the items of targets, in the order of the targets.
 func (l *Ledger) Want(wanted []*targets.Target, items []*inventory.Item) {
 	l.Wanted = make([]*inventory.Item, len(wanted))
 	for i, t := range wanted {
@@ -56,10 +56,10 @@ func (l *Ledger) Want(wanted []*targets.Target, items []*inventory.Item) {
 // Of returns the item of a target.
 func (l *Ledger) Of(t *targets.Target) *inventory.Item { return l.Wanted[t.Index] }
 
-// Drop has an item not be recorded any longer.
+// Drop removes an item from the inventory.
 func (l *Ledger) Drop(item *inventory.Item) { l.gone[item] = true }
 
-// Unwanted returns the items of objects that are no longer wanted.
+// Unwanted returns the items of redundant objects.
 func (l *Ledger) Unwanted() []*inventory.Item {
 	var unwanted []*inventory.Item
 	for _, item := range l.Items {
@@ -70,16 +70,16 @@ func (l *Ledger) Unwanted() []*inventory.Item {
 	return unwanted
 }
 
-// Save persists the inventory as it is now.
+// Save persists the current inventory.
 func (l *Ledger) Save(ctx context.Context) error {
 	if err := l.store.Save(ctx, l.Snapshot()); err != nil {
 		return fmt.Errorf("saving the inventory: %w", err)
 	}
-	l.saved, l.Releases = l.clock.Now(), false
+	l.saved, l.OrphansUnsaved = l.clock.Now(), false
 	return nil
 }
 
-// Checkpoint saves at the end of a wave that took time.
+// Checkpoint saves the inventory unless the last save is recent.
 func (l *Ledger) Checkpoint(ctx context.Context) error {
 	if l.clock.Since(l.saved) < saveInterval {
 		return nil
@@ -87,7 +87,7 @@ func (l *Ledger) Checkpoint(ctx context.Context) error {
 	return l.Save(ctx)
 }
 
-// Snapshot returns copies of the items that are to be recorded.
+// Snapshot returns copies of the items that are still recorded.
 func (l *Ledger) Snapshot() []*inventory.Item {
 	items := l.Remaining()
 	copies := make([]inventory.Item, len(items))
@@ -98,7 +98,7 @@ func (l *Ledger) Snapshot() []*inventory.Item {
 	return items
 }
 
-// Remaining returns the items that are to be recorded.
+// Remaining returns the items that are still recorded.
 func (l *Ledger) Remaining() []*inventory.Item {
 	items := make([]*inventory.Item, 0, len(l.Items))
 	for _, item := range l.Items {

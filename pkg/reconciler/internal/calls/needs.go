@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// Needs are the kinds and namespaces of which one call has told the observer.
+// Needs are the kinds and namespaces that one call has the observer watch.
 type Needs struct {
 	ledger   *Ledger
 	observer server.Observer
@@ -23,13 +23,13 @@ type Needs struct {
 	watched  map[schema.GroupVersionKind]map[string]bool
 }
 
-// NewNeeds returns the needs of an owner who has none yet.
+// NewNeeds returns the needs of an owner, none so far.
 func NewNeeds(ledger *Ledger, observer server.Observer, label string) *Needs {
 	return &Needs{ledger: ledger, observer: observer, label: label, watched: map[schema.GroupVersionKind]map[string]bool{}}
 }
 
-// Watch tells the observer which kinds this owner has. Kinds of targets beyond the given stage are left out, because they
-// may not exist yet, unless dependents of them are recorded.
+// Watch has the observer watch the kinds of the targets and of redundant dependents. It leaves out kinds of targets beyond the
+// given stage, because they may not be served yet, unless the inventory shows that a dependent exists.
 func (n *Needs) Watch(ctx context.Context, wanted []*targets.Target, upTo targets.Stage) error {
 	told, more := len(n.watched) > 0, false
 	var last *targets.Target
@@ -51,7 +51,7 @@ func (n *Needs) Watch(ctx context.Context, wanted []*targets.Target, upTo target
 	return n.observer.Watch(ctx, n.label, n.all())
 }
 
-// all are the kinds and namespaces that were needed so far.
+// all returns the kinds and namespaces needed so far.
 func (n *Needs) all() []observe.Need {
 	all := make([]observe.Need, 0, len(n.watched))
 	for kind, namespaces := range n.watched {
@@ -67,7 +67,7 @@ func (n *Needs) all() []observe.Need {
 	return all
 }
 
-// needed reports whether this kind and namespace were not needed before.
+// needed adds a kind and namespace, and reports whether they are new.
 func (n *Needs) needed(kind schema.GroupVersionKind, namespace string) bool {
 	if n.watched[kind] == nil {
 		n.watched[kind] = map[string]bool{}

@@ -12,17 +12,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Pacing says how soon what was done about a dependent may be done again.
+// Pacing says how soon the engine may correct or verify a dependent again.
 type Pacing struct {
 	Memory memory.Owner
 	Clock  clock.PassiveClock
-	// TakeOver are objects that are adopted whoever owns them.
+	// TakeOver are objects that are adopted from any owner.
 	TakeOver map[types.ObjectID]bool
-	// Expected is the plan to which the call keeps; nil if it has none.
+	// Expected is the plan that the call keeps to; nil if there is none.
 	Expected *Expectation
 }
 
-// Paced adds how long corrections and verifications of the object have to wait, and whether it is to be taken over.
+// Paced adds to the situation how long corrections and verifications of the object have to wait, and whether it is adopted from
+// any owner.
 func (p *Pacing) Paced(t *targets.Target, s decisions.Situation) decisions.Situation {
 	s.TakeOver = p.TakeOver[t.Key]
 	if recalled := p.Memory.Peek(t.Key); recalled != nil {
@@ -32,7 +33,7 @@ func (p *Pacing) Paced(t *targets.Target, s decisions.Situation) decisions.Situa
 		s.Fight = recalled.Fight
 	}
 	if then := p.Expected.Of(t.Key); then != nil && then.Verb == "" && s.Verification == 0 {
-		// What the plan leaves alone is looked into when the plan does not count any more.
+		// An object that the plan leaves alone is verified when the plan no longer counts.
 		s.Verification = memory.VerificationPacing(t.ReapplyInterval).Step
 	}
 	return s

@@ -10,14 +10,14 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// Tiers are those of targets within their stages, by the index of the target.
+// Tiers are the tiers of targets within their stages, by the index of the target.
 type Tiers []int
 
 // Of returns the tier of a target.
 func (r Tiers) Of(t *targets.Target) int { return r[t.Index] }
 
-// Arrange puts the targets into the order in which this pass applies them, and returns their tiers. The observer must have been told of
-// their kinds.
+// Arrange sorts the targets into the apply order of this pass, and returns their tiers. The observer must watch their kinds
+// already.
 func Arrange(wanted []*targets.Target, ledger *Ledger, known server.Observer) Tiers {
 	ranks := make(Tiers, len(ledger.Wanted))
 	for _, t := range wanted {

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Alterations compares what was declared with what the server stored, and returns what admission changed. Only single
-// values are compared, and lists only where they have kept their length: what is added or normalised is no alteration.
-// Values are not part of the texts, because they may be secret.
+// Alterations compares the manifest with the stored object, and returns what admission changed. It compares scalars, and lists
+// only if they have kept their length: additions and normalisations are no alterations. The texts contain no values, because they
+// may be secret.
 func Alterations(declared, stored map[string]any) []string {
 	var texts []string
 	for _, field := range slices.Sorted(maps.Keys(declared)) {
@@ -55,8 +55,8 @@ func compareValues(path string, declared, stored any, differ func(path string)) 
 	}
 }
 
-// sameValue compares scalars: by JSON, in which integers of different Go types are the same, or else as quantities, which
-// the server normalises.
+// sameValue compares scalars as JSON, where integers of different Go types are equal, or as quantities, which the server
+// normalises.
 func sameValue(a, b any) bool {
 	first, errFirst := json.Marshal(a)
 	second, errSecond := json.Marshal(b)

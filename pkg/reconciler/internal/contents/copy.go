@@ -31,8 +31,9 @@ func copyContent(path string, value any) (any, error) {
 	}
 }
 
-// CopyMap copies the content of an unstructured object; the path names it in errors. Generators may put values into it that JSON decoding never yields,
-// such as int or []string: they become what decoding would yield. Anything else is an error that names the field.
+// CopyMap copies the content of an unstructured object; path names it in errors. Values of types that JSON decoding never yields,
+// such as int or []string, which generators may return, are converted to the types that it yields. If that is not possible, the
+// error names the field.
 func CopyMap(path string, value map[string]any) (map[string]any, error) {
 	if value == nil {
 		return nil, nil
@@ -47,7 +48,7 @@ func CopyMap(path string, value map[string]any) (map[string]any, error) {
 	return copied, nil
 }
 
-// decoded turns a value into JSON and back.
+// decoded encodes a value as JSON and decodes it.
 func decoded(path string, value any) (any, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package contents knows what is in objects whatever their kind: how content is copied, how what is stored differs from what was declared, which
-// fields an API server does not know, and what the schema of a type adds. It decides nothing, and makes no requests.
+// Package contents handles the content of objects of any kind: it copies and compares content, finds fields that an API server does not know, and
+// applies the defaults of a schema. It decides nothing, and makes no requests.
 package contents

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Same compares two states of one object, apart from what the server keeps for itself.
+// Same compares two states of one object, apart from the metadata that the server changes with each write.
 func Same(a, b *unstructured.Unstructured) bool {
 	a, b = a.DeepCopy(), b.DeepCopy()
 	for _, object := range []*unstructured.Unstructured{a, b} {

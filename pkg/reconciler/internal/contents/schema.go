@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// OpenSchema is the schema of a type in a CustomResourceDefinition, as far as it says what the server does to an object that it
-// stores: defaulting, and dropping what it does not know. Nil is the schema of which nothing is known.
+// OpenSchema is the schema of a type in a CustomResourceDefinition, used for what the server does to a stored object: setting
+// defaults and dropping unknown fields. Nil changes nothing.
 type OpenSchema map[string]any
 
 // OpenSchemas returns the schemas in a CustomResourceDefinition by version.
@@ -24,7 +24,7 @@ func OpenSchemas(definition *unstructured.Unstructured) map[string]OpenSchema {
 	return schemas
 }
 
-// Complete does to the content of an object what the server would.
+// Complete drops unknown fields of the content and sets defaults, as the server would.
 func (s OpenSchema) Complete(content map[string]any) {
 	if s == nil {
 		return
@@ -33,7 +33,7 @@ func (s OpenSchema) Complete(content map[string]any) {
 	s.root().fill(content)
 }
 
-// root adds what each object has, whether or not its schema says so.
+// root adds the fields that each object has, whether or not its schema declares them.
 func (s OpenSchema) root() OpenSchema {
 	properties := map[string]any{}
 	for name, property := range s.child("properties") {
@@ -54,7 +54,7 @@ func (s OpenSchema) child(key string) OpenSchema {
 	return child
 }
 
-// of returns the schema of an entry of a map, and whether there is one.
+// of returns the schema of a map's entry, and whether it has one.
 func (s OpenSchema) of(key string) (OpenSchema, bool) {
 	if property, ok := s.child("properties")[key].(map[string]any); ok {
 		return property, true
@@ -63,7 +63,7 @@ func (s OpenSchema) of(key string) (OpenSchema, bool) {
 	return additional, ok
 }
 
-// Prune drops entries that the schema does not know, unless it says that these are preserved.
+// prune drops entries that are not in the schema, unless it preserves unknown fields.
 func (s OpenSchema) prune(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -92,7 +92,7 @@ func (s OpenSchema) pruneKnown(value any) {
 	}
 }
 
-// fill sets defaults for what is absent, and for what is null although it must not be.
+// fill sets defaults for fields that are absent, or null although they are not nullable.
 func (s OpenSchema) fill(value any) {
 	switch value := value.(type) {
 	case map[string]any:

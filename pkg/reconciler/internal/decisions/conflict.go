@@ -5,11 +5,12 @@ package decisions
 
 import "github.com/component-operator/runtime/internal/conflicts"
 
-const ChangedAllTheTime = "is being changed by others all the time"
+// ChangedOnEveryAttempt is why a write was given up.
+const ChangedOnEveryAttempt = "was modified by others on every attempt"
 
-// Contention is why a write did not succeed although it was decided anew several times.
+// Contention explains why a write failed although it was decided again several times.
 type Contention struct {
-	unchanged error // the last answer, if the object was as it had been decided on; nil if others had changed it
+	unchanged error // the last answer, if the object had not changed; nil if others had changed it
 }
 
 // Met notes the answer to a write, and the state of the object before and after it.
@@ -21,10 +22,10 @@ func (c *Contention) Met(answer error, before, after Situation) {
 	}
 }
 
-// Message says why, by the words of the API server unless others have changed the object.
+// Message says that others kept changing the object or, if they did not, what the API server says.
 func (c *Contention) Message() string {
 	if c.unchanged == nil {
-		return ChangedAllTheTime
+		return ChangedOnEveryAttempt
 	}
-	return "is refused with a conflict although nobody has changed it: " + conflicts.Reason(c.unchanged)
+	return "meets a conflict although nobody has changed it: " + conflicts.Reason(c.unchanged)
 }

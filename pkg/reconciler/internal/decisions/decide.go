@@ -16,25 +16,25 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Action is what is to be done about one wanted object.
+// Action is what to do about one wanted object.
 type Action int
 
 const (
-	Keep     Action = iota // nothing; its status counts
+	Keep     Action = iota // leave it as it is; its status counts
 	Create                 // create it; fail if it exists
-	Write                  // apply the manifest to the object that was seen
-	Verify                 // the same, in the expectation that it has no effect
-	Compare                // find out whether applying would have an effect, without writing
-	Recreate               // delete the object that was seen, and create it when it is gone
-	Mark                   // make the object that was seen ours, and leave its content alone
-	Ask                    // ask the server whether it exists
+	Write                  // apply the manifest to the observed object
+	Verify                 // the same, expecting no change
+	Compare                // find out by a dry run whether applying would change it
+	Recreate               // delete the observed object, and create it when it is gone
+	Mark                   // set our label and annotations on the observed object, without changing its content
+	Ask                    // read it from the server, and decide again
 	Await                  // wait until it is gone
-	Complete               // it has served its purpose and is gone
-	Report                 // it was changed by others, and is left alone
-	Refuse                 // it belongs to somebody else
+	Complete               // record that it has served its purpose and is gone
+	Report                 // report that others changed it, and leave it as it is
+	Refuse                 // fail, because it belongs to another owner
 )
 
-// Writes reports whether the action writes to the object that was seen.
+// Writes reports whether the action writes to the observed object.
 func (a Action) Writes() bool {
 	switch a {
 	case Write, Verify, Recreate, Mark:
@@ -55,9 +55,9 @@ const (
 type Decision struct {
 	Action Action
 	Verb   inventory.Verb
-	// Message says why; empty if nothing is to be done.
+	// Message is the reason; empty for actions that need none.
 	Message string
-	// Again is when the decision should be taken again although nothing may have happened; zero if at an event.
+	// Again is how long to wait before deciding again even if no event arrives; zero if only an event can change the decision.
 	Again time.Duration
 }
 
@@ -67,7 +67,7 @@ func Apply(t *targets.Target, item *inventory.Item, s Situation) Decision {
 	case !s.Exists:
 		return decideAbsent(t, item, s)
 	case s.Seen.Record != "":
-		const message = "exists already, and is part of a record of dependents (label %s), which nobody may have as a dependent"
+		const message = "exists already, and is part of a record of dependents (label %s), and cannot be a dependent"
 		return Decision{Action: Refuse, Message: fmt.Sprintf(message, s.Seen.Record)}
 	case s.Seen.Deleting:
 		return Decision{Action: Await, Message: s.leaving()}
@@ -86,7 +86,7 @@ func decideAbsent(t *targets.Target, item *inventory.Item, s Situation) Decision
 	}
 	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus
 	if !s.Proven && (finished || t.Drift == inventory.DriftPolicyReport) {
-		// What follows must not rest on the cache alone: the object may merely have lost its label.
+		// The cache does not prove that the object is gone: it may only have lost its label.
 		return Decision{Action: Ask}
 	}
 	switch {
@@ -95,30 +95,30 @@ func decideAbsent(t *targets.Target, item *inventory.Item, s Situation) Decision
 	case t.Drift == inventory.DriftPolicyReport:
 		return Decision{Action: Report, Message: "was deleted by others"}
 	case s.Correction > 0:
-		return Decision{Action: Report, Message: cmp.Or(s.Fight, "is deleted by others again and again"), Again: s.Correction}
+		return Decision{Action: Report, Message: cmp.Or(s.Fight, "is repeatedly deleted by others"), Again: s.Correction}
 	default:
 		return Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}
 	}
 }
 
-// Foreign is about an object that does not carry our label.
+// Foreign decides about an object without our label.
 func Foreign(t *targets.Target, item *inventory.Item, s Situation) Decision {
-	if s.Seizes() {
+	if s.IsTakenOver() {
 		return decideTakeOver(t, item, s)
 	}
 	if s.Seen.Owner == "" && !s.Proven {
-		// Who else claims the object is not known yet.
+		// The cache does not show who else claims the object.
 		return Decision{Action: Ask}
 	}
 	if s.unlabelled(item) {
-		// It is the object that we wrote; only its label is gone. That is drift like any other.
+		// We wrote this object; only its label is gone. That is drift like any other.
 		if !records.IsWritten(item) {
 			return decideChanged(t, item, s)
 		}
-		return correct(t, s, "lost the label that marks it as owned")
+		return correct(t, s, "lost its owner label")
 	}
 	if records.IsWritten(item) {
-		if d, leave := leaveAlone(t, s, "was created anew, or taken over, by others"); leave {
+		if d, leave := leaveAlone(t, s, "was recreated or adopted by others"); leave {
 			return d
 		}
 	}
@@ -126,7 +126,7 @@ func Foreign(t *targets.Target, item *inventory.Item, s Situation) Decision {
 	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + owner}
 	switch {
 	case t.Reconcile == inventory.ReconcilePolicyOnce:
-		// It exists, which is all that is wanted once. What is in it may be what the manifest would have generated only the first time.
+		// The object exists, which is all that the policy asks for. Its content may be what the manifest would have generated only the first time.
 		adopt.Action = Mark
 	case t.Update == inventory.UpdatePolicyRecreate:
 		adopt.Action = Recreate
@@ -156,43 +156,44 @@ func ownership(s Situation) string {
 	}
 }
 
-// decideTakeOver is about a foreign object that is to be ours in any case. It must not be deleted, be it in order to be created anew.
+// decideTakeOver decides about an object that is adopted from any owner. Such an object must not be deleted, not even to be
+// recreated.
 func decideTakeOver(t *targets.Target, item *inventory.Item, s Situation) Decision {
-	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "is taken over, and " + ownership(s)}
+	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + ownership(s)}
 	if t.Reconcile == inventory.ReconcilePolicyOnce && records.IsWritten(item) {
 		d.Action = Mark
 	}
 	return d
 }
 
-// decideChanged is about an object that has to be written because its manifest changed, or was never written.
+// decideChanged decides about an object whose current manifest was not applied yet.
 func decideChanged(t *targets.Target, item *inventory.Item, s Situation) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}
 	if item.UID == "" && item.LastAppliedAt == nil {
-		// We created it, but did not live to record it.
+		// We created it, but the process ended before it could record that.
 		d.Verb, d.Message = inventory.VerbCreated, "exists, and its creation was not recorded"
 		if t.Reconcile == inventory.ReconcilePolicyOnce {
-			// The content came with the creation, and may have changed since if it is the whole record that was lost.
+			// The creation has set the content. If the whole record was lost, the content may rightly have changed since.
 			d.Action = Mark
 			return d
 		}
 	}
-	// If it is not the object that was recorded, the manifest may be what was written already: then applying it has no
-	// effect, and nothing needs to be created anew.
+	// Another object than the recorded one may have been created from this manifest already. Then applying changes nothing, and there is no
+	// need to recreate it.
 	if t.Update == inventory.UpdatePolicyRecreate && item.UID != "" && s.Seen.UID == item.UID {
 		d.Action = Recreate
 	}
 	return d
 }
 
-// decideDrift is about an object that was written, and may have been changed by others since.
+// decideDrift decides about an object whose current manifest was applied, and which others may have changed since.
 func decideDrift(t *targets.Target, item *inventory.Item, s Situation) Decision {
 	if t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyIgnore {
 		return Decision{Action: Keep}
 	}
 	switch {
 	case item.UID != "" && s.Seen.UID != item.UID:
-		return correct(t, s, "was created anew by others")
+		return correct(t, s, "was recreated by others")
 	case item.Fingerprint != "" && s.Seen.Fingerprint != item.Fingerprint:
 		return correct(t, s, ChangedByOthers)
 	case item.Baseline != "" && item.Baseline == s.Seen.Baseline():
@@ -206,7 +207,7 @@ func decideDrift(t *targets.Target, item *inventory.Item, s Situation) Decision 
 	}
 }
 
-// correct has drift corrected unless it is to be left alone.
+// correct decides to correct drift, unless leaveAlone says otherwise.
 func correct(t *targets.Target, s Situation, what string) Decision {
 	if d, leave := leaveAlone(t, s, what); leave {
 		return d
@@ -214,7 +215,7 @@ func correct(t *targets.Target, s Situation, what string) Decision {
 	return Decision{Action: Write, Verb: inventory.VerbCorrected, Message: what}
 }
 
-// leaveAlone reports whether drift is reported instead of corrected, for good or for now.
+// leaveAlone reports whether drift is not corrected, or not yet.
 func leaveAlone(t *targets.Target, s Situation, what string) (Decision, bool) {
 	switch {
 	case t.Drift == inventory.DriftPolicyReport:
@@ -222,7 +223,7 @@ func leaveAlone(t *targets.Target, s Situation, what string) (Decision, bool) {
 	case t.Drift == inventory.DriftPolicyIgnore, t.Reconcile == inventory.ReconcilePolicyOnce:
 		return Decision{Action: Keep}, true
 	case s.Correction > 0:
-		return Decision{Action: Report, Message: cmp.Or(s.Fight, what+" again and again"), Again: s.Correction}, true
+		return Decision{Action: Report, Message: cmp.Or(s.Fight, what+" repeatedly"), Again: s.Correction}, true
 	default:
 		return Decision{}, false
 	}

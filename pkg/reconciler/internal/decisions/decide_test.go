@@ -141,7 +141,7 @@ func TestDecideApplyAbsent(t *testing.T) {
 		{"it vanished", wish(), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
 		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
 		{"an item of the ancestor vanished", wish(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
-		{"somebody deletes it again and again", wish(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is deleted by others again and again", Again: time.Second}},
+		{"somebody deletes it again and again", wish(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is repeatedly deleted by others", Again: time.Second}},
 		{"the fighter is named if known", wish(), recorded(inventory.PhaseReady), Situation{Owner: usLabel, Correction: time.Second, Fight: "is changed by x"}, Decision{Action: Report, Message: "is changed by x", Again: time.Second}},
 		{"reporting must not rest on the cache", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
 		{"reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Report, Message: "was deleted by others"}},
@@ -173,7 +173,7 @@ func expectDecision(t *testing.T, target *targets.Target, item *inventory.Item, 
 func TestDecideTakeOver(t *testing.T) {
 	t.Parallel()
 	apply := func(text string) Decision {
-		return Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "is taken over, and " + text}
+		return Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + text}
 	}
 	const unowned, owned = "has no owner", "has another owner"
 	mark := apply(owned)
@@ -213,7 +213,7 @@ func TestDecideApplyForeign(t *testing.T) {
 	recreate := Decision{Action: Recreate, Verb: inventory.VerbAdopted}
 	mark := Decision{Action: Mark, Verb: inventory.VerbAdopted}
 	refuse := func(text string) Decision { return Decision{Action: Refuse, Message: text} }
-	corrected := Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "lost the label that marks it as owned"}
+	corrected := Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "lost its owner label"}
 	fresh := recorded(inventory.PhaseScheduledForApplication, unrecorded)
 	for _, tc := range []struct {
 		reason string
@@ -244,7 +244,7 @@ func TestDecideApplyForeign(t *testing.T) {
 		{"ours, only the label is gone", wish(), recorded(inventory.PhaseReady), "", false, corrected},
 		{"ours although never adopting", wish(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady), "", false, corrected},
 		{"drift is not repaired by recreation", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseUpdating), "", false, corrected},
-		{"label gone, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), "", false, Decision{Action: Report, Message: "lost the label that marks it as owned"}},
+		{"label gone, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), "", false, Decision{Action: Report, Message: "lost its owner label"}},
 		{"label gone, ignored", wish(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseReady), "", false, Decision{Action: Keep}},
 		{"label gone, applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), "", false, Decision{Action: Keep}},
 		{"an ancestor's item proves nothing by UID", wish(adoption(inventory.AdoptionPolicyNever)), recorded(inventory.PhaseReady, ancestors), "", false, refuse(unowned + "never")},
@@ -270,7 +270,7 @@ func TestDecideApplyRival(t *testing.T) {
 		return Decision{Action: Refuse, Message: "exists already and is theirs, and its adoption policy is " + policy}
 	}
 	adopt := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and is theirs"}
-	corrected := Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "lost the label that marks it as owned"}
+	corrected := Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "lost its owner label"}
 	theirs := Rival{text: "is theirs"}
 	marked := Rival{text: "is theirs", operator: "other.example.com"}
 	fresh := recorded(inventory.PhaseScheduledForApplication, unrecorded)
@@ -377,10 +377,10 @@ func TestDecideApplyDrift(t *testing.T) {
 		{"drift, ignored", wish(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
 		{"never for what is applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
 		{"never for what is applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce), drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, keep},
-		{"created anew with our label", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was created anew by others"}},
-		{"created anew, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, report("was created anew by others")},
-		{"created anew again and again", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "was created anew by others again and again", Again: time.Second}},
-		{"a fight is backed off", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "was changed by others again and again", Again: time.Minute}},
+		{"created anew with our label", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was recreated by others"}},
+		{"created anew, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, report("was recreated by others")},
+		{"created anew again and again", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "was recreated by others repeatedly", Again: time.Second}},
+		{"a fight is backed off", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "was changed by others repeatedly", Again: time.Minute}},
 		{"suspicion: a new generation and the same fields", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, 0, verify},
 		{"suspicion is paced by its own measure", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), time.Minute, 0, verify},
 		{"suspicion waits", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, time.Minute, Decision{Action: Keep, Again: time.Minute}},
@@ -414,8 +414,8 @@ func ownedBy(whose string, r Rival) Situation {
 
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
-	const anew = "was created anew by others while it was being deleted, and is marked as owned; remove the mark to keep it, or delete it"
-	const taken = "belongs to another owner by now, and is left alone"
+	const anew = "was recreated by others while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
+	const taken = "now belongs to another owner, and is left alone"
 	gone := Situation{Owner: usLabel, Proven: true}
 	another := func(o *observe.Observation) { o.UID = "u2" }
 	wantedAs := func(seen observe.Observation) Situation {
@@ -434,7 +434,7 @@ func TestDecideDelete(t *testing.T) {
 		{"the server says so", recorded(inventory.PhaseDeleting), gone, false, Gone, ""},
 		{"nothing to release", recorded(inventory.PhaseScheduledForDeletion), gone, true, Gone, ""},
 		{"ours", recorded(inventory.PhaseScheduledForDeletion), present(seenAs()), false, RequestDeletion, ""},
-		{"ours, to be released", recorded(inventory.PhaseScheduledForDeletion), present(seenAs()), true, Release, ""},
+		{"ours, to be orphaned", recorded(inventory.PhaseScheduledForDeletion), present(seenAs()), true, Orphan, ""},
 		{"a finished object is purged", recorded(inventory.PhaseScheduledForCompletion), present(seenAs()), false, RequestDeletion, ""},
 		{"the deletion was requested, and lost", recorded(inventory.PhaseDeleting), present(seenAs()), false, RequestDeletion, ""},
 		{"finalizers remain", recorded(inventory.PhaseDeleting), present(seenAs(deleting)), false, AwaitEnd, "being deleted: finalizers remain: a/b"},
@@ -443,13 +443,13 @@ func TestDecideDelete(t *testing.T) {
 		{"another owner took it over, and it is being deleted", recorded(inventory.PhaseDeleting), present(seenAs(owner(themLabel), deleting)), false, Gone, taken},
 		{"another owner's object is not released", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(owner(themLabel))), true, Gone, taken},
 		{"a record that was adopted", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(record)), false, Gone, recordsStay},
-		{"a record that was adopted, and is to be released", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(record)), true, Gone, recordsStay},
+		{"a record that was adopted, and is to be orphaned", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(record)), true, Gone, recordsStay},
 		{"a record that was adopted, and is being deleted", recorded(inventory.PhaseDeleting), present(seenAs(record, deleting)), false, Gone, recordsStay},
 		{"another object without label", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(owner(""), another)), false, Gone, ""},
 		{"another object without label that is being deleted", recorded(inventory.PhaseDeleting), present(seenAs(owner(""), another, deleting)), false, Gone, ""},
 		{"ours, without label", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(owner(""))), false, RequestDeletion, ""},
 		{"recorded by its UID, but nothing in it is by us", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(owner(""), fingerprint(""))), false, Gone, notOurs},
-		{"not ours, and to be released", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(owner(""), fingerprint(""))), true, Gone, notOurs},
+		{"not ours, and to be orphaned", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(owner(""), fingerprint(""))), true, Gone, notOurs},
 		{"not ours, and its deletion seems to be under way", recorded(inventory.PhaseDeleting), present(seenAs(owner(""), fingerprint(""), deleting)), false, Gone, notOurs},
 		{"not ours, and seems to have served its purpose", recorded(inventory.PhaseScheduledForCompletion), present(seenAs(owner(""), fingerprint(""))), false, Gone, notOurs},
 		{"its label is gone, and it names another owner", recorded(inventory.PhaseScheduledForDeletion), ownedBy("somebody", Rival{}), false, Gone, notOurs},
@@ -458,21 +458,21 @@ func TestDecideDelete(t *testing.T) {
 		{"a controller has adopted it, and somebody removed our label", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{text: "x"}), false, RequestDeletion, ""},
 		{"released already, or all marks are gone", recorded(inventory.PhaseScheduledForDeletion), ownedBy("", Rival{}), true, Gone, ""},
 		{"released already, and being deleted by others", recorded(inventory.PhaseScheduledForDeletion), goingAway(ownedBy("", Rival{})), true, Gone, ""},
-		{"only its label is gone, and it is to be released", recorded(inventory.PhaseScheduledForDeletion), ownedBy("us in plain text", Rival{}), true, Release, ""},
-		{"a type whose marks are gone may still have our finalizer", recorded(inventory.PhaseScheduledForDeletion, definition), ownedBy("", Rival{}), true, Release, ""},
+		{"only its label is gone, and it is to be orphaned", recorded(inventory.PhaseScheduledForDeletion), ownedBy("us in plain text", Rival{}), true, Orphan, ""},
+		{"a type whose marks are gone may still have our finalizer", recorded(inventory.PhaseScheduledForDeletion, definition), ownedBy("", Rival{}), true, Orphan, ""},
 		{"never created, and somebody else's without label", recorded(inventory.PhaseScheduledForDeletion, unrecorded), present(seenAs(owner(""))), false, Gone, ""},
 		{"created, and not recorded any more", recorded(inventory.PhaseScheduledForDeletion, unrecorded), present(seenAs()), false, RequestDeletion, ""},
 		{"an item of the ancestor", recorded(inventory.PhaseScheduledForDeletion, ancestors), present(seenAs()), false, RequestDeletion, ""},
-		{"an item of the ancestor, to be released", recorded(inventory.PhaseScheduledForDeletion, ancestors), present(seenAs()), true, Release, ""},
+		{"an item of the ancestor, to be orphaned", recorded(inventory.PhaseScheduledForDeletion, ancestors), present(seenAs()), true, Orphan, ""},
 		{"an item of the ancestor that is being deleted", recorded(inventory.PhaseDeleting, ancestors), present(seenAs()), false, RequestDeletion, ""},
 		{"created anew with our label before we requested anything", recorded(inventory.PhaseScheduledForDeletion), present(seenAs(another)), false, RequestDeletion, ""},
 		{"created anew with our label before it is purged", recorded(inventory.PhaseScheduledForCompletion), present(seenAs(another)), false, RequestDeletion, ""},
 		{"created anew with our label while being deleted", recorded(inventory.PhaseDeleting), present(seenAs(another)), false, RefuseEnd, anew},
 		{"created anew with our label while being purged", recorded(inventory.PhaseCompleting), present(seenAs(another)), false, RefuseEnd, anew},
 		{"wanted under another type", recorded(inventory.PhaseScheduledForDeletion), wantedAs(seenAs()), false, Forget, "is the same object as other, which stays"},
-		{"wanted under another type, and to be released under this one", recorded(inventory.PhaseScheduledForDeletion), wantedAs(seenAs()), true, Forget, "is the same object as other, which stays"},
+		{"wanted under another type, and to be orphaned under this one", recorded(inventory.PhaseScheduledForDeletion), wantedAs(seenAs()), true, Forget, "is the same object as other, which stays"},
 		{"wanted under another type, which waits until it is gone", recorded(inventory.PhaseDeleting), wantedAs(seenAs(deleting)), false, Forget, "is the same object as other, which stays"},
-		{"created anew while being deleted, and now to be released", recorded(inventory.PhaseDeleting), present(seenAs(another)), true, Release, ""},
+		{"created anew while being deleted, and now to be orphaned", recorded(inventory.PhaseDeleting), present(seenAs(another)), true, Orphan, ""},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()

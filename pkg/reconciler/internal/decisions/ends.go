@@ -9,32 +9,32 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
 
-// Deletion says how a dependent is to go.
+// Deletion says how a dependent is deleted.
 type Deletion struct {
-	Orphan bool           // release it instead
-	Verb   inventory.Verb // what is reported when it is gone
-	Wave   int            // in which this happens
+	Orphan bool           // orphan it instead
+	Verb   inventory.Verb // the action to report when it is gone
+	Wave   int            // the wave to report
 }
 
-// Ending is what is to be done about one unwanted object.
+// Ending is what to do about an object that should be gone.
 type Ending int
 
 const (
-	Gone            Ending = iota // it is gone, or not ours (any more)
-	AwaitEnd                      // it is being deleted
+	Gone            Ending = iota // drop its item: it is gone, or not ours (any more)
+	AwaitEnd                      // wait: it is being deleted
 	RequestDeletion               // request its deletion
-	Release                       // release it
-	Forget                        // it stays, because it is wanted under another type
-	RefuseEnd                     // it must not be deleted, and cannot be forgotten either
+	Orphan                        // orphan it
+	Forget                        // drop its item: the object is wanted under another type
+	RefuseEnd                     // fail: it must not be deleted, and its item must not be dropped
 )
 
-// notOurs says why a recorded object is neither deleted nor released.
+// notOurs is why a recorded object is neither deleted nor orphaned.
 const notOurs = "is recorded as a dependent, but has neither our label nor fields that we wrote, and is left alone"
 
-// recordsStay says why an object that is recorded as a dependent, and in which somebody records his dependents, is neither deleted nor released.
+// recordsStay is why a recorded object that itself records dependents is neither deleted nor orphaned.
 const recordsStay = "is part of a record of dependents, and is left alone"
 
-// Delete decides what to do about an unwanted object. It is a pure function.
+// Delete decides what to do about an object that should be gone. It is a pure function.
 func Delete(item *inventory.Item, s Situation, orphan bool) (Ending, string) {
 	switch {
 	case !s.Exists:
@@ -46,20 +46,20 @@ func Delete(item *inventory.Item, s Situation, orphan bool) (Ending, string) {
 		return Gone, why
 	}
 	switch {
-	case orphan && s.wasReleased(item):
+	case orphan && s.wasOrphaned(item):
 		return Gone, ""
 	case s.Seen.Deleting:
 		return AwaitEnd, s.leaving()
 	case orphan:
-		return Release, ""
+		return Orphan, ""
 	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
-		return RefuseEnd, "was created anew by others while it was being deleted, and is marked as owned; remove the mark to keep it, or delete it"
+		return RefuseEnd, "was recreated by others while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
 	default:
 		return RequestDeletion, ""
 	}
 }
 
-// foreign reports whether a recorded object is neither deleted nor released, and what to say of that.
+// foreign reports whether a recorded object is neither deleted nor orphaned because it is not ours, and why.
 func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	switch {
 	case s.isOthers(item):
@@ -67,14 +67,14 @@ func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	case s.Seen.Record != "":
 		return recordsStay, true
 	case s.Seen.Owner == "" && !s.unlabelled(item):
-		// A record is no proof: whoever may write it could have anything deleted.
+		// The record is no proof: a user who may write it could have any object deleted.
 		return notOurs, true
 	default:
 		return "", false
 	}
 }
 
-// leaving says about an object that is being deleted what it waits for, if that is known.
+// leaving says that an object is being deleted, and what its deletion waits for.
 func (s Situation) leaving() string {
 	const plain = "being deleted"
 	if s.Seen.Message == "" || s.Seen.Message == plain {
@@ -83,31 +83,31 @@ func (s Situation) leaving() string {
 	return plain + ": " + s.Seen.Message
 }
 
-// isOthers reports whether the object that was seen is not the recorded one, or not ours any more.
+// isOthers reports whether the observed object is not the recorded one, or not ours any more.
 func (s Situation) isOthers(item *inventory.Item) bool {
 	if s.Seen.Owner != "" {
-		// Another owner has taken it over; so it stays.
+		// If another owner has adopted it, it stays.
 		return s.Seen.Owner != s.Owner
 	}
-	// Somebody created another object of that name, or took the marks off one of which we have no better proof.
+	// Others have created another object with this name, or have removed our marks from one whose UID is not recorded.
 	return s.Seen.UID != item.UID
 }
 
-// taker says why an object stays that carries the label of another owner; empty if it carries none.
+// taker says that an object stays because it has the label of another owner; empty if it has none.
 func (s Situation) taker() string {
 	switch {
 	case s.Seen.Owner == "":
 		return ""
 	case s.Whose == "" || digest.OwnerLabel(s.Whose) != s.Seen.Owner:
-		return "belongs to another owner by now, and is left alone"
+		return "now belongs to another owner, and is left alone"
 	default:
-		return "belongs to " + s.Whose + " by now, and is left alone"
+		return "now belongs to " + s.Whose + ", and is left alone"
 	}
 }
 
-// wasReleased reports whether nothing is left to be removed from an object that is to be released: a process has done that, and died before it could
-// record it. The object may belong to others by now.
-func (s Situation) wasReleased(item *inventory.Item) bool {
-	// A finalizer may have stayed on what defines types.
+// wasOrphaned reports whether an earlier pass has removed our marks from an object, and ended before it could record that. The object may belong to
+// others by now.
+func (s Situation) wasOrphaned(item *inventory.Item) bool {
+	// An object that defines types may still have our finalizer.
 	return s.Proven && s.Seen.Owner == "" && s.Whose == "" && !kinds.DefinesTypes(item.GroupVersionKind().GroupKind())
 }

@@ -12,32 +12,32 @@ import (
 )
 
 const (
-	// stays says why a namespace is released although it ought to be deleted.
-	stays = "is released instead of being deleted, because what its owner needs is in it"
-	// staysDefined says why a definition is released although it ought to be deleted.
-	staysDefined = "is released instead of being deleted, because its owner is an instance of a type that it defines"
+	// stays is why a namespace is orphaned instead of deleted.
+	stays = "is orphaned instead of deleted, because its owner needs what is in it"
+	// staysDefined is why a definition of a type is orphaned instead of deleted.
+	staysDefined = "is orphaned instead of deleted, because it defines the type of its owner"
 )
 
-// Owner is what decisions need to know of an owner.
+// Owner is an owner as decisions need it.
 type Owner struct {
-	// ID identifies the owner, Label is the value of its label.
+	// ID identifies the owner; Label is the value of its owner label.
 	ID, Label string
-	// Namespace is where namespaced objects go that do not name one.
+	// Namespace is the namespace of namespaced objects that do not name one.
 	Namespace string
-	// Home are the namespaces without which the owner cannot be.
+	// Home are the namespaces that hold what the owner itself needs.
 	Home []string
-	// Self is the object for which the owner stands; nil if it is in another cluster.
+	// Self is the owner's own object; nil if it is in another cluster.
 	Self types.ObjectKey
-	// AdditionalManagedTypes are those that the owner has named.
+	// AdditionalManagedTypes are those that the owner names.
 	AdditionalManagedTypes []inventory.TypeInfo
 }
 
-// isHome reports whether the owner would go with an item: because the item is a namespace that holds what the owner itself needs, or
-// defines the type of which the owner is an instance.
-func (o Owner) isHome(item *inventory.Item) bool { return o.Staying(item) != "" }
+// isHome reports whether deleting the object of an item would delete the owner: the object is a namespace that holds what the
+// owner needs, or defines the owner's type.
+func (o Owner) isHome(item *inventory.Item) bool { return o.WhyOrphaned(item) != "" }
 
-// Staying says why an item is released although it ought to be deleted; empty if it is not.
-func (o Owner) Staying(item *inventory.Item) string {
+// WhyOrphaned says why an object is orphaned instead of deleted because the owner needs it; empty if the owner does not.
+func (o Owner) WhyOrphaned(item *inventory.Item) string {
 	kind := item.GroupVersionKind().GroupKind()
 	switch {
 	case kinds.IsNamespace(kind) && slices.Contains(o.Home, item.Name):
@@ -51,15 +51,15 @@ func (o Owner) Staying(item *inventory.Item) string {
 	}
 }
 
-// Settle has the namespaces in which the owner itself lives, and the definition of its type, outlive it, whatever is declared. The
-// items are changed.
-func (o Owner) Settle(items []*inventory.Item) {
+// ProtectHome sets the delete policy Orphan on the namespaces that the owner needs, and on the definition of its type, whatever their annotations
+// say. It changes the items.
+func (o Owner) ProtectHome(items []*inventory.Item) {
 	for _, item := range items {
 		item.DeletePolicy = o.DeletePolicy(item, item.DeletePolicy)
 	}
 }
 
-// DeletePolicy returns the policy that counts for an item if this one is declared.
+// DeletePolicy returns the effective delete policy of an item with the given declared policy.
 func (o Owner) DeletePolicy(item *inventory.Item, declared inventory.DeletePolicy) inventory.DeletePolicy {
 	if o.isHome(item) {
 		return inventory.DeletePolicyOrphan
@@ -67,7 +67,8 @@ func (o Owner) DeletePolicy(item *inventory.Item, declared inventory.DeletePolic
 	return declared
 }
 
-// Ending decides what to do about an unwanted object. Nobody waits for the end of what ends after the owner.
+// Ending decides what to do about an object that should be gone. Objects that the owner needs are gone only after the owner; so
+// it does not wait until they are.
 func (o Owner) Ending(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 	if o.isHome(item) {
 		s.Seen.Deleting = false

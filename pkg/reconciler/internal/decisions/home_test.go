@@ -22,7 +22,7 @@ func TestEndingOfHome(t *testing.T) {
 		want   Ending
 	}{
 		{"another namespace is awaited", nil, present(seenAs(deleting)), AwaitEnd},
-		{"its own is released", []string{"shop"}, present(seenAs(deleting)), Release},
+		{"its own is orphaned", []string{"shop"}, present(seenAs(deleting)), Orphan},
 		{"that of somebody else is left alone", []string{"shop"}, present(seenAs(deleting, owner(themLabel))), Gone},
 		{"it has gone", []string{"shop"}, Situation{Owner: usLabel, Proven: true}, Gone},
 	} {

@@ -22,20 +22,21 @@ const (
 	helmReleaseName      = "meta.helm.sh/release-name"
 	helmReleaseNamespace = "meta.helm.sh/release-namespace"
 
-	// maxRivalText bounds what an object says about its owner, in characters.
+	// maxRivalText limits the length of what an object says about its owner, in characters.
 	maxRivalText = 200
 )
 
-// Rival is who else claims an object, besides owners of the same reconciler.
+// Rival is who else claims an object, apart from owners of the same reconciler.
 type Rival struct {
 	// text completes "exists already and …", for example "is controlled by ReplicaSet web"; empty if nobody claims the object.
 	text string
-	// operator is the name of another operator that has marked the object as a dependent; empty if none has.
+	// operator is the name of another operator of this kind whose owner label or annotation the object has; empty if there is
+	// none.
 	operator string
 }
 
-// RivalOf returns who claims an object by its metadata: another operator of this kind, whose keys begin with another name; a controller;
-// or a Helm release.
+// RivalOf returns who claims an object according to its metadata: another operator of this kind, whose keys have another prefix;
+// a controller; or a Helm release.
 func RivalOf(object metav1.Object, own marks.Keys) Rival {
 	if operator, owner := operatorOf(object, own); operator != "" {
 		text := fmt.Sprintf("belongs to operator %s", operator)
@@ -58,7 +59,7 @@ func RivalOf(object metav1.Object, own marks.Keys) Rival {
 	return Rival{}
 }
 
-// operatorOf returns the name of another operator that has marked the object, and the id of the owner if that is told.
+// operatorOf returns the name of another operator whose mark the object has, and the owner's ID if it is known.
 func operatorOf(object metav1.Object, own marks.Keys) (operator, owner string) {
 	const label, annotation = "/" + types.LabelKeySuffixOwnerId, "/" + types.AnnotationKeySuffixOwnerId
 	for _, key := range slices.Sorted(maps.Keys(object.GetLabels())) {

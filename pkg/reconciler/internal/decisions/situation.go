@@ -11,37 +11,35 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
-// Seizes reports whether the object that was seen belongs to somebody else, and is to be taken over in any case.
-func (s Situation) Seizes() bool { return s.TakeOver && s.Seen.Owner != s.Owner }
+// IsTakenOver reports whether the observed object is not ours, and is adopted from any owner.
+func (s Situation) IsTakenOver() bool { return s.TakeOver && s.Seen.Owner != s.Owner }
 
-// Situation is all that a decision about one wanted object depends on, besides manifest and record.
+// Situation is all that a decision about one object depends on, apart from its manifest and record.
 type Situation struct {
 	// Owner is the value of our owner label.
 	Owner string
-	// Exists reports whether there is an observation.
+	// Exists means that Seen is an observation.
 	Exists bool
-	// Proven means, if it does not exist, that the server said so, not just the cache.
+	// Proven means that the server has answered, not just the cache.
 	Proven bool
-	// Typed means, if that is proven, that the server knows the type: it is not just the recorded version that is not served.
+	// Typed means, if the object is proven not to exist, that the server serves its type in the recorded version.
 	Typed bool
-	// Seen is the observation.
-	Seen observe.Observation
-	// Whose is the owner, if the server was asked, and tells.
+	Seen  observe.Observation
+	// Whose is the owner's ID according to the object's annotation, if the object was read from the server.
 	Whose string
-	// Rival is who else claims the object, if the server was asked.
-	Rival Rival
-	// Correction and verification are how long the next one must wait; zero if it may happen now.
+	// Rival is who else claims the object, if the object was read from the server.
+	Rival                    Rival
 	Correction, Verification time.Duration
-	// Fight names who changes the object again and again; empty if nobody does.
+	// Fight says who changes the object repeatedly; empty if nobody does.
 	Fight string
-	// TakeOver means that it does not matter who owns the object.
+	// TakeOver means that the object is adopted from any owner.
 	TakeOver bool
-	// WantedAs is the wanted object that an unwanted one turned out to be; empty if it is none.
+	// WantedAs is the wanted object that this redundant one turned out to be; empty if it is none.
 	WantedAs string
 }
 
-// unlabelled reports whether the object that was seen is the recorded one, and was written by us, although our label is gone. The
-// recorded UID alone proves nothing, because whoever may write the record can make it up.
+// unlabelled reports whether the observed object is the recorded one and was written by us, although our label is gone. The
+// recorded UID proves nothing, because a user who may write the record can make it up.
 func (s Situation) unlabelled(item *inventory.Item) bool {
 	recorded := s.Seen.Owner == "" && item.UID != "" && s.Seen.UID == item.UID
 	lost := s.Rival.operator == "" && (s.Whose == "" || digest.OwnerLabel(s.Whose) == s.Owner)

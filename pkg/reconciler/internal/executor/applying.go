@@ -29,20 +29,20 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// marks are the labels and annotations that make an object ours.
+// marks returns the labels and annotations of a dependent.
 func (x *Executor) marks(t *targets.Target) (labels, annotations map[string]string) {
 	return map[string]string{x.Server.Keys.OwnerLabel: x.Owner.Label},
 		map[string]string{x.Server.Keys.OwnerAnnotation: x.Owner.ID, x.Server.Keys.Digest: t.Digest}
 }
 
-// SetMarks makes an object ours that is not written yet.
+// SetMarks adds the labels and annotations of a dependent to an object, without a request.
 func (x *Executor) SetMarks(object *unstructured.Unstructured, t *targets.Target) {
 	labels, annotations := x.marks(t)
 	object.SetLabels(overlay(object.GetLabels(), labels))
 	object.SetAnnotations(overlay(object.GetAnnotations(), annotations))
 }
 
-// overlay returns the entries, of which the more recent ones count.
+// overlay returns all entries; recent ones replace others.
 func overlay(entries, recent map[string]string) map[string]string {
 	result := make(map[string]string, len(entries)+len(recent))
 	maps.Copy(result, entries)
@@ -50,7 +50,7 @@ func overlay(entries, recent map[string]string) map[string]string {
 	return result
 }
 
-// NoteAnswer notes what the server has warned about, and what it has changed.
+// NoteAnswer reports warnings of the server, and what admission changed.
 func (x *Executor) NoteAnswer(t *targets.Target, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
@@ -62,7 +62,8 @@ func (x *Executor) NoteAnswer(t *targets.Target, item *inventory.Item, object *u
 	return nil
 }
 
-// Apply makes the apply request. A missing namespace is created if that is the policy.
+// Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the server does
+// not know.
 func (x *Executor) Apply(ctx context.Context, t *targets.Target, item *inventory.Item, s decisions.Situation, action decisions.Action) (*unstructured.Unstructured, error) {
 	object, err := x.Marked(t)
 	if err != nil {
@@ -77,7 +78,7 @@ func (x *Executor) Apply(ctx context.Context, t *targets.Target, item *inventory
 		object.SetResourceVersion(s.Seen.ResourceVersion)
 	}
 	for created := false; ; {
-		// The response replaces the content of the object; an error leaves it as it is.
+		// The response replaces the content of the object; an error does not change it.
 		err := x.Server.Mutate(operation, func() error {
 			return x.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership, client.FieldOwner(x.Server.FieldOwner))
 		})
@@ -86,7 +87,7 @@ func (x *Executor) Apply(ctx context.Context, t *targets.Target, item *inventory
 			return object, nil
 		case x.CreateNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
 			if created {
-				return nil, fmt.Errorf("namespace %s does not stay", t.Key.Namespace)
+				return nil, fmt.Errorf("namespace %s was deleted right after its creation", t.Key.Namespace)
 			}
 			if err := x.createNamespace(ctx, t.Key.Namespace); err != nil {
 				return nil, err
@@ -105,7 +106,8 @@ func (x *Executor) Apply(ctx context.Context, t *targets.Target, item *inventory
 	}
 }
 
-// Marked returns the manifest with the marks of the owner. Only its metadata may be changed; everything else is that of the manifest.
+// Marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
+// manifest.
 func (x *Executor) Marked(t *targets.Target) (*unstructured.Unstructured, error) {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
@@ -122,7 +124,7 @@ func (x *Executor) Marked(t *targets.Target) (*unstructured.Unstructured, error)
 	return object, nil
 }
 
-// createNamespace creates a namespace once per pass. It gets no marks: it is not a dependent.
+// createNamespace creates a namespace, once per pass. The namespace gets no marks, because it is not a dependent.
 func (x *Executor) createNamespace(ctx context.Context, name string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -145,14 +147,15 @@ func (x *Executor) createNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// isAlone reports whether nobody but us, who have just applied the object, has written it, or nobody knows.
+// isAlone reports whether no other field manager has written the object that we have just applied, or field ownership is not
+// tracked.
 func isAlone(managedFields any) bool {
 	entries, _ := managedFields.([]any)
 	return len(entries) < 2
 }
 
-// RemoveSurplus removes what other field managers added beside the declared fields, as far as the update policy says so.
-// It returns nil if there was nothing to remove.
+// RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It returns
+// nil if it removed nothing.
 func (x *Executor) RemoveSurplus(
 	ctx context.Context, t *targets.Target, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
 ) (*unstructured.Unstructured, error) {
@@ -174,7 +177,7 @@ func (x *Executor) RemoveSurplus(
 	return cleaned, nil
 }
 
-// WithoutSurplus returns the object as it is to be without the surplus, and the paths of that; nil if there is none.
+// WithoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.
 func (x *Executor) WithoutSurplus(t *targets.Target, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) {
 		return nil, nil, nil
@@ -185,7 +188,7 @@ func (x *Executor) WithoutSurplus(t *targets.Target, object *unstructured.Unstru
 		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 	}
 	if !metadata {
-		// Labels and annotations that others add are nobody's drift; they go when the manifest changes.
+		// Labels and annotations that others add are no drift; they are removed when the manifest changes.
 		surplus = fieldset.Outside(surplus, "metadata")
 	}
 	manifest, err := x.Manifests.Of(t)
@@ -193,7 +196,7 @@ func (x *Executor) WithoutSurplus(t *targets.Target, object *unstructured.Unstru
 		return nil, nil, err
 	}
 	if targets.IsContainer(t.Key) && !targets.DeclaresData(manifest) {
-		// Whoever ships a Secret without content expects somebody to fill it.
+		// A Secret or ConfigMap that is declared without content is meant to be filled by others.
 		surplus = fieldset.Outside(surplus, "data", "binaryData")
 	}
 	if len(surplus) == 0 {
@@ -208,7 +211,7 @@ func (x *Executor) WithoutSurplus(t *targets.Target, object *unstructured.Unstru
 	return cleaned, surplus, nil
 }
 
-// Reclaims reports whether additions of a field manager are to be removed under the update policy.
+// Reclaims reports whether the update policy removes additions of a field manager.
 func (x *Executor) Reclaims(policy inventory.UpdatePolicy, manager string) bool {
 	switch policy {
 	case inventory.UpdatePolicyReplace:

@@ -13,20 +13,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// Executor makes the requests that change dependents, each of them one request, guarded by what was decided upon. Those of a server that makes dry runs
-// change nothing. It is safe for concurrent use about different dependents.
+// Executor makes the requests that change dependents. It is safe for concurrent use for different dependents.
 type Executor struct {
 	Server    *server.Server
 	Owner     decisions.Owner
-	Manifests *targets.Manifests // nil if nothing is to be applied
+	Manifests *targets.Manifests // nil if the call applies nothing
 	Report    *report.Report
 	// Finalizers are put on dependents that define types.
 	Finalizers finalizers.Set
-	// Reclaimed are prefixes of the names of field managers whose additions inventory.UpdatePolicySsaOverride removes.
+	// Reclaimed are prefixes of the names of field managers whose additions UpdatePolicySsaOverride removes.
 	Reclaimed []string
-	// CreateNamespaces has namespaces created that are missing.
+	// CreateNamespaces creates missing namespaces.
 	CreateNamespaces bool
 
-	mu         sync.Mutex       // guards what follows
+	mu         sync.Mutex       // guards namespaces
 	namespaces map[string]error // outcome of creating missing namespaces
 }

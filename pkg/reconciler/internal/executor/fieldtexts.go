@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// FieldTexts lists fields, bounded in length.
+// FieldTexts lists fields, at most six entries.
 func FieldTexts(paths []fieldpath.Path) string {
 	texts := make([]string, 0, len(paths))
 	for i, path := range paths {

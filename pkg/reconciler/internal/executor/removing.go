@@ -23,9 +23,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// RequestDeletion requests the deletion of exactly the object that was seen, and reports whether the server has said that it is
-// gone. That it does not exist is no error, and no proof either; that its type is not served is an error, because it may be
-// served in another version.
+// RequestDeletion requests the deletion of the observed object, and reports whether the response proves that it is gone. An
+// answer that it does not exist is neither an error nor proof; an answer that its type is not served is an error, because another
+// version may be served.
 func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s decisions.Situation) (gone bool, err error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
@@ -44,8 +44,8 @@ func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s 
 	return deletion.Gone(s.Seen.UID), err
 }
 
-// ReleaseFinalizer removes our finalizer from an object that is being deleted.
-func (x *Executor) ReleaseFinalizer(ctx context.Context, item *inventory.Item) error {
+// RemoveFinalizer removes our finalizer from an object that is being deleted.
+func (x *Executor) RemoveFinalizer(ctx context.Context, item *inventory.Item) error {
 	var last error
 	for range server.MaxAttempts {
 		object, err := x.Server.Get(ctx, item)
@@ -68,11 +68,11 @@ func (x *Executor) ReleaseFinalizer(ctx context.Context, item *inventory.Item) e
 		}
 		last = err
 	}
-	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedAllTheTime, conflicts.Reason(last))
+	return fmt.Errorf("removing the finalizer of %s: it %s: %s", types.IDOf(item), decisions.ChangedOnEveryAttempt, conflicts.Reason(last))
 }
 
-// Release releases the object that was seen: all marks are removed, so that others may adopt it.
-func (x *Executor) Release(ctx context.Context, item *inventory.Item, s decisions.Situation) error {
+// Orphan removes all our marks from the observed object, so that others may adopt it.
+func (x *Executor) Orphan(ctx context.Context, item *inventory.Item, s decisions.Situation) error {
 	object := reference(item, s)
 	changes := map[string]any{
 		"labels":      map[string]any{x.Server.Keys.OwnerLabel: nil},
@@ -86,7 +86,7 @@ func (x *Executor) Release(ctx context.Context, item *inventory.Item, s decision
 		if err != nil {
 			return err
 		}
-		// The patch stays guarded by what was decided upon: if others changed the object since, it may be theirs.
+		// The patch is still guarded by the observed resource version: if others have changed the object since, it may be theirs.
 		changes["finalizers"] = x.Finalizers.Without(live.GetFinalizers())
 	}
 	err := x.patch(ctx, object, changes)
@@ -96,7 +96,7 @@ func (x *Executor) Release(ctx context.Context, item *inventory.Item, s decision
 	return err
 }
 
-// reference denotes exactly the object that was seen.
+// reference returns an object with the identity, UID and resource version of the observed object.
 func reference(item *inventory.Item, s decisions.Situation) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
@@ -118,7 +118,7 @@ func (x *Executor) patch(ctx context.Context, object *unstructured.Unstructured,
 	})
 }
 
-// MarkOnly makes the object that was seen ours, and leaves its content alone. It returns the response.
+// MarkOnly sets our marks on the observed object, without changing its content. It returns the response.
 func (x *Executor) MarkOnly(ctx context.Context, t *targets.Target, item *inventory.Item, s decisions.Situation) (*unstructured.Unstructured, error) {
 	object := reference(item, s)
 	labels, annotations := x.marks(t)

@@ -27,7 +27,7 @@ func IsNamespace(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Kind: "Namespace"}
 }
 
-// DefinesTypes reports whether objects of the kind bring types into the cluster.
+// DefinesTypes reports whether objects of the kind define types.
 func DefinesTypes(kind schema.GroupKind) bool {
 	return IsCRD(kind) || IsAPIService(kind)
 }
@@ -37,12 +37,13 @@ func IsWebhookConfiguration(kind schema.GroupKind) bool {
 	return kind.Group == GroupWebhook && (kind.Kind == "ValidatingWebhookConfiguration" || kind.Kind == "MutatingWebhookConfiguration")
 }
 
-// TierLast is the tier of webhook configurations that do not exist. It begins when everything before it in its stage has been written.
+// TierLast is the tier of webhook configurations that do not exist, the last one of a stage.
 const TierLast = 1
 
-// ApplyTier ranks objects within a stage: what others refer to comes first. A webhook configuration that does not exist comes last: what
-// answers its calls may be among the objects that are denied until it does. One that exists denies them already, and may do so because
-// of what its manifest changes. Of one that does not have our label, the observer does not know.
+// ApplyTier ranks kinds within a stage: kinds that others refer to come first. A webhook configuration that does not exist comes
+// last, because the server that answers its calls may be among the objects, which would be denied until it runs. One that exists
+// calls its server already, and may deny objects until its manifest is applied; so it comes early. Without our label, the
+// observer does not see that it exists.
 func ApplyTier(kind schema.GroupKind, exists bool) int {
 	if IsWebhookConfiguration(kind) {
 		if !exists {
@@ -74,7 +75,7 @@ func ApplyTier(kind schema.GroupKind, exists bool) int {
 	}
 }
 
-// DeleteTier ranks kinds within a stage of deletion: what others need to end properly goes last.
+// DeleteTier ranks kinds within a stage of deletion: kinds that others need for a proper deletion come last.
 func DeleteTier(kind schema.GroupKind) int {
 	switch {
 	case DefinesTypes(kind):

@@ -15,17 +15,17 @@ import (
 
 const Wildcard = "*"
 
-// MatchesKind reports whether a type fits the pattern.
+// MatchesKind reports whether a type matches the pattern.
 func MatchesKind(t inventory.TypeInfo, kind schema.GroupKind) bool {
 	return MatchesGroup(t.Group, kind.Group) && (t.Kind == Wildcard || t.Kind == kind.Kind)
 }
 
-// Matches reports whether a type in a version fits the pattern.
+// Matches reports whether a type in a version matches the pattern.
 func Matches(t inventory.TypeVersionInfo, gvk schema.GroupVersionKind) bool {
 	return MatchesKind(inventory.TypeInfo{Group: t.Group, Kind: t.Kind}, gvk.GroupKind()) && (t.Version == Wildcard || t.Version == gvk.Version)
 }
 
-// MatchesGroup knows "*" and "*.<suffix>"; an asterisk anywhere else matches nothing.
+// MatchesGroup supports "*" and "*.<suffix>"; an asterisk anywhere else matches nothing.
 func MatchesGroup(pattern, group string) bool {
 	if pattern == Wildcard {
 		return true
@@ -36,7 +36,7 @@ func MatchesGroup(pattern, group string) bool {
 	return pattern == group
 }
 
-// ManagedTypesOf returns the types that an object brings into the cluster.
+// ManagedTypesOf returns the types that an object defines.
 func ManagedTypesOf(object *unstructured.Unstructured) []inventory.TypeVersionInfo {
 	switch kind := object.GroupVersionKind().GroupKind(); {
 	case IsCRD(kind):
@@ -52,11 +52,11 @@ func ManagedTypesOf(object *unstructured.Unstructured) []inventory.TypeVersionIn
 	}
 }
 
-// TypeSet answers which item or pattern is responsible for a type.
+// TypeSet finds the items or patterns that define a type.
 type TypeSet struct {
 	Items      map[types.ObjectID][]inventory.TypeVersionInfo
 	additional []inventory.TypeInfo
-	found      map[schema.GroupVersionKind][]types.ObjectID // what definitions returned; items must not change after its first call
+	found      map[schema.GroupVersionKind][]types.ObjectID // results of Definitions; Items must not change after its first call
 }
 
 // NewTypeSet returns a set without items.
@@ -74,7 +74,7 @@ func (s TypeSet) Instance(gvk schema.GroupVersionKind) bool {
 	return len(s.Definitions(gvk)) > 0
 }
 
-// Definitions returns the objects that bring the type into the cluster.
+// Definitions returns the objects that define the type.
 func (s TypeSet) Definitions(gvk schema.GroupVersionKind) []types.ObjectID {
 	if keys, ok := s.found[gvk]; ok {
 		return keys

@@ -22,14 +22,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ownedClaims are the claims and volumes with data that garbage collection would delete after an object, because they are owned by it, directly or
-// by way of what it owns.
+// ownedClaims are the claims and volumes with data that garbage collection would delete after an object, because the object owns them directly or
+// indirectly.
 type ownedClaims struct {
 	objects []string // sorted
-	unknown []string // what had to be read in order to know, and must not be; sorted
+	unknown []string // objects that would have to be read, which is forbidden; sorted
 }
 
-// keepFromRecreation says why an object of the kind must not be created anew; empty if it may be.
+// keepFromRecreation says why an object of the kind must not be recreated; empty if it may be.
 func (c ownedClaims) keepFromRecreation(kind schema.GroupKind) string {
 	switch {
 	case len(c.objects) > 0:
@@ -42,22 +42,22 @@ func (c ownedClaims) keepFromRecreation(kind schema.GroupKind) string {
 		}
 		return notRecreated("it holds the data of "+names+", which would be destroyed", remedy)
 	case len(c.unknown) > 0:
-		return notRecreated("it may own claims whose data would be destroyed, and reading "+strings.Join(c.unknown, ", ")+" is forbidden", "have that allowed")
+		return notRecreated("it may own claims whose data would be destroyed, and reading "+strings.Join(c.unknown, ", ")+" is forbidden", "grant the permission")
 	default:
 		return ""
 	}
 }
 
-// claimsOf looks for the claims (and, if the object is not namespaced, the volumes) that would go with an object. Where they must not be
-// listed, it is decided by what Kubernetes itself does: of its own kinds, only StatefulSets make claims their own. Live is the object; it
-// is needed for StatefulSets.
+// claimsOf finds the claims (and, if the object is cluster-scoped, the volumes) that would be deleted with an object. Where
+// listing them is forbidden, it relies on what Kubernetes itself does: of its own kinds, only StatefulSets own claims. Live is
+// the object; it is needed for StatefulSets.
 func (l *Losses) claimsOf(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (ownedClaims, error) {
 	kind := item.GroupVersionKind().GroupKind()
 	search := claimSearch{Losses: l, root: uid, custom: !isKubernetes(kind.Group), leads: map[apitypes.UID]bool{}}
 	held := []string{"PersistentVolumeClaim"}
 	if item.Namespace == "" {
 		if !search.custom {
-			return ownedClaims{}, nil // nothing that Kubernetes does makes them own a claim
+			return ownedClaims{}, nil // no cluster-scoped kind of Kubernetes owns claims
 		}
 		held = append(held, "PersistentVolume")
 	}
@@ -84,7 +84,7 @@ func isStatefulSet(kind schema.GroupKind) bool {
 	return kind == schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 }
 
-// deletesClaims reports whether an object is a StatefulSet whose controller has its claims deleted with it.
+// deletesClaims reports whether an object is a StatefulSet whose claims are deleted with it.
 func deletesClaims(live *unstructured.Unstructured) bool {
 	if live == nil || !isStatefulSet(live.GroupVersionKind().GroupKind()) {
 		return false
@@ -94,16 +94,16 @@ func deletesClaims(live *unstructured.Unstructured) bool {
 	return len(templates) > 0 && policy == "Delete"
 }
 
-// claimSearch is one look for what an object owns.
+// claimSearch is one search for the claims that an object owns.
 type claimSearch struct {
 	*Losses
 	root   apitypes.UID          // of the object
-	custom bool                  // the object may own things by way of what it owns; of Kubernetes' own kinds, only Pods and their ephemeral claims come that way
-	leads  map[apitypes.UID]bool // whether an owner is owned by the root; by its UID
+	custom bool                  // the object may own claims indirectly; objects of Kubernetes' own kinds own only ephemeral claims of Pods so
+	leads  map[apitypes.UID]bool // whether an object is owned by the root, by its UID
 	found  ownedClaims
 }
 
-// list looks through the claims, or volumes, of a namespace; of all, if it is empty.
+// list searches the claims, or volumes, of a namespace; of all namespaces if it is empty.
 func (c *claimSearch) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
 	next := ""
 	for {
@@ -139,7 +139,7 @@ func within(objects, namespace string) string {
 	return objects + " in namespace " + namespace
 }
 
-// take notes a claim or volume if it has data, and goes with the root.
+// take adds a claim or volume that has data and would be deleted with the root.
 func (c *claimSearch) take(ctx context.Context, object *unstructured.Unstructured) error {
 	if heldData(object) == "" || object.GetDeletionTimestamp() != nil {
 		return nil
@@ -151,11 +151,12 @@ func (c *claimSearch) take(ctx context.Context, object *unstructured.Unstructure
 	return err
 }
 
-// owned reports whether an object is owned by the root. If it has further owners, garbage collection may leave it; that is not relied upon.
+// owned reports whether an object is owned by the root. Garbage collection may spare it if it has further owners, but owned does
+// not rely on that.
 func (c *claimSearch) owned(ctx context.Context, object metav1.Object) (bool, error) {
 	for _, reference := range object.GetOwnerReferences() {
 		if reference.Kind == "Pod" && reference.Controller != nil && *reference.Controller {
-			continue // an ephemeral volume, whose data ends with the Pod by definition
+			continue // an ephemeral volume, whose data is meant to be deleted with the Pod
 		}
 		if reference.UID == c.root {
 			return true, nil
@@ -170,7 +171,7 @@ func (c *claimSearch) owned(ctx context.Context, object metav1.Object) (bool, er
 	return false, nil
 }
 
-// leadsToRoot reports whether an owner is owned by the root.
+// leadsToRoot reports whether the referenced owner is itself owned by the root.
 func (c *claimSearch) leadsToRoot(ctx context.Context, reference metav1.OwnerReference, namespace string) (bool, error) {
 	if leads, known := c.leads[reference.UID]; known {
 		return leads, nil
@@ -189,7 +190,7 @@ func (c *claimSearch) leadsToRoot(ctx context.Context, reference metav1.OwnerRef
 	}
 	switch {
 	case answers.IsGone(err), cluster.IsNoMatch(err), err == nil && owner.UID != reference.UID:
-		return false, nil // it goes, or stays, whatever becomes of the root
+		return false, nil // this owner does not exist, so it does not depend on the root
 	case apierrors.IsForbidden(err):
 		c.found.unknown = append(c.found.unknown, types.ObjectText(kind.GroupKind(), namespace, reference.Name))
 		return false, nil

@@ -28,17 +28,17 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// namedContent is how many objects a message names.
+// namedContent is the number of objects that a message names.
 const namedContent = 3
 
-// content is what was found in a namespace and would be destroyed with it.
+// content is what the deletion of a namespace would destroy.
 type content struct {
-	objects  []string // some of them, all of one type, sorted
-	more     bool     // there are more than these
-	unlisted []string // types of which it is not known; sorted
+	objects  []string // some objects of one type, sorted
+	more     bool     // there are more objects
+	unlisted []string // types that could not be listed; sorted
 }
 
-// String says what is there, and what is not known; empty if there is nothing.
+// String names the objects, or the types that could not be listed; empty if there are neither.
 func (c content) String() string {
 	switch {
 	case len(c.objects) > 0 && c.more:
@@ -52,9 +52,9 @@ func (c content) String() string {
 	}
 }
 
-// contentOf looks into a namespace for what would be destroyed with it: all objects that nothing else in there owns, and that Kubernetes does
-// not put into each namespace. Dependents of the owner do not count if they are to be spared. It looks until it has found something, and first
-// where it was found the last time.
+// contentOf searches a namespace for what its deletion would destroy: all objects that no other object in it owns, and that
+// Kubernetes does not create in each namespace. With spareDependents, dependents of the owner do not count. The search ends with
+// the first type that has such objects, and begins with the type that had some the last time.
 func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDependents bool) (content, error) {
 	look := contentSearch{Losses: l, namespace: item.Name}
 	if spareDependents {
@@ -85,16 +85,16 @@ func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDepen
 	return look.found, nil
 }
 
-// contentSearch is one look into a namespace.
+// contentSearch is one search of a namespace.
 type contentSearch struct {
 	*Losses
 	namespace string
-	// dependents do not count; nil if they do.
+	// dependents do not count; nil if they count.
 	dependents map[types.ObjectID]*inventory.Item
 	found      content
 }
 
-// kinds returns the types whose objects can be in a namespace and go with it, sorted. API groups that do not answer are noted.
+// kinds returns the namespaced types whose objects can be deleted, sorted. It notes API groups that do not answer.
 func (c *contentSearch) kinds() ([]*meta.RESTMapping, error) {
 	lists, err := c.Server.Client.DiscoveryClient().ServerPreferredResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
@@ -118,7 +118,7 @@ func (c *contentSearch) kinds() ([]*meta.RESTMapping, error) {
 	return mappings, nil
 }
 
-// kind looks for objects of one type.
+// kind searches the objects of one type.
 func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) error {
 	next := ""
 	for !c.found.more {
@@ -146,7 +146,7 @@ func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) err
 	return nil
 }
 
-// take notes an object unless it goes anyway, or is of no value of its own.
+// take adds an object, unless it is being deleted or need not be kept.
 func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObjectMetadata) {
 	if object.DeletionTimestamp != nil || isStandard(kind, object) || c.isDependent(kind, object) || c.isOwned(object) {
 		return
@@ -158,8 +158,9 @@ func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObject
 	c.found.objects = append(c.found.objects, types.ObjectText(kind, object.Namespace, object.Name))
 }
 
-// isDependent reports whether an object is a dependent, and dependents do not count. The label is not enough: others copy objects with their labels.
-// An object that is not recorded must have been written by us, for example by a process that did not know yet that it is not wanted any more.
+// isDependent reports whether an object is a dependent that does not count. The label does not prove it, since others copy
+// objects with their labels: the object must be recorded, or written by us (by a process that did not know yet that it is
+// redundant, for example).
 func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.PartialObjectMetadata) bool {
 	if c.dependents == nil || object.Labels[c.Server.Keys.OwnerLabel] != c.Server.Label {
 		return false
@@ -168,8 +169,9 @@ func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.Partia
 	return recorded != nil || !fieldset.IsCopy(object, c.Server.FieldOwner)
 }
 
-// isOwned reports whether an object has owners, and all of them are namespaced: if they exist, they are in the same namespace and looked at
-// themselves, and otherwise the garbage collector removes the object. What nobody looks at, such as a Lease, does not stand for what it owns.
+// isOwned reports whether an object has owners that are all namespaced. If they exist, they are in the same namespace and count
+// themselves; otherwise garbage collection deletes the object anyway. Owners of kinds that do not count, such as Leases, are no
+// such owners.
 func (c *contentSearch) isOwned(object metav1.Object) bool {
 	for _, owner := range object.GetOwnerReferences() {
 		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
@@ -181,7 +183,8 @@ func (c *contentSearch) isOwned(object metav1.Object) bool {
 	return len(object.GetOwnerReferences()) > 0
 }
 
-// isTransient reports whether objects of a kind hold nothing but what others derive from further objects, or renew all the time.
+// isTransient reports whether objects of a kind do not count, because controllers derive them from other objects or renew them
+// all the time.
 func isTransient(kind schema.GroupKind) bool {
 	switch kind {
 	case schema.GroupKind{Kind: "Event"}, schema.GroupKind{Group: "events.k8s.io", Kind: "Event"},
@@ -193,20 +196,21 @@ func isTransient(kind schema.GroupKind) bool {
 	}
 }
 
-// standard are the names of the objects that Kubernetes, OpenShift and Istio put into each namespace.
+// standard are the names of the objects that Kubernetes, OpenShift and Istio create in each namespace.
 var standard = map[schema.GroupKind][]string{
 	{Kind: "ServiceAccount"}:                      {"default", "builder", "deployer"},
 	{Kind: "ConfigMap"}:                           {"kube-root-ca.crt", "openshift-service-ca.crt", "istio-ca-root-cert"},
 	{Group: kinds.GroupRBAC, Kind: "RoleBinding"}: {"system:image-pullers", "system:image-builders", "system:deployers"},
 }
 
-// isStandard reports whether an object is one that each namespace has, or the token of a ServiceAccount, which goes with that.
+// isStandard reports whether an object is one that each namespace has, or the token of a ServiceAccount, which is deleted with
+// it.
 func isStandard(kind schema.GroupKind, object metav1.Object) bool {
 	isToken := kind == schema.GroupKind{Kind: "Secret"} && object.GetAnnotations()["kubernetes.io/service-account.uid"] != ""
 	return isToken || slices.Contains(standard[kind], object.GetName())
 }
 
-// HoldNamespace returns what a namespace is awaited for before it may be deleted; empty if for nothing.
+// HoldNamespace says why a namespace must not be deleted yet; empty if it may be.
 func (l *Losses) HoldNamespace(ctx context.Context, item *inventory.Item) (string, error) {
 	found, err := l.contentOf(ctx, item, true)
 	if err != nil {
@@ -215,17 +219,17 @@ func (l *Losses) HoldNamespace(ctx context.Context, item *inventory.Item) (strin
 	return heldText(l.Server.Keys.Prefix, found), nil
 }
 
-// heldText says what a namespace is awaited for, and what can be done about it.
+// heldText says why a namespace must not be deleted yet, and what the user can do about it.
 func heldText(prefix string, found content) string {
 	if found.String() == "" {
 		return ""
 	}
-	return fmt.Sprintf("kept as long as there are objects in it that are not dependents: %s; to have it released instead of being deleted, set its annotation %s to orphan",
+	return fmt.Sprintf("kept while there are objects in it that are not dependents: %s; to orphan it instead of deleting it, set its annotation %s to orphan",
 		found, prefix+types.AnnotationKeySuffixDeletePolicy)
 }
 
-// IsReleased reports whether somebody has annotated the namespace itself such that it is not to be deleted.
-func (l *Losses) IsReleased(ctx context.Context, item *inventory.Item) (bool, error) {
+// IsMarkedOrphan reports whether the namespace in the cluster has an annotation that orphans it.
+func (l *Losses) IsMarkedOrphan(ctx context.Context, item *inventory.Item) (bool, error) {
 	live, err := l.Server.Get(ctx, item)
 	if err != nil {
 		if answers.IsGone(err) {

@@ -23,16 +23,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Demand is a type, or a pattern of types, of whose instances a deletion must know.
+// Demand is a managed type, or a pattern of types, whose instances block a deletion.
 type Demand struct {
 	inventory.TypeVersionInfo
-	// definition is the dependent that brings the type; nil if it is an additional one.
+	// definition is the dependent that defines the type; nil if it is an additional one.
 	definition *inventory.Item
-	// Configured means that the type is named by Options, hence by who runs the reconciler. Other additional types are named by owners.
+	// configured means that the reconciler's options name the additional type, and not the owner.
 	configured bool
 }
 
-// Demands returns the types of whose instances must be known before the owner is deleted.
+// Demands returns the managed types of the owner.
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
 	for _, additional := range l.Configured {
@@ -51,11 +51,11 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 		if item.Phase == inventory.PhaseCompleted {
 			continue
 		}
-		brought, err := l.BroughtBy(ctx, item)
+		defined, err := l.DefinedBy(ctx, item)
 		if err != nil {
 			return nil, err
 		}
-		demands = append(demands, brought...)
+		demands = append(demands, defined...)
 	}
 	return demands, nil
 }
@@ -64,30 +64,31 @@ func anyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
 	return inventory.TypeVersionInfo{Group: t.Group, Version: kinds.Wildcard, Kind: t.Kind}
 }
 
-// BroughtBy returns the types that a dependent defines. Its name says which ones. What is recorded counts only as far as it agrees with the name,
-// so that instances are not lost if the record is forged or incomplete; otherwise the definition itself is read.
-func (l *Losses) BroughtBy(ctx context.Context, item *inventory.Item) ([]Demand, error) {
-	var brought []inventory.TypeVersionInfo
+// DefinedBy returns the types that a dependent defines, according to its name. Recorded types count only if they match the name,
+// so that instances are not lost because of a forged or incomplete record; otherwise the definition itself is read.
+func (l *Losses) DefinedBy(ctx context.Context, item *inventory.Item) ([]Demand, error) {
+	var defined []inventory.TypeVersionInfo
 	switch kind := item.GroupVersionKind().GroupKind(); {
 	case kinds.IsAPIService(kind):
 		if version, group, ok := strings.Cut(item.Name, "."); ok {
-			brought = []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: kinds.Wildcard}}
+			defined = []inventory.TypeVersionInfo{{Group: group, Version: version, Kind: kinds.Wildcard}}
 		}
 	case kinds.IsCRD(kind):
 		var err error
-		if brought, err = l.definedBy(ctx, item); err != nil {
+		if defined, err = l.crdTypes(ctx, item); err != nil {
 			return nil, err
 		}
 	}
-	demands := make([]Demand, len(brought))
-	for i, pattern := range brought {
+	demands := make([]Demand, len(defined))
+	for i, pattern := range defined {
 		demands[i] = Demand{TypeVersionInfo: pattern, definition: item}
 	}
 	return demands, nil
 }
 
-// definedBy returns the type that a CustomResourceDefinition defines, in any version; nothing if there is no such CustomResourceDefinition.
-func (l *Losses) definedBy(ctx context.Context, item *inventory.Item) ([]inventory.TypeVersionInfo, error) {
+// crdTypes returns the type that a CustomResourceDefinition defines, in any version; nothing if the CustomResourceDefinition does
+// not exist.
+func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventory.TypeVersionInfo, error) {
 	for _, recorded := range item.ManagedTypes {
 		mapping, err := l.Server.Client.RESTMapper().RESTMapping(schema.GroupKind{Group: recorded.Group, Kind: recorded.Kind})
 		switch {
@@ -112,16 +113,16 @@ func (l *Losses) definedBy(ctx context.Context, item *inventory.Item) ([]invento
 	return kinds.ManagedTypesOf(live), nil
 }
 
-// sight says who may look for instances that the identity of the client may not list.
+// sight says who lists instances that the client may not list.
 type sight int
 
 const (
-	sightNobody sight = iota // nobody needs to: what was recorded as the definition of the type is not ours (any more)
-	sightClient              // nobody else: the owner has named the type, and must not learn what its identity may not know
-	sightReader              // the client of the reconciler from which this one was made
+	sightNobody sight = iota // nobody: the recorded definition of the type is not ours (any more), so its instances do not count
+	sightClient              // only the client: the owner has named the type, and must not learn what its identity may not read
+	sightReader              // the client of the reconciler from which Reconciler.As made this one
 )
 
-// decideSight decides who may look for instances of a type. That a type is recorded is no reason: there has to be a definition that is ours.
+// decideSight decides who lists the instances of a type. The record is no proof that an owner defines a type; the definition must be ours.
 func decideSight(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inventory.Item) (bool, error)) (sight, error) {
 	who := sightNobody
 	for _, d := range demands {
@@ -140,7 +141,7 @@ func decideSight(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inv
 	return who, nil
 }
 
-// isOurs reports whether there is a recorded object, and the owner is about to delete it.
+// isOurs reports whether a recorded object exists, and the owner is about to delete it.
 func (l *Losses) isOurs(ctx context.Context, recorded *inventory.Item) (bool, error) {
 	item := recorded.DeepCopy()
 	s, err := l.Server.LookServed(ctx, item)
@@ -151,7 +152,7 @@ func (l *Losses) isOurs(ctx context.Context, recorded *inventory.Item) (bool, er
 	return action != decisions.Gone, nil
 }
 
-// IsNothingLeft reports whether it is certain that none of the dependents exists any more.
+// IsNothingLeft reports whether it is certain that no dependent exists any more.
 func (l *Losses) IsNothingLeft(ctx context.Context) bool {
 	return !slices.ContainsFunc(l.Items, func(recorded *inventory.Item) bool {
 		if records.Unwanted(recorded, policies.IsOrphanedOnDelete) == nil {

@@ -29,13 +29,13 @@ import (
 type inquiry struct {
 	*Losses
 	demands []Demand
-	except  string // value of the owner label whose objects do not count, as little as the owner itself; empty: all objects count
-	// recorded are the dependents of the owner; nil if nobody has asked for them yet.
+	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
+	// recorded are the items of the owner by object; built when first needed.
 	recorded map[types.ObjectID]*inventory.Item
 }
 
-// Instances returns, for each type that is demanded and has instances that do not carry the given owner label (if empty: any
-// instances), one of them, and the resources of these types; of maxBlockers types at most.
+// Instances returns one instance for each demanded type that has instances without the given owner label (if the label is empty:
+// any instances), and the resources of these types; at most maxBlockers types.
 func (l *Losses) Instances(ctx context.Context, demands []Demand, except string) ([]inventory.Blocker, []schema.GroupVersionResource, error) {
 	mappings, err := l.resolve(ctx, demands)
 	if err != nil {
@@ -61,8 +61,8 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	return blockers, resources, nil
 }
 
-// anInstance returns one instance of a type; nil if there is none. What was discovered may be outdated: a type that is not served in
-// this version may be in another one, and where nothing may be listed, the server does not say that the type is not served.
+// anInstance returns one instance of a type; nil if there is none. Discovery may be outdated: another version of the type may be
+// served, and a server that forbids listing does not say that the type is not served at all.
 func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	found, err := q.search(ctx, mapping)
 	if !answers.IsTypeless(err) && !apierrors.IsForbidden(err) {
@@ -81,9 +81,9 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*i
 	}
 }
 
-// search lists a type with the identity of the client. If that may not, only whether there are instances is found out for it, and only
-// of types that are not named by the owner alone. Instances of a type whose definition is not ours any more do not matter, unless any instance does:
-// then the definition is about to be deleted, be it in order to be ours.
+// search lists a type as the client. If that is forbidden, the other reader lists it, but only to find out whether there are
+// instances, and only if not just the owner names the type. With except, instances do not count if the type's definition is not
+// ours any more. Without it, any instance counts, because the definition is about to be deleted.
 func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	found, err := q.list(ctx, q.Server.Client, mapping)
 	forbidden := apierrors.IsForbidden(err)
@@ -112,7 +112,7 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 	return found, err
 }
 
-// list returns one instance of a type, if there are any.
+// list returns one instance of a type that counts; nil if there is none.
 func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	var options []client.ListOption
 	if q.except != "" {
@@ -122,7 +122,7 @@ func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.R
 		}
 		options = append(options, client.MatchingLabelsSelector{Selector: selector})
 	}
-	limit, next := client.Limit(2), "" // one of them may be the owner itself
+	limit, next := client.Limit(2), "" // two, because one may be the owner itself
 	for {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(mapping.GroupVersionKind)
@@ -142,8 +142,8 @@ func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.R
 	}
 }
 
-// isOwn reports whether an instance without our label belongs to the owner nevertheless: it is the owner itself, or a dependent of which somebody
-// has taken the label off. That it is recorded does not suffice; we must have written it.
+// isOwn reports whether an instance without our label still belongs to the owner: it is the owner itself, or a dependent whose
+// label others have removed. The record alone does not prove that; we must have written the instance.
 func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
 	if q.Owner.Self != nil && types.IDOf(instance) == types.IDOf(q.Owner.Self) {
 		return true
@@ -163,5 +163,5 @@ func foreignSelector(key, value string) (labels.Selector, error) {
 	return labels.NewSelector().Add(*requirement), nil
 }
 
-// ListPage is the number of objects that are asked for at once.
+// ListPage is the number of objects in one page of a list.
 const ListPage = 500

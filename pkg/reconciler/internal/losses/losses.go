@@ -10,15 +10,14 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
-// Losses finds out what would be lost with dependents: instances of the types that they define, the content of namespaces, the data of claims. It
-// changes nothing.
+// Losses finds out what the deletion of an owner's dependents would destroy.
 type Losses struct {
 	Server *server.Server
 	Owner  decisions.Owner
-	// Configured are the additional types that are named by who runs the reconciler.
+	// Configured are the additional managed types of the reconciler's options.
 	Configured []inventory.TypeInfo
 	Memory     memory.Owner
 	Items      []*inventory.Item // of the owner
-	// Remaining returns the items that are still to be recorded.
+	// Remaining returns the items that are still recorded.
 	Remaining func() []*inventory.Item
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// isHolder reports whether objects of the kind hold something that is lost if they are created anew, whether or not it is owned by them. Objects
-// that define types do as well; requestEnd looks for their instances, in whatever case they are deleted.
+// isHolder reports whether objects of the kind hold content that is lost when they are recreated, even if they do not own it.
+// Objects that define types do so too; requestEnd checks their instances before any deletion.
 func isHolder(kind schema.GroupKind) bool {
 	return kinds.IsNamespace(kind) || kind == schema.GroupKind{Kind: "PersistentVolumeClaim"} || kind == schema.GroupKind{Kind: "PersistentVolume"}
 }
 
-// heldData returns what a claim or a volume holds; empty if it was never bound.
+// heldData says which data a claim or volume holds; empty if it was never bound.
 func heldData(object *unstructured.Unstructured) string {
 	switch object.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
@@ -39,8 +39,8 @@ func heldData(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// KeepsFromRecreation returns why the object with the UID must not be deleted in order to be created anew; empty if it may be. Live is the
-// object; it is needed if dependsOnContent says so.
+// KeepsFromRecreation says why the object with the UID must not be recreated; empty if it may be. Live is the object; it is
+// needed if DependsOnContent reports so.
 func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (string, error) {
 	kind := item.GroupVersionKind().GroupKind()
 	var held string
@@ -53,11 +53,11 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 		}
 		held = found.String()
 	case kinds.DefinesTypes(kind):
-		brought, err := l.BroughtBy(ctx, item)
+		defined, err := l.DefinedBy(ctx, item)
 		if err != nil {
 			return "", err
 		}
-		blockers, _, err := l.Instances(ctx, brought, "")
+		blockers, _, err := l.Instances(ctx, defined, "")
 		if apierrors.IsForbidden(err) {
 			return notRecreated("it is not known whether there are instances of its types: "+err.Error(), "grant the permission"), nil
 		}
@@ -80,15 +80,16 @@ func (l *Losses) KeepsFromRecreation(ctx context.Context, item *inventory.Item, 
 	return notRecreated("it holds "+held+", which would be destroyed", "remove what it holds"), nil
 }
 
-// HeldByInstances says why an object that defines types must not be created anew. Its own instances are among those that would be lost.
+// HeldByInstances says why an object that defines types must not be recreated. Instances of the owner count too, because they
+// would be lost.
 func HeldByInstances(instances string) string {
 	return notRecreated("there are instances of its types: "+instances, "delete them first")
 }
 
-// notRecreated says why an object must not be deleted in order to be created anew, and what can be done about it.
+// notRecreated says why an object must not be recreated, and what the user can do about it.
 func notRecreated(reason, remedy string) string {
-	return fmt.Sprintf("cannot be updated by its update policy recreate, because %s; choose another update policy, or %s", reason, remedy)
+	return fmt.Sprintf("cannot be recreated as its update policy says, because %s; choose another update policy, or %s", reason, remedy)
 }
 
-// DependsOnContent reports whether the object itself says what would be lost if it were created anew.
+// DependsOnContent reports whether KeepsFromRecreation needs the object itself.
 func DependsOnContent(kind schema.GroupKind) bool { return isHolder(kind) || isStatefulSet(kind) }

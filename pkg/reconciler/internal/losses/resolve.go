@@ -29,13 +29,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// maxBlockers is how many types with instances are named. Whoever waits for more of them waits for these first.
+// maxBlockers is the number of types with instances that a result names. The others are named when these have none left.
 const maxBlockers = 10
 
-// UnknownTypeDelay is the time after which it is asked again whether an API answers.
+// UnknownTypeDelay is how long to wait before checking again whether an API answers.
 const UnknownTypeDelay = 10 * time.Second
 
-// resolve finds the types that are demanded and served. If it is not known which ones are, the error is an *unknownTypeError.
+// resolve returns the demanded types that are served. The error is an *UnknownTypeError if it is not known whether a type is
+// served.
 func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMapping, error) {
 	found := map[schema.GroupKind]*meta.RESTMapping{}
 	var open []Demand
@@ -79,8 +80,8 @@ func (l *Losses) resolve(ctx context.Context, demands []Demand) ([]*meta.RESTMap
 	return mappings, nil
 }
 
-// discover adds all listable types that fit one of the patterns. A group that cannot be discovered, because an aggregated API does not answer, keeps
-// its objects where nobody sees them: it is an *unknownTypeError if one of the patterns may mean it.
+// discover adds all listable types that match one of the patterns. An aggregated API that does not answer hides its objects: if
+// one of the patterns may match them, the error is an *UnknownTypeError.
 func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schema.GroupKind]*meta.RESTMapping) error {
 	lists, err := l.Server.Client.DiscoveryClient().ServerPreferredResources()
 	var failed *discovery.ErrGroupDiscoveryFailed
@@ -102,8 +103,8 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 	return nil
 }
 
-// decideSilence returns an *unknownTypeError if one of the APIs that do not answer may have objects of types that are demanded. One that has never answered
-// since a dependent brought it has none.
+// decideSilence returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API that has
+// never answered since a dependent defined it has none.
 func decideSilence(demands []Demand, silent map[schema.GroupVersion]error, hasAnswered func(*inventory.Item) (bool, error)) error {
 	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
 	for _, version := range versions {
@@ -120,18 +121,18 @@ func decideSilence(demands []Demand, silent map[schema.GroupVersion]error, hasAn
 			}
 			return &answers.UnknownTypeError{
 				Kind: schema.GroupKind{Group: version.Group, Kind: d.Kind},
-				Err:  fmt.Errorf("%w; if this API is not going to answer any more, delete APIService %s.%s", silent[version], version.Version, version.Group),
+				Err:  fmt.Errorf("%w; if this API is not going to answer again, delete APIService %s.%s", silent[version], version.Version, version.Group),
 			}
 		}
 	}
 	return nil
 }
 
-// firstJudgement is the time within which an APIService is judged to be available or not for the first time.
-const firstJudgement = 10 * time.Second
+// firstCheck is how long Kubernetes takes at most for the first check whether a new APIService is available.
+const firstCheck = 10 * time.Second
 
-// hasAnswered reports whether the API of an APIService has answered since that was created: the dependent was ready, or it answers, or was not judged to
-// be unavailable at once.
+// hasAnswered reports whether the API of an APIService has answered since the APIService was created: the dependent was ready, or
+// the APIService is available now, or has become unavailable only after the first check.
 func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, error) {
 	if item.Phase == inventory.PhaseReady {
 		return true, nil
@@ -153,13 +154,13 @@ func (l *Losses) hasAnswered(ctx context.Context, item *inventory.Item) (bool, e
 	}
 	for _, condition := range service.Status.Conditions {
 		if condition.Type == apiregistrationv1.Available {
-			return condition.Status == apiregistrationv1.ConditionTrue || condition.LastTransitionTime.Sub(service.CreationTimestamp.Time) > firstJudgement, nil
+			return condition.Status == apiregistrationv1.ConditionTrue || condition.LastTransitionTime.Sub(service.CreationTimestamp.Time) > firstCheck, nil
 		}
 	}
 	return false, nil
 }
 
-// Listable returns the types among what was discovered that fit and can be listed.
+// Listable returns the discovered types that fit and can be listed.
 func Listable(lists []*metav1.APIResourceList, fits func(gvk schema.GroupVersionKind) bool) []*meta.RESTMapping {
 	var mappings []*meta.RESTMapping
 	for _, list := range lists {
@@ -177,7 +178,7 @@ func Listable(lists []*metav1.APIResourceList, fits func(gvk schema.GroupVersion
 	return mappings
 }
 
-// Texts names blockers in a message.
+// Texts lists blockers for a message.
 func Texts(blockers []inventory.Blocker) string {
 	texts := make([]string, len(blockers))
 	for i, blocker := range blockers {

@@ -10,7 +10,7 @@ type Keys struct {
 	Prefix, OwnerLabel, OwnerAnnotation, Digest, BarrierLabel string
 }
 
-// NewKeys returns the keys of the reconciler of a name.
+// NewKeys returns the keys of the reconciler with the given name.
 func NewKeys(name string) Keys {
 	return Keys{
 		Prefix:          name + "/",

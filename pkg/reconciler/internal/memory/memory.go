@@ -16,12 +16,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// All remembers per object what only serves to save requests: when it was corrected, verified and retried. Nothing
-// is lost if it is.
+// All is the memory of a reconciler, for all owners.
 type All struct {
 	mu     sync.Mutex
 	owners map[string]map[types.ObjectID]*Object
-	// prepared holds per owner what was computed from the objects of the last call.
+	// prepared holds the targets of each owner's last call.
 	prepared map[string]*targets.Set
 }
 
@@ -30,31 +29,31 @@ type Object struct {
 	Corrections   Repetition
 	Verifications Repetition
 	Retries       Repetition
-	// Fight names who changes which fields again and again; empty if nobody does.
+	// Fight says who changes which fields repeatedly; empty if nobody does.
 	Fight string
-	// Consumer remembers whether a claim waits for its first consumer, by its UID.
+	// Consumer remembers whether a claim waits for its first consumer, by the UID of the claim.
 	Consumer map[apitypes.UID]bool
-	// Barrier is what is known about the barrier before the deletion of the object.
+	// Barrier is what is known about the object's deletion barrier.
 	Barrier Barrier
-	// Content is the type of which there were objects in the namespace that keep it from being deleted.
+	// Content is the type whose objects kept this namespace from being deleted the last time; nil if there were none.
 	Content *meta.RESTMapping
 }
 
-// New returns a memory of nothing.
+// New returns an empty memory.
 func New() *All {
 	return &All{owners: map[string]map[types.ObjectID]*Object{}, prepared: map[string]*targets.Set{}}
 }
 
-// For returns what is remembered about the objects of one owner.
+// For returns the memory of one owner.
 func (m *All) For(owner string) Owner { return Owner{all: m, owner: owner} }
 
-// Owner is what is remembered about the objects of one owner. It is safe for concurrent use.
+// Owner is the memory of one owner. It is safe for concurrent use.
 type Owner struct {
 	all   *All
 	owner string
 }
 
-// Of returns what is remembered about an object; from now on, there is something.
+// Of returns the memory of an object, and creates it if there is none.
 func (o Owner) Of(key types.ObjectID) *Object {
 	m := o.all
 	m.mu.Lock()
@@ -70,21 +69,21 @@ func (o Owner) Of(key types.ObjectID) *Object {
 	return objects[key]
 }
 
-// Peek returns nil if nothing is remembered.
+// Peek returns the memory of an object; nil if there is none.
 func (o Owner) Peek(key types.ObjectID) *Object {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	return o.all.owners[o.owner][key]
 }
 
-// Recall returns what was computed from the objects of the last call; nil if that is not known.
+// Recall returns the targets of the last call; nil if they were not retained.
 func (o Owner) Recall() *targets.Set {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	return o.all.prepared[o.owner]
 }
 
-// Retain remembers what was computed from the objects of a call; nil: nothing.
+// Retain remembers the targets of a call for the next one. It forgets the former ones if computed is nil or has no version.
 func (o Owner) Retain(computed *targets.Set) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
@@ -117,14 +116,14 @@ func (o Owner) Keep(recorded []*inventory.Item) {
 	}
 }
 
-// Repetition spaces out something that should not happen again and again.
+// Repetition spaces out an operation that should not be repeated in quick succession.
 type Repetition struct {
 	Count int
 	last  time.Time
 }
 
-// Pacing says how a repetition is spaced out: the first free times at once, then after step, doubling up to limit.
-// After a time without an occurrence that is longer than the longest delay so far and than calm, it starts afresh.
+// Pacing says how a repetition is spaced out: the first free times at once, then after Step, doubling up to limit. It starts over
+// after a pause that is longer than calm and than twice the current delay.
 type Pacing struct {
 	free  int
 	Step  time.Duration
@@ -154,8 +153,8 @@ func (r *Repetition) Happened(now time.Time) {
 	r.last = now
 }
 
-// What is repeated because others write all the time is put off up to the reapply interval, but for so long at least if that is shorter: manifests
-// and components must not be able to have the operator take part in a hot loop.
+// Operations that are repeated because others keep writing are delayed up to the reapply interval, but up to these durations at least: a short reapply
+// interval in a manifest or component must not put the operator into a hot loop.
 const (
 	leastCorrectionLimit   = 10 * time.Minute
 	leastVerificationLimit = time.Minute
@@ -175,7 +174,7 @@ func retryPacing() Pacing {
 	return Pacing{Step: 500 * time.Millisecond, limit: 30 * time.Second, calm: 2 * time.Minute}
 }
 
-// Retry returns how long to wait before something about an object is tried again that failed for a reason that is expected to go away.
+// Retry counts a failed operation on an object, and returns how long to wait before retrying.
 func (o Owner) Retry(key types.ObjectID, now time.Time) time.Duration {
 	recalled := o.Of(key)
 	recalled.Retries.Wait(now, retryPacing())
@@ -184,11 +183,11 @@ func (o Owner) Retry(key types.ObjectID, now time.Time) time.Duration {
 	return delay
 }
 
-// Barrier is what a process knows about a barrier. A process that knows nothing begins anew.
+// Barrier is what this process knows about a barrier. A process that knows nothing applies the barrier again.
 type Barrier struct {
 	Name     string
-	Raised   time.Time // when it was put up, or put right
-	Enforced time.Time // when it was first seen to be enforced, without an interruption since; zero if it was not
+	Raised   time.Time // when it was last applied
+	Enforced time.Time // since when it has been enforced without interruption; zero if it is not
 	// Missing says why there cannot be a barrier; empty if there can.
 	Missing string
 }

@@ -25,11 +25,11 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// rehearse has the server say what would become of an object about which something is to be done. It asks to be called again
-// if the object is not the one on which it was decided.
-func (p *preview) rehearse(ctx context.Context, change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) (again bool, err error) {
+// show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed since it
+// was observed.
+func (p *preview) show(ctx context.Context, change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) (again bool, err error) {
 	if p.isLeftAlone(t, d, v) {
-		return p.rehearseLeft(ctx, change, t, v)
+		return p.showLeftAlone(ctx, change, t, v)
 	}
 	switch d.Action {
 	case decisions.Keep, decisions.Ask, decisions.Report, decisions.Refuse, decisions.Complete:
@@ -40,7 +40,7 @@ func (p *preview) rehearse(ctx context.Context, change *inventory.Change, t *tar
 		}
 		return false, p.compute(change, t, calls.View{})
 	case decisions.Mark:
-		p.rehearseMark(change, t, v)
+		p.showMark(change, t, v)
 		return false, nil
 	case decisions.Create, decisions.Write, decisions.Verify, decisions.Compare, decisions.Recreate:
 	}
@@ -57,18 +57,18 @@ func (p *preview) rehearse(ctx context.Context, change *inventory.Change, t *tar
 	case answers.IsOutdated(err):
 		return true, nil
 	default:
-		return false, p.excused(change, t, v, err)
+		return false, p.dryRunFailed(change, t, v, err)
 	}
 }
 
 // comparison is an object before and after a write.
 type comparison struct {
 	before, after *unstructured.Unstructured
-	applied       *unstructured.Unstructured // by the first of two requests, if there were two
-	surplus       []fieldpath.Path           // that the second one removed
+	applied       *unstructured.Unstructured // the result of the apply request
+	surplus       []fieldpath.Path           // fields that a second request has removed
 }
 
-// dryRun makes the requests of a write without effect.
+// dryRun makes the requests of a write as dry runs.
 func (p *preview) dryRun(ctx context.Context, t *targets.Target, d decisions.Decision, v calls.View) (comparison, error) {
 	action := d.Action
 	if action != decisions.Create {
@@ -91,14 +91,14 @@ func (p *preview) dryRun(ctx context.Context, t *targets.Target, d decisions.Dec
 	}
 	err = p.Server.Mutate("update", func() error { return p.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.Server.FieldOwner)) })
 	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
-		// Apply would leave the fields alone as well.
+		// Apply would not remove the fields either.
 		return c, nil
 	}
 	c.after, c.surplus = cleaned, surplus
 	return c, err
 }
 
-// compared completes a change by what the comparison shows.
+// compared completes a change from a comparison.
 func (p *preview) compared(change *inventory.Change, t *targets.Target, d decisions.Decision, c comparison) {
 	same := c.before != nil && contents.Same(c.before, c.after)
 	switch {
@@ -108,15 +108,15 @@ func (p *preview) compared(change *inventory.Change, t *targets.Target, d decisi
 		}
 		return
 	case d.Action == decisions.Compare:
-		change.Reason = p.blame(c)
+		change.Reason = p.changedBy(c)
 		if p.leftAlone {
-			p.showLeft(change, t, c)
+			p.addLeftAlone(change, t, c)
 		}
 		return
 	case d.Action == decisions.Verify:
-		change.Verb, change.Reason = inventory.VerbCorrected, p.blame(c)
+		change.Verb, change.Reason = inventory.VerbCorrected, p.changedBy(c)
 	case d.Message == decisions.ChangedByOthers:
-		change.Reason = p.blame(c)
+		change.Reason = p.changedBy(c)
 	}
 	change.Before, change.After = calls.Presentable(c.before, p.Server.Keys), calls.Presentable(c.after, p.Server.Keys)
 	if change.Verb == inventory.VerbCorrected && c.before != nil {
@@ -127,8 +127,8 @@ func (p *preview) compared(change *inventory.Change, t *targets.Target, d decisi
 	}
 }
 
-// recreated completes the change of an object that is created anew: nothing stays that others own. The server, which refuses to
-// create what exists, has been asked to apply it.
+// recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since the server
+// refuses to create an object that exists, it has made a dry run of an update.
 func (p *preview) recreated(change *inventory.Change, t *targets.Target, v calls.View, object *unstructured.Unstructured) error {
 	manifest, err := p.Executor.Manifests.Of(t)
 	if err != nil {
@@ -143,8 +143,8 @@ func (p *preview) recreated(change *inventory.Change, t *targets.Target, v calls
 	return nil
 }
 
-// blame says who changed which fields. Nobody is named if fields were removed, which leaves no trace.
-func (p *preview) blame(c comparison) string {
+// changedBy says who changed which fields. It names nobody if fields were removed, because nothing records who did that.
+func (p *preview) changedBy(c comparison) string {
 	fields := p.contested(c)
 	if len(fields) == 0 {
 		return decisions.ChangedByOthers
@@ -156,10 +156,10 @@ func (p *preview) blame(c comparison) string {
 	return fmt.Sprintf("was changed by %s: %s", strings.Join(holders, ", "), executor.FieldTexts(fields))
 }
 
-// excused completes a change whose dry run failed.
-func (p *preview) excused(change *inventory.Change, t *targets.Target, v calls.View, err error) error {
+// dryRunFailed completes a change whose dry run failed, or returns the error.
+func (p *preview) dryRunFailed(change *inventory.Change, t *targets.Target, v calls.View, err error) error {
 	switch {
-	case answers.IsImmutable(err) && v.Exists && t.Update == inventory.UpdatePolicyRecreate && !v.Seizes():
+	case answers.IsImmutable(err) && v.Exists && t.Update == inventory.UpdatePolicyRecreate && !v.IsTakenOver():
 		change.Recreate = true
 		return p.compute(change, t, v)
 	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":
@@ -171,7 +171,7 @@ func (p *preview) excused(change *inventory.Change, t *targets.Target, v calls.V
 		return nil
 	}
 	if reason, ok := answers.Awaitable(err); ok {
-		if !p.provided(t) {
+		if !p.isProvided(t) {
 			change.Reason += "; " + reason
 		}
 		return p.compute(change, t, v)
@@ -179,8 +179,8 @@ func (p *preview) excused(change *inventory.Change, t *targets.Target, v calls.V
 	return fmt.Errorf("comparing %s: %w", t.Key, err)
 }
 
-// rehearseMark shows what mark would do.
-func (p *preview) rehearseMark(change *inventory.Change, t *targets.Target, v calls.View) {
+// showMark shows an object with our marks added.
+func (p *preview) showMark(change *inventory.Change, t *targets.Target, v calls.View) {
 	after := v.Live.DeepCopy()
 	p.Executor.SetMarks(after, t)
 	change.Before, change.After = calls.Presentable(v.Live, p.Server.Keys), calls.Presentable(after, p.Server.Keys)

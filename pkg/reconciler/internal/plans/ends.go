@@ -24,11 +24,11 @@ import (
 // redundant returns what Apply would do with a redundant object.
 func (p *planner) redundant(ctx context.Context, item *inventory.Item) (inventory.Change, error) {
 	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: item.DeleteOrder}
-	return change, p.foreseeEnd(ctx, &change, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}, "is no longer wanted")
+	return change, p.planEnd(ctx, &change, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}, "is no longer wanted")
 }
 
-// foretellEnd is about an object that stays as it is, unless it has served its purpose or failed.
-func (p *planner) foretellEnd(change *inventory.Change, t *targets.Target, v calls.View) {
+// planPurge plans that an object, which is up to date, is deleted because it has served its purpose or has failed.
+func (p *planner) planPurge(change *inventory.Change, t *targets.Target, v calls.View) {
 	switch {
 	case !v.Exists:
 	case t.PurgeOnFailure && v.Seen.Status == status.FailedStatus && records.IsWritten(p.Ledger.Of(t)):
@@ -38,21 +38,21 @@ func (p *planner) foretellEnd(change *inventory.Change, t *targets.Target, v cal
 	}
 }
 
-// regardEnd is regard for an object that is to go.
-func (p *planner) regardEnd(ctx context.Context, item *inventory.Item) (calls.View, error) {
-	v, err := p.regard(ctx, item)
+// lookForEnd is look for an object that is going to be deleted.
+func (p *planner) lookForEnd(ctx context.Context, item *inventory.Item) (calls.View, error) {
+	v, err := p.look(ctx, item)
 	if err == nil && v.Live == nil && !v.Proven && (p.depth == depthCompared || p.depth == depthAsked && !v.Exists) {
-		return p.demand(ctx, item)
+		return p.read(ctx, item)
 	}
 	return v, err
 }
 
-// foreseeEnd decides as deleteOne does.
-func (p *planner) foreseeEnd(ctx context.Context, change *inventory.Change, item *inventory.Item, d decisions.Deletion, why string) error {
-	v, err := p.regardEnd(ctx, item)
+// planEnd decides as Remover.deleteOne does.
+func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *inventory.Item, d decisions.Deletion, why string) error {
+	v, err := p.lookForEnd(ctx, item)
 	if apierrors.IsForbidden(err) {
-		// Apply finds that out after everything else.
-		change.Verb, change.Reason = d.Verb, fmt.Sprintf("%s; it may not be looked at: %s", why, err)
+		// Apply meets this error only after it has applied all objects.
+		change.Verb, change.Reason = d.Verb, fmt.Sprintf("%s; it cannot be read: %s", why, err)
 		return nil
 	}
 	if err != nil {
@@ -65,21 +65,21 @@ func (p *planner) foreseeEnd(ctx context.Context, change *inventory.Change, item
 	}
 	ending, message := p.Owner.Ending(item, v.Situation, d)
 	describeEnd(change, item, d, ending, message)
-	if reason := p.Owner.Staying(item); reason != "" && ending == decisions.Release {
+	if reason := p.Owner.WhyOrphaned(item); reason != "" && ending == decisions.Orphan {
 		change.Reason += "; it " + reason
 	}
 	if p.depth != depthCompared || change.Verb == "" || v.Live == nil {
 		return nil
 	}
 	change.Before = calls.Presentable(v.Live, p.Server.Keys)
-	if ending == decisions.Release {
-		change.After = p.preview.released(v.Live)
+	if ending == decisions.Orphan {
+		change.After = p.preview.orphaned(v.Live)
 		return nil
 	}
-	return p.mindContent(ctx, change, item)
+	return p.addBlockers(ctx, change, item)
 }
 
-// describeEnd turns what is to be done about an unwanted object into a change that has a reason already.
+// describeEnd completes a change, which has a reason already, from a decision about an object that should be gone.
 func describeEnd(c *inventory.Change, item *inventory.Item, d decisions.Deletion, ending decisions.Ending, message string) {
 	switch ending {
 	case decisions.Gone:
@@ -90,7 +90,7 @@ func describeEnd(c *inventory.Change, item *inventory.Item, d decisions.Deletion
 		if item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting {
 			c.Verb = d.Verb
 		}
-		c.Reason += "; there is no such object of ours any more"
+		c.Reason += "; it no longer exists as a dependent"
 	case decisions.Forget:
 		c.Reason += "; it " + message
 	case decisions.AwaitEnd:
@@ -98,54 +98,54 @@ func describeEnd(c *inventory.Change, item *inventory.Item, d decisions.Deletion
 		c.Reason += "; " + message
 	case decisions.RequestDeletion:
 		c.Verb = d.Verb
-	case decisions.Release:
+	case decisions.Orphan:
 		c.Verb = inventory.VerbOrphaned
 	case decisions.RefuseEnd:
 		c.Reason, c.Refusal = "", message
 	}
 }
 
-// mindContent says what keeps an object from being deleted that defines types, or holds other objects.
-func (p *planner) mindContent(ctx context.Context, change *inventory.Change, item *inventory.Item) error {
+// addBlockers says what blocks the deletion of an object that defines types, or contains other objects.
+func (p *planner) addBlockers(ctx context.Context, change *inventory.Change, item *inventory.Item) error {
 	if kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		message, err := p.Losses.HoldNamespace(ctx, item)
 		if err != nil || message == "" {
 			return err
 		}
 		change.Reason += "; " + message
-		released, err := p.Losses.IsReleased(ctx, item)
+		released, err := p.Losses.IsMarkedOrphan(ctx, item)
 		if released {
-			change.Verb, change.After = inventory.VerbOrphaned, p.preview.released(change.Before)
+			change.Verb, change.After = inventory.VerbOrphaned, p.preview.orphaned(change.Before)
 		}
 		return err
 	}
 	if !kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
 		return nil
 	}
-	// Those of the owner go before.
-	brought, err := p.Losses.BroughtBy(ctx, item)
+	// Instances of the owner are deleted before.
+	defined, err := p.Losses.DefinedBy(ctx, item)
 	if err != nil {
 		return err
 	}
-	blockers, _, err := p.Losses.Instances(ctx, brought, p.Owner.Label)
+	blockers, _, err := p.Losses.Instances(ctx, defined, p.Owner.Label)
 	switch {
 	case apierrors.IsForbidden(err):
-		// Apply finds that out when it comes to the object.
+		// Apply meets this error when it comes to the object.
 		change.Reason += "; it is not known whether there are instances of its types: " + err.Error()
 		return nil
 	case err == nil && len(blockers) > 0:
-		change.Reason += "; kept as long as there are instances of its types: " + losses.Texts(blockers)
+		change.Reason += "; kept while there are instances of its types: " + losses.Texts(blockers)
 	}
 	return err
 }
 
-// showEnd shows what goes although it is wanted.
-func (p *planner) showEnd(ctx context.Context, change *inventory.Change, item *inventory.Item, v calls.View) (err error) {
+// showDeleted shows a wanted object that would be deleted.
+func (p *planner) showDeleted(ctx context.Context, change *inventory.Change, item *inventory.Item, v calls.View) (err error) {
 	if change.Verb != inventory.VerbCompleted && change.Verb != inventory.VerbDeleted || !v.Exists {
 		return nil
 	}
 	if v.Live == nil {
-		if v, err = p.demand(ctx, item); err != nil {
+		if v, err = p.read(ctx, item); err != nil {
 			return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 		}
 	}
@@ -153,8 +153,8 @@ func (p *planner) showEnd(ctx context.Context, change *inventory.Change, item *i
 	return nil
 }
 
-// mindHeld says whether an object must not be deleted in order to be created anew.
-func (p *planner) mindHeld(ctx context.Context, change *inventory.Change, item *inventory.Item, live *unstructured.Unstructured) error {
+// checkRecreation refuses to recreate an object whose content would be lost.
+func (p *planner) checkRecreation(ctx context.Context, change *inventory.Change, item *inventory.Item, live *unstructured.Unstructured) error {
 	if !change.Recreate || live == nil {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Expect compares what a call is to do with a plan, and has the call keep to that. Otherwise it returns a *inventory.StaleError.
+// Expect makes the call keep to a plan. It returns a *inventory.StaleError if the call would do something else.
 func Expect(ctx context.Context, call *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, plan *inventory.Plan) error {
 	now, err := newPlanner(call, wanted, recorded, depthAsked).plan(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func Expect(ctx context.Context, call *calls.Call, wanted []*targets.Target, rec
 		}
 	}
 	for _, object := range lacking(plan.Changes, now.Changes) {
-		stale = append(stale, object+": is not among the objects any more")
+		stale = append(stale, object+": is no longer among the objects")
 	}
 	if len(stale) > 0 {
 		slices.Sort(stale)
@@ -44,16 +44,16 @@ func Expect(ctx context.Context, call *calls.Call, wanted []*targets.Target, rec
 	return nil
 }
 
-// staleness says how what is to be done differs from what was planned; empty if it does not.
+// staleness says how a change differs from the planned one; empty if it does not.
 func staleness(then, now *inventory.Change) string {
 	switch {
 	case now.Verb == "" && now.Refusal == "" && (then == nil || then.Digest == now.Digest):
-		// Nothing is to be done, or nothing is left to be done.
+		// There is nothing to do, or nothing left to do.
 		return ""
 	case then == nil:
 		return "is not part of the plan"
 	case then.Digest != now.Digest:
-		return "its manifest or its policies are not those of the plan"
+		return "its manifest or policies differ from the plan"
 	}
 	if text := calls.Differs(then, now); text != "" {
 		return text
@@ -62,13 +62,13 @@ func staleness(then, now *inventory.Change) string {
 	case then.Refusal == "" && now.Refusal != "":
 		return now.Refusal
 	case then.Refusal == "" && then.Verb != now.Verb:
-		return fmt.Sprintf("would be %s (%s), and is planned to be %s", now.Verb, now.Reason, cmp.Or(then.Verb, "left alone"))
+		return fmt.Sprintf("would be %s (%s), but the plan has it %s", now.Verb, now.Reason, cmp.Or(then.Verb, "left alone"))
 	default:
 		return ""
 	}
 }
 
-// lacking returns the wanted objects of a plan that are unknown now.
+// lacking returns the wanted objects of the first plan that are unknown to the second.
 func lacking(then, now []inventory.Change) []string {
 	known := make(map[types.ObjectID]bool, len(now))
 	for _, change := range now {

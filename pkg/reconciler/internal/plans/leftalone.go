@@ -24,8 +24,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// isLeftAlone reports whether a dependent may differ from its manifest, is left alone because its drift policy says so, and is to be
-// compared nevertheless.
+// isLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy, and has to
+// be compared all the same.
 func (p *preview) isLeftAlone(t *targets.Target, d decisions.Decision, v calls.View) bool {
 	if !p.leftAlone || !v.Exists || v.Seen.Owner != p.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
 		return false
@@ -44,9 +44,9 @@ func (p *preview) isLeftAlone(t *targets.Target, d decisions.Decision, v calls.V
 	}
 }
 
-// rehearseLeft has the server say how a dependent differs that is left alone. It asks to be called again if that is not the one that was
-// seen.
-func (p *preview) rehearseLeft(ctx context.Context, change *inventory.Change, t *targets.Target, v calls.View) (again bool, err error) {
+// showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the object has
+// changed since it was observed.
+func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *targets.Target, v calls.View) (again bool, err error) {
 	c, err := p.dryRun(ctx, t, decisions.Decision{Action: decisions.Verify, Verb: inventory.VerbCorrected}, v)
 	switch {
 	case err == nil:
@@ -58,19 +58,19 @@ func (p *preview) rehearseLeft(ctx context.Context, change *inventory.Change, t 
 		return false, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
 	if !contents.Same(c.before, c.after) {
-		change.Reason = p.blame(c)
-		p.showLeft(change, t, c)
+		change.Reason = p.changedBy(c)
+		p.addLeftAlone(change, t, c)
 	}
 	return false, nil
 }
 
-// showLeft shows how a dependent differs that is left alone.
-func (p *preview) showLeft(change *inventory.Change, t *targets.Target, c comparison) {
+// addLeftAlone adds the drift of a dependent that is not corrected.
+func (p *preview) addLeftAlone(change *inventory.Change, t *targets.Target, c comparison) {
 	change.Reason += ", and is left alone: its drift policy is " + annotations.Kebab(string(t.Drift))
 	change.Before, change.After, change.Changed = calls.Presentable(c.before, p.Server.Keys), calls.Presentable(c.after, p.Server.Keys), p.changedFields(c)
 }
 
-// contested are the fields that others have changed, removed or added; none if that cannot be told.
+// contested returns the fields that others have changed, removed or added; none if field ownership cannot be read.
 func (p *preview) contested(c comparison) []fieldpath.Path {
 	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.Server.FieldOwner)
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *preview) contested(c comparison) []fieldpath.Path {
 	return append(fields, c.surplus...)
 }
 
-// changedFields says by whom and when each field was changed.
+// changedFields says who changed each field, and when.
 func (p *preview) changedFields(c comparison) []inventory.FieldChange {
 	fields := p.contested(c)
 	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.Server.FieldOwner)

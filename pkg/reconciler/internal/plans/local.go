@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// computed is compute for a decision that depends on whether there is a difference.
+// computed is compute for a decision that depends on whether the object differs.
 func (p *preview) computed(change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) error {
 	if err := p.compute(change, t, v); err != nil {
 		return err
@@ -70,22 +70,22 @@ func (p *preview) compute(change *inventory.Change, t *targets.Target, v calls.V
 	return nil
 }
 
-// removeLocally takes out what others own, if it goes with the write: all of it if the object is created anew, otherwise what the update policy
-// says.
+// removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise those
+// that the update policy names.
 func (p *preview) removeLocally(object *unstructured.Unstructured, t *targets.Target, recreate bool, manifest *unstructured.Unstructured) error {
 	reclaim := func(manager string) bool { return recreate || p.Executor.Reclaims(t.Update, manager) }
 	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.Server.FieldOwner, reclaim)
 	if err != nil {
 		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 	}
-	// What is declared from now on is not known to be ours yet.
+	// Field ownership does not show yet that newly declared fields become ours.
 	surplus = slices.DeleteFunc(surplus, func(path fieldpath.Path) bool { return fieldset.Exists(manifest.Object, path) })
 	fieldset.Remove(object.Object, surplus, nil)
 	return nil
 }
 
-// released is presentable of an object from which the marks of the owner are taken.
-func (p *preview) released(object *unstructured.Unstructured) *unstructured.Unstructured {
+// orphaned returns the presentable object without the marks of the owner.
+func (p *preview) orphaned(object *unstructured.Unstructured) *unstructured.Unstructured {
 	object = calls.Presentable(object, p.Server.Keys)
 	calls.RemoveKeys(object, "labels", p.Server.Keys.OwnerLabel)
 	calls.RemoveKeys(object, "annotations", p.Server.Keys.OwnerAnnotation)
@@ -95,8 +95,8 @@ func (p *preview) released(object *unstructured.Unstructured) *unstructured.Unst
 	return object
 }
 
-// forgetAllocated takes out of an object that does not exist yet what is another value each time it is created: its UID, where
-// controllers of Jobs have it in labels, and what Services are allocated.
+// forgetAllocated removes values that differ each time the object is created: its UID, which the Job controller puts into labels,
+// and what is allocated to Services.
 func (p *preview) forgetAllocated(t *targets.Target, object *unstructured.Unstructured, uid apitypes.UID) {
 	if uid != "" {
 		forgetValue(object.Object, string(uid))
@@ -124,8 +124,8 @@ func (p *preview) forgetAllocated(t *targets.Target, object *unstructured.Unstru
 	}
 }
 
-// forgetValue removes entries of maps that have the value, and maps that are empty without them. It reports whether that is so of the
-// node itself.
+// forgetValue removes map entries that have the value, and maps that this leaves empty. It reports whether the node itself is
+// empty now.
 func forgetValue(node any, value string) (empty bool) {
 	switch node := node.(type) {
 	case map[string]any:

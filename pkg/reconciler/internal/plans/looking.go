@@ -17,14 +17,14 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// watchServed tells the observer of all kinds that the server knows.
+// watchServed has the observer watch all kinds that are served.
 func (p *planner) watchServed(ctx context.Context) error {
 	var known []*targets.Target
 	for _, t := range p.targets {
 		served, found := p.known[t.GVK()]
 		if !found {
 			var err error
-			if served, err = p.knows(t.GVK()); err != nil {
+			if served, err = p.isServed(t.GVK()); err != nil {
 				return err
 			}
 			p.known[t.GVK()] = served
@@ -36,8 +36,8 @@ func (p *planner) watchServed(ctx context.Context) error {
 	return p.Needs.Watch(ctx, known, targets.Instances)
 }
 
-// knows reports whether the server knows a type.
-func (p *planner) knows(gvk schema.GroupVersionKind) (bool, error) {
+// isServed reports whether the server serves a type.
+func (p *planner) isServed(gvk schema.GroupVersionKind) (bool, error) {
 	_, err := p.Server.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	if cluster.IsNoMatch(err) {
 		return false, nil
@@ -48,8 +48,8 @@ func (p *planner) knows(gvk schema.GroupVersionKind) (bool, error) {
 	return true, nil
 }
 
-// absent reports whether an object cannot exist, because its namespace or its type does not.
-func (p *planner) absent(item *inventory.Item) (bool, error) {
+// isImpossible reports whether an object cannot exist because its namespace or its type does not.
+func (p *planner) isImpossible(item *inventory.Item) (bool, error) {
 	if p.preview.namespaces[item.Namespace] {
 		return true, nil
 	}
@@ -59,13 +59,13 @@ func (p *planner) absent(item *inventory.Item) (bool, error) {
 	if served, found := p.known[item.GroupVersionKind()]; found {
 		return !served, nil
 	}
-	served, err := p.knows(item.GroupVersionKind())
+	served, err := p.isServed(item.GroupVersionKind())
 	return !served, err
 }
 
-// regard returns what is known about an object, asking the server only if the observer cannot tell.
-func (p *planner) regard(ctx context.Context, item *inventory.Item) (calls.View, error) {
-	absent, err := p.absent(item)
+// look returns what is known about an object, and reads it only if the observer cannot tell.
+func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, error) {
+	absent, err := p.isImpossible(item)
 	if err != nil || absent {
 		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label, Proven: true}}, err
 	}
@@ -76,12 +76,12 @@ func (p *planner) regard(ctx context.Context, item *inventory.Item) (calls.View,
 	case known == observe.Absent:
 		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label}}, nil
 	default:
-		return p.demand(ctx, item)
+		return p.read(ctx, item)
 	}
 }
 
-// demand returns what the server says about an object, in whatever version it serves it.
-func (p *planner) demand(ctx context.Context, item *inventory.Item) (calls.View, error) {
+// read reads an object from the server, in any version that is served.
+func (p *planner) read(ctx context.Context, item *inventory.Item) (calls.View, error) {
 	s, live, err := p.Server.Fetch(ctx, item)
 	if err == nil && !s.Exists && !s.Typed {
 		probe := *item // goes over to a version that is served

@@ -16,18 +16,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Options say what is planned.
+// Options are the options of a plan.
 type Options struct {
-	// Compare has the server say what would become of each object that is not known to be as it should be, by dry runs.
+	// Compare makes a dry run of each object that is not known to be up to date.
 	Compare bool
-	// LeftAlone, with Compare, also compares dependents whose drift is left alone.
+	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
 	LeftAlone bool
-	// CreatesNamespaces means that namespaces are going to be created that are missing.
+	// CreatesNamespaces means that Apply would create missing namespaces.
 	CreatesNamespaces bool
 }
 
-// Make returns what applying the targets of a call would do, which are sorted afterwards. Recorded is the inventory before the call. The server of the call
-// must make dry runs only.
+// Make returns what applying the targets of a call would do. It sorts the targets. Recorded is the inventory before the call. The
+// server of the call must make dry runs only.
 func Make(ctx context.Context, call *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, options Options) (inventory.Plan, error) {
 	planner := newPlanner(call, wanted, recorded, depthTold)
 	if options.Compare {
@@ -38,8 +38,8 @@ func Make(ctx context.Context, call *calls.Call, wanted []*targets.Target, recor
 	return planner.plan(ctx)
 }
 
-// plan looks at all dependents. Those on which others depend come first: what is to be said about an object in a namespace that is
-// going to be created depends on that.
+// plan plans all dependents, beginning with namespaces and objects that define types, because plans for other objects depend on
+// theirs.
 func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	if err := p.watchServed(ctx); err != nil {
 		return inventory.Plan{}, err
@@ -62,7 +62,7 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 		return inventory.Plan{}, err
 	}
 	for _, i := range first {
-		if err := p.comes(p.targets[i], changes[i]); err != nil {
+		if err := p.notePrerequisite(p.targets[i], changes[i]); err != nil {
 			return inventory.Plan{}, err
 		}
 	}
@@ -84,7 +84,7 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	return inventory.Plan{Changes: p.noted(append(changes, last...))}, err
 }
 
-// noted adds to changes what was noted about their objects.
+// noted adds the notes of the report to the changes of their objects.
 func (p *planner) noted(changes []inventory.Change) []inventory.Change {
 	notes := map[types.ObjectID][]string{}
 	for _, notice := range p.Report.End().Notes {
@@ -99,7 +99,7 @@ func (p *planner) noted(changes []inventory.Change) []inventory.Change {
 	return changes
 }
 
-// all does the work for all indexes side by side.
+// all does the work for all indexes concurrently.
 func (p *planner) all(ctx context.Context, indexes []int, work func(int) error) error {
 	var failures calls.Failures
 	flow.Each(ctx, p.Server.Flow, indexes, func(i int) { failures.Add(work(i)) })
@@ -109,7 +109,7 @@ func (p *planner) all(ctx context.Context, indexes []int, work func(int) error) 
 	return nil
 }
 
-// refuseAliases says which of the wanted objects turned out to be another one.
+// refuseAliases refuses wanted objects that are the same object as another one.
 func (p *planner) refuseAliases(changes []inventory.Change) {
 	for i, t := range p.targets {
 		change := &changes[i]

@@ -11,28 +11,29 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// preview shows what would become of an object: by dry runs or, where the server cannot say it, by what the manifest and the definition of the type say.
+// preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest and the
+// definition of the type.
 type preview struct {
 	*calls.Call
 
 	createsNamespaces bool
-	leftAlone         bool // compare also what is left alone
+	leftAlone         bool // also compare drift that is not corrected
 
-	// What follows does not change while objects are looked at side by side.
-	namespaces  map[string]bool // that do not exist yet, and are among the objects
-	definitions definitions     // of types that the server does not know as they will be
+	// The fields below do not change during concurrent work.
+	namespaces  map[string]bool // namespaces that Apply would create
+	definitions definitions     // schemas that Apply would create or change
 }
 
 // definitions are the schemas of types, by version.
 type definitions map[schema.GroupKind]map[string]contents.OpenSchema
 
-// isLocal reports whether the server cannot say what would become of an object, because its namespace or the definition of its type
-// changes with the same request.
+// isLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create or change
+// its type.
 func (p *preview) isLocal(t *targets.Target) bool {
 	return p.namespaces[t.Key.Namespace] || p.definitions[t.Key.GroupKind] != nil
 }
 
-// provided reports whether the type of an object comes with other objects of the request.
-func (p *preview) provided(t *targets.Target) bool {
+// isProvided reports whether other objects of the request define the type of an object.
+func (p *preview) isProvided(t *targets.Target) bool {
 	return p.definitions[t.Key.GroupKind] != nil || t.Instance
 }

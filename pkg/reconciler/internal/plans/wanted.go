@@ -24,16 +24,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// depth says how much is asked of the server in order to plan.
+// depth says for what a planner makes requests.
 type depth int
 
 const (
-	depthTold     depth = iota // nothing that the observer can tell
-	depthAsked                 // also whether there is what the observer does not see
-	depthCompared              // also what would become of what is to be changed
+	depthTold     depth = iota // objects that the observer knows nothing about
+	depthAsked                 // also objects that may exist without our label
+	depthCompared              // also dry runs of changes
 )
 
-// planner looks at the dependents of a call without changing anything.
+// planner plans what applying the targets of a call would do.
 type planner struct {
 	*calls.Call
 
@@ -42,9 +42,9 @@ type planner struct {
 	recorded map[types.ObjectID]*inventory.Item // before this call
 	depth    depth
 
-	// What follows does not change while objects are looked at side by side.
-	known map[schema.GroupVersionKind]bool // whether the server knows the types of the targets
-	types kinds.TypeSet                    // that do not exist yet, and are defined by objects
+	// The fields below do not change during concurrent work.
+	known map[schema.GroupVersionKind]bool // whether the types of the targets are served
+	types kinds.TypeSet                    // types that Apply would create
 }
 
 func newPlanner(c *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, depth depth) *planner {
@@ -54,8 +54,8 @@ func newPlanner(c *calls.Call, wanted []*targets.Target, recorded []*inventory.I
 	}
 }
 
-// comes remembers what will exist, or be different, when the objects are applied that depend on it.
-func (p *planner) comes(t *targets.Target, change inventory.Change) error {
+// notePrerequisite notes the namespace or type that Apply would create or change, for the plans of objects that need it.
+func (p *planner) notePrerequisite(t *targets.Target, change inventory.Change) error {
 	created := change.Verb == inventory.VerbCreated
 	if kinds.IsNamespace(t.Key.GroupKind) {
 		p.preview.namespaces[t.Key.Name] = created
@@ -78,7 +78,7 @@ func (p *planner) comes(t *targets.Target, change inventory.Change) error {
 	return nil
 }
 
-// wanted returns what would become of a wanted object.
+// wanted returns what Apply would do with a wanted object.
 func (p *planner) wanted(ctx context.Context, t *targets.Target) (inventory.Change, error) {
 	item := p.Ledger.Of(t)
 	change, err := p.change(t)
@@ -89,24 +89,24 @@ func (p *planner) wanted(ctx context.Context, t *targets.Target) (inventory.Chan
 	case item.Phase == inventory.PhaseCompleted, records.IsCompleting(item) && t.PurgeOrder == nil:
 		return change, nil
 	case records.IsCompleting(item):
-		return change, p.foreseeEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbCompleted}, "has served its purpose")
+		return change, p.planEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbCompleted}, "has served its purpose")
 	case records.IsDismissed(item):
 		change.Reason = "failed, and was deleted"
 		return change, nil
 	case item.Phase == inventory.PhaseFailed:
-		return change, p.foreseeEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbDeleted}, "has failed")
+		return change, p.planEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbDeleted}, "has failed")
 	default:
-		return change, p.foreseeApply(ctx, &change, t)
+		return change, p.planApply(ctx, &change, t)
 	}
 }
 
-// change returns what is known of a change without looking at the object.
+// change returns the parts of a change that do not depend on the object in the cluster.
 func (p *planner) change(t *targets.Target) (inventory.Change, error) {
 	item := p.Ledger.Of(t)
 	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder}
 	content := t.Digest
 	if content == targets.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
-		// What is applied once has yet to be.
+		// All objects that are applied once have the same digest; this one still has to be applied, so its content counts.
 		object, err := p.Executor.Manifests.Of(t)
 		if err != nil {
 			return change, err
@@ -123,42 +123,42 @@ func (p *planner) change(t *targets.Target) (inventory.Change, error) {
 	return change, nil
 }
 
-// foreseePause is how long to wait before a dry run is repeated for the first time because the object changed in between; it doubles each time. A
-// controller that is at work on the object writes its status several times within a second.
-const foreseePause = 100 * time.Millisecond
+// retryPause is how long to wait before repeating a dry run for the first time because the object has changed; it doubles each time. A controller
+// at work may write an object's status several times within a second.
+const retryPause = 100 * time.Millisecond
 
-// foreseeApply decides as applyOne does. Unlike that, nobody calls it again later; so it waits between attempts.
-func (p *planner) foreseeApply(ctx context.Context, change *inventory.Change, t *targets.Target) error {
+// planApply decides as applier.applyOne does. Since nobody repeats a plan later, it waits between attempts.
+func (p *planner) planApply(ctx context.Context, change *inventory.Change, t *targets.Target) error {
 	item := p.Ledger.Of(t)
-	v, err := p.regard(ctx, item)
+	v, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
 		v.Situation = p.Pacing.Paced(t, v.Situation)
 		d := decisions.Apply(t, item, v.Situation)
-		if p.unsure(t, d, v) {
-			v, err = p.demand(ctx, item)
+		if p.mustRead(t, d, v) {
+			v, err = p.read(ctx, item)
 			continue
 		}
 		calls.Saw(change, v, p.Server.Keys)
-		p.foretell(change, t, d, v)
+		p.describe(change, t, d, v)
 		if p.depth != depthCompared {
 			return nil
 		}
 		var again bool
-		if again, err = p.preview.rehearse(ctx, change, t, d, v); err == nil && !again {
-			if err := p.mindHeld(ctx, change, item, v.Live); err != nil {
+		if again, err = p.preview.show(ctx, change, t, d, v); err == nil && !again {
+			if err := p.checkRecreation(ctx, change, item, v.Live); err != nil {
 				return err
 			}
-			return p.showEnd(ctx, change, item, v)
+			return p.showDeleted(ctx, change, item, v)
 		}
 		if err != nil {
 			return err
 		}
-		if err = pause(ctx, foreseePause<<attempt); err == nil {
-			v, err = p.demand(ctx, item)
+		if err = pause(ctx, retryPause<<attempt); err == nil {
+			v, err = p.read(ctx, item)
 		}
 	}
 	if err == nil {
-		change.Reason = decisions.ChangedAllTheTime
+		change.Reason = decisions.ChangedOnEveryAttempt
 		return nil
 	}
 	return fmt.Errorf("looking at %s: %w", t.Key, err)
@@ -176,8 +176,8 @@ func pause(ctx context.Context, atMost time.Duration) error {
 	}
 }
 
-// unsure reports whether the server has to be asked before a decision counts.
-func (p *planner) unsure(t *targets.Target, d decisions.Decision, v calls.View) bool {
+// mustRead reports whether the object must be read before the decision counts.
+func (p *planner) mustRead(t *targets.Target, d decisions.Decision, v calls.View) bool {
 	if v.Live != nil {
 		return false
 	}
@@ -199,8 +199,8 @@ func (p *planner) unsure(t *targets.Target, d decisions.Decision, v calls.View) 
 	}
 }
 
-// foretell turns a decision into what would be done.
-func (p *planner) foretell(change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) {
+// describe completes a change from a decision.
+func (p *planner) describe(change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) {
 	item := p.Ledger.Of(t)
 	change.Verb, change.Recreate, change.Reason = "", false, d.Message
 	switch d.Action {
@@ -213,18 +213,18 @@ func (p *planner) foretell(change *inventory.Change, t *targets.Target, d decisi
 		change.Verb, change.Recreate = d.Verb, d.Action == decisions.Recreate
 		change.Reason = p.because(t, d)
 	case decisions.Keep, decisions.Ask, decisions.Verify, decisions.Compare, decisions.Report:
-		p.foretellEnd(change, t, v)
+		p.planPurge(change, t, v)
 	}
 }
 
-// because says more exactly why a manifest is applied.
+// because says more precisely why a manifest is applied.
 func (p *planner) because(t *targets.Target, d decisions.Decision) string {
 	recorded := p.recorded[t.Key]
 	switch {
 	case d.Verb != inventory.VerbUpdated || recorded == nil:
 		return d.Message
 	case records.IsByAncestor(recorded):
-		return "was recorded by other rules"
+		return "was recorded in another format"
 	case recorded.Digest == t.Digest:
 		return "was not written yet"
 	case records.IsUnwanted(recorded):
@@ -236,7 +236,7 @@ func (p *planner) because(t *targets.Target, d decisions.Decision) string {
 	}
 }
 
-// sameManifest reports whether two digests differ at most in what they say about the owner.
+// sameManifest reports whether two digests are equal apart from the digest of the owner.
 func sameManifest(a, b string) bool {
 	a, _, _ = strings.Cut(a, "@")
 	b, _, _ = strings.Cut(b, "@")

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Behavior is what the annotations of an object, or else the policies of its owner, say about it.
+// Behavior has the policies of an object: those of its annotations, or else of its owner.
 type Behavior struct {
 	Adoption        inventory.AdoptionPolicy
 	Reconcile       inventory.ReconcilePolicy
@@ -31,7 +31,7 @@ type Behavior struct {
 	ReapplyInterval time.Duration
 }
 
-// Parse reads the annotations of an object. Each problem names object, key, value and what is allowed.
+// Parse reads the annotations of an object. Each problem names object, key, value and the allowed values.
 func Parse(prefix string, object *unstructured.Unstructured, policies inventory.Policies) (Behavior, []string) {
 	p := &annotationParser{prefix: prefix, object: types.IDOf(object).String(), values: object.GetAnnotations()}
 	b := Behavior{

@@ -15,7 +15,7 @@ const (
 	defaultReapplyInterval = 60 * time.Minute
 )
 
-// Defaults are the documented ones.
+// Defaults returns the documented defaults.
 func Defaults() inventory.Policies {
 	return inventory.Policies{
 		Adoption:          inventory.AdoptionPolicyIfUnowned,
@@ -28,7 +28,7 @@ func Defaults() inventory.Policies {
 	}
 }
 
-// Or fills empty fields from the defaults.
+// Or fills empty fields with the defaults.
 func Or(p, defaults inventory.Policies) inventory.Policies {
 	p.Adoption = cmp.Or(p.Adoption, defaults.Adoption)
 	p.Reconcile = cmp.Or(p.Reconcile, defaults.Reconcile)
@@ -40,7 +40,7 @@ func Or(p, defaults inventory.Policies) inventory.Policies {
 	return p
 }
 
-// Validate returns the policies in their canonical spelling. Those that are to be the default are empty.
+// Validate returns the policies in their canonical spelling. The deprecated value "default" becomes empty.
 func Validate(p inventory.Policies) (inventory.Policies, error) {
 	var problems []string
 	p.Adoption = check(&problems, "adoption policy", p.Adoption, parseAdoptionPolicy)

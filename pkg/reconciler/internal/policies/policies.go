@@ -11,7 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// parsePolicy reads a policy, given by the suffix of its annotation. It yields "" for the deprecated value "default".
+// parsePolicy parses the value of a policy; suffix is that of its annotation. It returns "" for the deprecated value "default".
 func parsePolicy[P ~string](suffix string, text string) (P, error) {
 	value, err := annotations.Policy(suffix, text)
 	return P(annotations.Camel(value)), err
@@ -29,7 +29,7 @@ func parseUpdatePolicy(text string) (inventory.UpdatePolicy, error) {
 	return parsePolicy[inventory.UpdatePolicy](types.AnnotationKeySuffixUpdatePolicy, text)
 }
 
-// ParseDelete reads a delete policy, as annotations spell it.
+// ParseDelete parses a delete policy, as annotations spell it.
 func ParseDelete(text string) (inventory.DeletePolicy, error) {
 	return parsePolicy[inventory.DeletePolicy](types.AnnotationKeySuffixDeletePolicy, text)
 }
@@ -38,15 +38,15 @@ func parseDriftPolicy(text string) (inventory.DriftPolicy, error) {
 	return parsePolicy[inventory.DriftPolicy](types.AnnotationKeySuffixDriftPolicy, text)
 }
 
-// parseMissingNamespacesPolicy reads what only owners can say: there is no annotation for it.
+// parseMissingNamespacesPolicy parses a policy that has no annotation: only owners can set it.
 func parseMissingNamespacesPolicy(text string) (inventory.MissingNamespacesPolicy, error) {
 	value, err := annotations.OneOf(text,
 		annotations.Kebab(string(inventory.MissingNamespacesPolicyDoNotCreate)), annotations.Kebab(string(inventory.MissingNamespacesPolicyCreate)))
 	return inventory.MissingNamespacesPolicy(annotations.Camel(value)), err
 }
 
-// Final returns what a policy comes to when an object is no longer wanted: DeletePolicyOrphan or DeletePolicyDelete. It is recorded, because the
-// owner may be deleted, or not any more, before the object is gone.
+// Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan or DeletePolicyDelete. The outcome
+// is recorded, because the reason for it may change before the object is gone.
 func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool) inventory.DeletePolicy {
 	if orphaned(p) {
 		return inventory.DeletePolicyOrphan
@@ -54,7 +54,7 @@ func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool)
 	return inventory.DeletePolicyDelete
 }
 
-// Join returns the policy that releases an object where one of the two does.
+// Join returns the policy that orphans an object in each case in which one of the two does.
 func Join(p, other inventory.DeletePolicy) inventory.DeletePolicy {
 	onApply, onDelete := IsOrphanedOnApply(p) || IsOrphanedOnApply(other), IsOrphanedOnDelete(p) || IsOrphanedOnDelete(other)
 	switch {
@@ -69,12 +69,12 @@ func Join(p, other inventory.DeletePolicy) inventory.DeletePolicy {
 	}
 }
 
-// IsOrphanedOnApply reports whether an object that vanished from the manifests is released instead of deleted.
+// IsOrphanedOnApply reports whether the policy orphans an object that is removed from the manifests.
 func IsOrphanedOnApply(p inventory.DeletePolicy) bool {
 	return slices.Contains([]inventory.DeletePolicy{inventory.DeletePolicyOrphan, inventory.DeletePolicyOrphanOnApply}, p)
 }
 
-// IsOrphanedOnDelete reports whether an object is released instead of deleted when its owner goes.
+// IsOrphanedOnDelete reports whether the policy orphans an object whose owner is deleted.
 func IsOrphanedOnDelete(p inventory.DeletePolicy) bool {
 	return slices.Contains([]inventory.DeletePolicy{inventory.DeletePolicyOrphan, inventory.DeletePolicyOrphanOnDelete}, p)
 }

@@ -34,7 +34,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 )
 
-// Request says where dependents are looked for; see the request of Rebuild. Policies are complete.
+// Request says where to search for dependents; see reconciler.RebuildRequest. Policies have no empty fields.
 type Request struct {
 	Objects    []client.Object
 	Types      []inventory.TypeVersionInfo
@@ -42,14 +42,14 @@ type Request struct {
 	Policies   inventory.Policies
 }
 
-// Result is what was found.
+// Result is the result of a search.
 type Result struct {
 	Items []*inventory.Item
-	// Unlisted are the types of which it is not known whether there are dependents, sorted.
+	// Unlisted are the types that could not be listed, sorted.
 	Unlisted []inventory.TypeInfo
 }
 
-// Find finds the dependents of the owner of a call by their marks.
+// Find finds the dependents of the owner of a call.
 func Find(ctx context.Context, call *calls.Call, request Request) (Result, error) {
 	s := &search{Call: call, policies: request.Policies, namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[inventory.TypeInfo]bool{}}
 	found, err := s.kinds(request)
@@ -79,7 +79,7 @@ type search struct {
 	unlisted map[inventory.TypeInfo]bool
 }
 
-// kinds returns the types to look into, each in one version: that of the wanted objects comes first.
+// kinds returns the types to list, each in one version, preferably that of a wanted object.
 func (s *search) kinds(request Request) ([]schema.GroupVersionKind, error) {
 	var found []schema.GroupVersionKind
 	seen := map[schema.GroupKind]bool{}
@@ -90,7 +90,7 @@ func (s *search) kinds(request Request) ([]schema.GroupVersionKind, error) {
 		}
 	}
 	for _, object := range request.Objects {
-		// What has no type that is known is going to be refused by Apply.
+		// Apply refuses objects without a known type.
 		if kind, err := apiutil.GVKForObject(object, s.Server.Client.Scheme()); err == nil {
 			add(kind)
 		}
@@ -113,7 +113,7 @@ func (s *search) kinds(request Request) ([]schema.GroupVersionKind, error) {
 	return found, err
 }
 
-// discovered returns the types that can be listed and fit one of the patterns. Groups that fit and do not answer are noted.
+// discovered returns the listable types that match one of the patterns. It notes matching groups that do not answer.
 func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersionKind, error) {
 	fits := func(gvk schema.GroupVersionKind) bool {
 		return slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return kinds.MatchesKind(pattern, gvk.GroupKind()) })
@@ -137,11 +137,11 @@ func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersio
 	return found, nil
 }
 
-// kind looks into one type.
+// kind searches one type.
 func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 	err := s.list(ctx, kind, "")
 	if answers.IsTypeless(err) {
-		// It may be served in another version. If it is not served at all, there is nothing that could be found.
+		// Another version may be served. If none is, there are no objects.
 		mapping, servedErr := s.Server.ServedNow(ctx, kind.GroupKind())
 		if err = servedErr; err == nil && mapping != nil {
 			kind = mapping.GroupVersionKind
@@ -168,7 +168,7 @@ func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
 	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
-// list takes what is ours of a type, in one namespace or in all of them. Of objects that define types the content is needed.
+// list takes the dependents of a type in one namespace, or in all if it is empty.
 func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
 	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.Server.Keys.OwnerLabel: s.Owner.Label}, client.Limit(losses.ListPage)}
 	next := ""
@@ -187,7 +187,8 @@ func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespa
 	}
 }
 
-// page reads one page, and sets next to where the following one begins.
+// page reads one page, and sets next to the beginning of the following one. It reads whole objects only if they define types,
+// which are recorded.
 func (s *search) page(ctx context.Context, kind schema.GroupVersionKind, next *string, options []client.ListOption) ([]unstructured.Unstructured, error) {
 	listKind := kind.GroupVersion().WithKind(kind.Kind + "List")
 	if kinds.DefinesTypes(kind.GroupKind()) {
@@ -208,7 +209,7 @@ func (s *search) page(ctx context.Context, kind schema.GroupVersionKind, next *s
 	return objects, err
 }
 
-// bare has all of the metadata that matters here.
+// bare returns an object with the metadata that take needs.
 func bare(object metav1.PartialObjectMetadata) unstructured.Unstructured {
 	u := unstructured.Unstructured{Object: map[string]any{}}
 	u.SetNamespace(object.Namespace)
@@ -222,13 +223,13 @@ func bare(object metav1.PartialObjectMetadata) unstructured.Unstructured {
 	return u
 }
 
-// Take records an object if it is ours.
+// take records an object if it belongs to the owner.
 func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstructured) {
 	if object.GetAnnotations()[s.Server.Keys.OwnerAnnotation] != s.Owner.ID || fieldset.IsCopy(object, s.Server.FieldOwner) || observe.RecordLabel(object.GetLabels()) != "" {
 		return
 	}
 	object.SetGroupVersionKind(kind)
-	// An annotation that somebody has spoiled since is like none.
+	// An annotation that has become invalid counts as missing.
 	parsed, _ := policies.Parse(s.Server.Keys.Prefix, object, s.policies)
 	item := &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(kind),
@@ -241,7 +242,7 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 		DeleteOrder:     parsed.DeleteOrder,
 		ManagedTypes:    kinds.ManagedTypesOf(object),
 		Digest:          object.GetAnnotations()[s.Server.Keys.Digest],
-		// Without a UID and a baseline it has to be verified, and is not taken for the object that was recorded.
+		// Without a UID and a baseline, Apply verifies the object and does not recreate it.
 		Phase:         inventory.PhaseReady,
 		LastAppliedAt: new(object.GetCreationTimestamp()),
 	}

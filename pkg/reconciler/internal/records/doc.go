@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package records compares targets with the inventory of the last call, and says what has to be recorded before anything is written. It looks at
-// nothing else.
+// Package records compares targets with the inventory of the last call, and plans the next inventory, without looking at the cluster.
 package records

@@ -13,32 +13,33 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Plan is what a call of Apply is going to record, decided without looking at the cluster.
+// Plan is the inventory that a call of Apply is going to save.
 type Plan struct {
 	// Items is the next inventory, sorted.
 	Items []*inventory.Item
-	// Wanted are the items of the targets, in the order of these.
+	// Wanted are the items of the targets, in the order of the targets.
 	Wanted []*inventory.Item
-	// applied are the delete policies by which the objects of the targets may have been written before, or as good as that; empty if there are none.
+	// applied are the delete policies that the objects of the targets may have been applied with; empty for an object that has
+	// none.
 	applied []inventory.DeletePolicy
-	// Grown means that there are items which the recorded inventory lacks, or has as good as gone; they must be recorded
-	// before the first write.
+	// Grown means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
+	// write.
 	Grown bool
-	// Releases means that there are items to be released of which the recorded inventory does not say so; that must be recorded
-	// before the first of them is.
-	Releases bool
+	// NewOrphans means that the recorded inventory does not say that some items are going to be orphaned; the plan must be saved before the first
+	// of them is.
+	NewOrphans bool
 }
 
-// Next compares the targets with what is recorded. Items of the old inventory are not changed.
+// Next plans the next inventory. It does not change items of the recorded one.
 func Next(wanted []*targets.Target, before []*inventory.Item) Plan {
 	old := make(map[types.ObjectID]int, len(before))
 	for i, item := range before {
 		old[types.IDOf(item)] = i
 	}
 	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]inventory.DeletePolicy, len(wanted))}
-	// What was recorded keeps its place, so that there is little to sort.
+	// Recorded items keep their places, so that there is little to sort.
 	next := make([]*inventory.Item, len(before), len(before)+len(wanted))
-	// One piece of memory for all: a pass begins with a copy of everything that is recorded.
+	// One allocation for all copies.
 	copies := make([]inventory.Item, len(wanted))
 	for i, t := range wanted {
 		item := &copies[i]
@@ -56,14 +57,14 @@ func Next(wanted []*targets.Target, before []*inventory.Item) Plan {
 		planWanted(t, item)
 		p.applied[i] = appliedPolicy(&recorded)
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
-		// Whoever finds only the old record would not delete what is created now.
+		// A process that finds only the old record would not delete an object that this call creates.
 		p.Grown = p.Grown || again || !known || recorded.Namespace != item.Namespace
 	}
 	for i, item := range before {
 		if next[i] != nil {
 			continue
 		}
-		// Of an object that is recorded twice, one record counts: the other one must not have it deleted.
+		// If an object is recorded twice, only one record counts; the other one must not get it deleted.
 		if at, left := old[types.IDOf(item)]; left && at == i {
 			next[i] = p.unwant(item)
 		}
@@ -76,11 +77,12 @@ func Next(wanted []*targets.Target, before []*inventory.Item) Plan {
 // unwant plans the end of an object that is not among the targets.
 func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
 	item := Unwanted(recorded, policies.IsOrphanedOnApply)
-	p.Releases = p.Releases || ReleasesAnew(recorded, item)
+	p.NewOrphans = p.NewOrphans || IsNewOrphan(recorded, item)
 	return item
 }
 
-// appliedPolicy returns the delete policy by which a recorded object may have been written; empty if its end was decided.
+// appliedPolicy returns the delete policy that a recorded object may have been applied with; empty if the object was about to be
+// deleted.
 func appliedPolicy(recorded *inventory.Item) inventory.DeletePolicy {
 	if IsUnwanted(recorded) || IsCompleting(recorded) {
 		return ""
@@ -88,9 +90,8 @@ func appliedPolicy(recorded *inventory.Item) inventory.DeletePolicy {
 	return recorded.DeletePolicy
 }
 
-// Spare has those objects that are yet to be written released wherever the policy that was applied before says so, or the new one does: whoever
-// deletes the owner, or takes the object out of the manifests, does not know how far the writes came. It must be called before the plan
-// is recorded.
+// Spare orphans an object that still has to be written wherever its former delete policy or its new one says so: a later call
+// that deletes the owner or prunes the object does not know how far the writes came. It must be called before the plan is saved.
 func (p *Plan) Spare() {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
@@ -98,12 +99,12 @@ func (p *Plan) Spare() {
 			continue
 		}
 		item.DeletePolicy = policies.Join(item.DeletePolicy, applied)
-		// The object must not carry a policy that protects it, and its record one that does not.
+		// The record must not lack a policy that protects the object.
 		p.Grown = p.Grown || item.DeletePolicy != policies.Join(applied, applied)
 	}
 }
 
-// recordedAt returns where an object is recorded, be it without the namespace that was not known before its type was served.
+// recordedAt returns where an object is recorded. The record may lack the namespace if the type was not served when it was made.
 func recordedAt(t *targets.Target, old map[types.ObjectID]int, before []*inventory.Item) (at int, known bool) {
 	if at, known = old[t.Key]; known || t.Key.Namespace == "" {
 		return at, known
@@ -112,7 +113,7 @@ func recordedAt(t *targets.Target, old map[types.ObjectID]int, before []*invento
 	return at, known && !IsTouched(before[at])
 }
 
-// planWanted changes a copy of what is recorded to what is to be.
+// planWanted changes the copy of a recorded item to the planned one.
 func planWanted(t *targets.Target, item *inventory.Item) {
 	item.TypeVersionInfo = inventory.TypeVersionInfo(t.GVK())
 	item.AdoptionPolicy = t.Adoption
@@ -125,13 +126,13 @@ func planWanted(t *targets.Target, item *inventory.Item) {
 	switch {
 	case item.Digest == t.Digest:
 	case t.Former != "" && item.Digest == t.Former:
-		// It says the same in another way.
+		// The former digest is one of the same manifest.
 		item.Digest = t.Digest
 	case t.Digest == targets.DigestOnce && (IsWritten(item) || IsCompleting(item)):
-		// It was applied as often as it ought to be, whatever was meant before.
+		// The object was applied once, even if that was under another policy.
 		item.Digest = t.Digest
 	case item.Phase == inventory.PhaseCompleted && IsByAncestor(item):
-		// A difference says nothing; what was purged is not run again merely because the rules differ.
+		// Digests in different formats cannot be compared, and that alone must not run a purged object again.
 		item.Digest = t.Digest
 	default:
 		item.Digest = t.Digest
@@ -140,8 +141,8 @@ func planWanted(t *targets.Target, item *inventory.Item) {
 	}
 }
 
-// Unwanted returns nil if nothing has to be done about the item. Whether the object is to be released or deleted is decided once, when it
-// ceases to be wanted.
+// Unwanted returns the item of an object that becomes redundant; nil if there is nothing left to do. Whether the object is
+// orphaned or deleted is decided once, when it becomes redundant.
 func Unwanted(recorded *inventory.Item, orphaned func(inventory.DeletePolicy) bool) *inventory.Item {
 	if recorded.Phase == inventory.PhaseCompleted || IsDismissed(recorded) {
 		return nil
@@ -156,8 +157,8 @@ func Unwanted(recorded *inventory.Item, orphaned func(inventory.DeletePolicy) bo
 	return item
 }
 
-// ReleasesAnew reports whether an object is to be released, and its record does not say so: whoever finds the old record might delete what belongs
-// to others by then. The planned item is nil if nothing has to be done.
-func ReleasesAnew(recorded, planned *inventory.Item) bool {
+// IsNewOrphan reports whether an object is going to be orphaned, and its record does not say so: a process that finds the old record might delete the
+// object although it belongs to others by then. The planned item may be nil.
+func IsNewOrphan(recorded, planned *inventory.Item) bool {
 	return planned != nil && planned.DeletePolicy == inventory.DeletePolicyOrphan && recorded.DeletePolicy != inventory.DeletePolicyOrphan
 }

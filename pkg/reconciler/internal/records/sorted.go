@@ -12,8 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Sort puts items into the order in which they would be deleted; this is also the order in which they are
-// recorded.
+// Sort sorts items in delete order, which is also the order of inventories.
 func Sort(items []*inventory.Item) {
 	slices.SortFunc(items, func(a, b *inventory.Item) int {
 		return cmp.Or(
@@ -24,7 +23,7 @@ func Sort(items []*inventory.Item) {
 	})
 }
 
-// Index returns items by what they record.
+// Index returns items by their objects.
 func Index(items []*inventory.Item) map[types.ObjectID]*inventory.Item {
 	byKey := make(map[types.ObjectID]*inventory.Item, len(items))
 	for _, item := range items {

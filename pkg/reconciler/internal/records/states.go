@@ -16,32 +16,33 @@ func Complete(i *inventory.Item) {
 	i.Fingerprint, i.Baseline = "", ""
 }
 
-// IsTouched reports whether there may be an object.
+// IsTouched reports whether the object may exist.
 func IsTouched(i *inventory.Item) bool {
 	return i.Phase != inventory.PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil
 }
 
-// IsByAncestor reports whether the recorded digest was computed by other rules than ours.
+// IsByAncestor reports whether the recorded digest has another format than ours, because an operator with the predecessor of this
+// SDK recorded it.
 func IsByAncestor(i *inventory.Item) bool {
 	return i.Digest != "" && i.Digest != targets.DigestOnce && !strings.HasPrefix(i.Digest, targets.DigestRules)
 }
 
-// IsWritten reports whether the recorded digest was written to the cluster.
+// IsWritten reports whether the manifest with the recorded digest was applied.
 func IsWritten(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseCreating || i.Phase == inventory.PhaseUpdating || i.Phase == inventory.PhaseReady
 }
 
-// IsDismissed reports whether the object has failed, and nothing of it is left.
+// IsDismissed reports whether the object has failed and was deleted.
 func IsDismissed(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseFailed && i.UID == ""
 }
 
-// IsCompleting reports whether the object is being, or was, purged.
+// IsCompleting reports whether the object is being purged, or was.
 func IsCompleting(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseScheduledForCompletion || i.Phase == inventory.PhaseCompleting || i.Phase == inventory.PhaseCompleted
 }
 
-// IsUnwanted reports whether the object is no longer among the manifests.
+// IsUnwanted reports whether the object is redundant.
 func IsUnwanted(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseScheduledForDeletion || i.Phase == inventory.PhaseDeleting
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// rule checks the plan as a whole and returns problems.
+// rule checks the planned inventory as a whole and returns problems.
 type rule func(wanted []*targets.Target, items []*inventory.Item, managed kinds.TypeSet) []string
 
-// Validate applies all rules, so that all problems are reported at once, before anything is written.
+// Validate applies all rules, and reports all problems at once.
 func Validate(wanted []*targets.Target, items []*inventory.Item, additional []inventory.TypeInfo) error {
 	managed := kinds.NewTypeSet(additional)
 	for _, item := range items {
@@ -35,7 +35,7 @@ func Validate(wanted []*targets.Target, items []*inventory.Item, additional []in
 	return nil
 }
 
-// purgeable refuses to purge what others depend on.
+// purgeable refuses to purge objects that others depend on.
 func purgeable(wanted []*targets.Target, _ []*inventory.Item, _ kinds.TypeSet) []string {
 	var problems []string
 	for _, t := range wanted {
@@ -49,7 +49,7 @@ func purgeable(wanted []*targets.Target, _ []*inventory.Item, _ kinds.TypeSet) [
 	return problems
 }
 
-// typesAroundInstances demands that types come before and go after their instances.
+// typesAroundInstances requires that types are created before their instances and deleted after them.
 func typesAroundInstances(wanted []*targets.Target, items []*inventory.Item, managed kinds.TypeSet) []string {
 	if len(managed.Items) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func typesAroundInstances(wanted []*targets.Target, items []*inventory.Item, man
 	byKey := Index(items)
 	var problems []string
 	for _, t := range wanted {
-		// Also those definitions count that are recorded, and are not among the objects any more.
+		// Definitions that are recorded and no longer among the objects count, too.
 		for _, key := range managed.Definitions(t.GVK()) {
 			problems = append(problems, nesting(t, byKey[key], "defines its type")...)
 		}
@@ -65,7 +65,7 @@ func typesAroundInstances(wanted []*targets.Target, items []*inventory.Item, man
 	return problems
 }
 
-// namespacesAroundContent demands that namespaces come before and go after what they contain.
+// namespacesAroundContent requires that namespaces are created before their content and deleted after it.
 func namespacesAroundContent(wanted []*targets.Target, items []*inventory.Item, _ kinds.TypeSet) []string {
 	namespaces := map[string]*inventory.Item{}
 	for _, item := range items {
@@ -89,13 +89,13 @@ func namespacesAroundContent(wanted []*targets.Target, items []*inventory.Item, 
 func nesting(inner *targets.Target, outer *inventory.Item, why string) []string {
 	var problems []string
 	if outer.Phase == inventory.PhaseScheduledForDeletion && outer.DeletePolicy == inventory.DeletePolicyOrphan {
-		return nil // it stays, and is only released
+		return nil // it stays as an orphan
 	}
 	if IsUnwanted(outer) {
-		return []string{fmt.Sprintf("%s: cannot stay, because %s, which %s, is to be deleted", inner.Key, types.IDOf(outer), why)}
+		return []string{fmt.Sprintf("%s: cannot stay, because %s, which %s, is going to be deleted", inner.Key, types.IDOf(outer), why)}
 	}
 	if policies.IsOrphanedOnDelete(inner.Delete) && !policies.IsOrphanedOnDelete(outer.DeletePolicy) {
-		problems = append(problems, fmt.Sprintf("%s: delete policy %s is not allowed; it would go with %s, which %s, and has the delete policy %s",
+		problems = append(problems, fmt.Sprintf("%s: delete policy %s is not allowed; the object would be deleted with %s, which %s, and has the delete policy %s",
 			inner.Key, annotations.Kebab(string(inner.Delete)), types.IDOf(outer), why, annotations.Kebab(string(outer.DeletePolicy))))
 	}
 	if inner.ApplyOrder < outer.ApplyOrder {

@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package report collects what a call has to tell, while dependents are worked upon side by side.
+// Package report collects the result of a call from concurrent work.
 package report

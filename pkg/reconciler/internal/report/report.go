@@ -15,21 +15,21 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Summary is what a call has to tell; see the result of Apply.
+// Summary is the result of a call, apart from the inventory; see reconciler.Result.
 type Summary struct {
-	// Wave is the order of the wave in which the call has stopped, WaveSize the number of its dependents.
+	// Wave is the order of the wave in which the call has stopped, and WaveSize the number of its dependents.
 	Wave, WaveSize int
 	// Waits, Failures, Drift and Notes are sorted by object and text.
 	Waits, Failures, Drift, Notes []inventory.Notice
 	// Actions are sorted by wave and verb.
 	Actions []inventory.Action
-	// RequeueAfter is the time after which the call should be repeated even if no event arrives; zero if there is no such time.
+	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change anything.
 	RequeueAfter time.Duration
-	// Guarded are the resources of which it is to be noticed when the last foreign instance goes.
+	// Guarded are the resources whose last foreign instance the call waits for.
 	Guarded []schema.GroupVersionResource
 }
 
-// Report collects what a call of Apply or Delete has to tell, while dependents are worked upon side by side.
+// Report collects the result of a call of Apply or Delete. Its methods except StopsAt are safe for concurrent use.
 type Report struct {
 	mu      sync.Mutex
 	summary Summary
@@ -44,7 +44,7 @@ type actionGroup struct {
 // New returns an empty report.
 func New() *Report { return &Report{actions: map[actionGroup][]types.ObjectKey{}} }
 
-// Acted tells what was done to a dependent.
+// Acted reports an action on a dependent.
 func (r *Report) Acted(verb inventory.Verb, wave int, item *inventory.Item) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,27 +52,27 @@ func (r *Report) Acted(verb inventory.Verb, wave int, item *inventory.Item) {
 	r.actions[group] = append(r.actions[group], objectRef(item))
 }
 
-// Awaits tells what a dependent lacks.
+// Awaits reports that the call waits for a dependent, and why.
 func (r *Report) Awaits(item *inventory.Item, message string) { r.add(&r.summary.Waits, item, message) }
 
-// AwaitsInVain is awaits for a dependent that cannot get what it lacks, because its namespace is being deleted.
+// AwaitsInVain is Awaits for a dependent that cannot become ready, because its namespace is being deleted.
 func (r *Report) AwaitsInVain(item *inventory.Item, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.summary.Waits = append(r.summary.Waits, inventory.Notice{Object: objectRef(item), Message: message, Doomed: true})
 }
 
-// Fails tells that a dependent will not become ready by itself.
+// Fails reports that a dependent has failed, and does not become ready without intervention.
 func (r *Report) Fails(item *inventory.Item, message string) {
 	r.add(&r.summary.Failures, item, message)
 }
 
-// Drifts tells that others have changed a dependent, and that this is left alone.
+// Drifts reports drift of a dependent that is not corrected.
 func (r *Report) Drifts(item *inventory.Item, message string) {
 	r.add(&r.summary.Drift, item, message)
 }
 
-// Notes tells whatever else there is to be told about a dependent.
+// Notes reports any other message about a dependent.
 func (r *Report) Notes(item *inventory.Item, message string) { r.add(&r.summary.Notes, item, message) }
 
 func (r *Report) add(list *[]inventory.Notice, item *inventory.Item, message string) {
@@ -81,10 +81,10 @@ func (r *Report) add(list *[]inventory.Notice, item *inventory.Item, message str
 	*list = append(*list, inventory.Notice{Object: objectRef(item), Message: message})
 }
 
-// StopsAt tells the order of the wave in which the call stops, and how many dependents it has.
+// StopsAt reports the order of the wave in which the call stops, and the number of its dependents.
 func (r *Report) StopsAt(wave, size int) { r.summary.Wave, r.summary.WaveSize = wave, size }
 
-// RequeueAfter makes sure that the caller calls again after the delay.
+// RequeueAfter makes the caller repeat the call after the delay at the latest.
 func (r *Report) RequeueAfter(delay time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,14 +93,14 @@ func (r *Report) RequeueAfter(delay time.Duration) {
 	}
 }
 
-// Guards has it noticed when foreign instances of the resources go.
+// Guards reports that the call waits until the last foreign instance of the resources is deleted.
 func (r *Report) Guards(resources []schema.GroupVersionResource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.summary.Guarded = append(r.summary.Guarded, resources...)
 }
 
-// End returns what was collected. Nothing must be collected afterwards.
+// End returns the summary. Nothing must be reported afterwards.
 func (r *Report) End() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()

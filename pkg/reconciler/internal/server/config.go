@@ -15,7 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
 )
 
-// Observer tells what is known about dependents without asking the server; see observe.Cache. Owners are denoted by the value of their label.
+// Observer answers from watches what is known about dependents; see observe.Cache. Owners are identified by the value of their
+// label.
 type Observer interface {
 	Watch(ctx context.Context, owner string, needs []observe.Need) error
 	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)
@@ -23,22 +24,22 @@ type Observer interface {
 	Guard(owner string, resources []schema.GroupVersionResource)
 }
 
-// Config is what servers of one reconciler have in common. All is required but Reading.
+// Config is what the servers of one reconciler have in common. All fields but Reading are required.
 type Config struct {
 	Client cluster.Client
-	// Reading is asked where the client may not; nil if nobody is.
+	// Reading makes the reads that Client may not make; nil if there is no such client.
 	Reading  cluster.Client
 	Observer Observer
 	Reader   *observe.Reader
 	Keys     marks.Keys
 	// FieldOwner is the field manager of all writes.
 	FieldOwner string
-	// OnOperation is called for each request; see the options of the reconciler.
+	// OnOperation is called for each request; see reconciler.Options.
 	OnOperation func(action string)
 	Clock       clock.PassiveClock
 }
 
-// DryRun returns a configuration with which nothing can be changed: all writes are dry runs.
+// DryRun returns a configuration in which all writes are dry runs.
 func (c Config) DryRun() Config {
 	count := c.OnOperation
 	c.Client = cluster.NewClient(client.NewDryRunClient(c.Client), c.Client.DiscoveryClient(), c.Client.EventRecorder(), c.Client.Config(), c.Client.HttpClient())

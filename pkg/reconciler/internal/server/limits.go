@@ -3,9 +3,9 @@
 
 package server
 
-// MaxAttempts bounds how often a write is decided anew because the object changed in between.
+// MaxAttempts is how often a write is attempted while the object keeps changing; each attempt is a new decision.
 const MaxAttempts = 5
 
-// CreateOnly is a resource version that no object has. An apply that carries it creates the object or fails
-// with a conflict; so it never touches an object that nobody has looked at.
+// CreateOnly is a resource version that no object has. An apply with it creates the object or fails with a conflict; so it never
+// changes an object that was not observed.
 const CreateOnly = "1"

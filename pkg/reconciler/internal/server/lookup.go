@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ReadAnyway makes a request that changes nothing, and on which a deletion depends: as the client's identity and, if that may not, as
-// that of the reconciler from which this one was made; see Reconciler.As.
+// ReadAnyway makes a read that a deletion depends on: as the client or, if that is forbidden, as the client of the reconciler
+// from which Reconciler.As made this one.
 func (api *Server) ReadAnyway(read func(cluster.Client) error) error {
 	err := api.Read(func() error { return read(api.Client) })
 	if api.Reading == nil || !apierrors.IsForbidden(err) {
@@ -30,7 +30,7 @@ func (api *Server) ReadAnyway(read func(cluster.Client) error) error {
 	return api.Read(func() error { return read(api.Reading) })
 }
 
-// askAnyway is ask by readAnyway.
+// askAnyway is Ask with ReadAnyway.
 func (api *Server) askAnyway(ctx context.Context, item *inventory.Item) (s decisions.Situation, err error) {
 	err = api.ReadAnyway(func(clnt cluster.Client) error {
 		object, err := LookUp(ctx, clnt, item)
@@ -43,14 +43,14 @@ func (api *Server) askAnyway(ctx context.Context, item *inventory.Item) (s decis
 	return s, err
 }
 
-// LookUp reads an object as it is recorded.
+// LookUp reads an object in its recorded version.
 func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
 	err := clnt.Get(ctx, client.ObjectKey{Namespace: item.Namespace, Name: item.Name}, object)
 	switch {
 	case err == nil && object.GetNamespace() != item.Namespace:
-		// Clients leave out the namespace if the type has none. That is another object.
+		// The client has left out the namespace because the type is cluster-scoped now. This is another object.
 		return nil, answers.ErrOtherScope
 	case err != nil && lacksNamespace(clnt, item, err):
 		return nil, answers.ErrOtherScope
@@ -59,7 +59,7 @@ func LookUp(ctx context.Context, clnt client.Client, item *inventory.Item) (*uns
 	}
 }
 
-// lacksNamespace reports whether a request was not sent because the type is namespaced, and the object is not.
+// lacksNamespace reports whether the client has sent no request because the type is namespaced, and the recorded object is not.
 func lacksNamespace(clnt client.Client, item *inventory.Item, err error) bool {
 	var status apierrors.APIStatus
 	if item.Namespace != "" || errors.As(err, &status) || cluster.IsNoMatch(err) {

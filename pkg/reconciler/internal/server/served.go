@@ -22,7 +22,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
 
-// groups is what a pass has asked about API groups.
+// groups has the discovered API groups of one pass.
 type groups struct {
 	mu    sync.Mutex
 	known map[string]*groupAnswer
@@ -46,7 +46,7 @@ func (g *groups) answer(name string) *groupAnswer {
 	return g.known[name]
 }
 
-// group asks the server, once in a pass, which types of a group it serves, and has the client know.
+// group discovers the types of an API group, once per pass, and updates the client's mapper.
 func (api *Server) group(ctx context.Context, name string) (*cluster.Group, error) {
 	answer := api.groups.answer(name)
 	answer.once.Do(func() {
@@ -61,9 +61,10 @@ func (api *Server) group(ctx context.Context, name string) (*cluster.Group, erro
 	return answer.group, answer.err
 }
 
-// served returns how a type is served now, in the preferred version first. It returns nothing only if no version of the type is served,
-// and no CustomResourceDefinition defines it that is not being deleted: then there are no objects that anybody could see. If the
-// server does not say so, the error is an *unknownTypeError, or a *RefusedError if a definition serves no version.
+// served returns the mappings of a type that is served now, the preferred version first. It returns none only if there cannot be
+// objects that anybody could read: no version is served, and no CustomResourceDefinition defines the type (apart from one that is
+// being deleted). If the server does not prove that, the error is an *UnknownTypeError; if a definition serves no version, it is
+// a *RefusedError.
 func (api *Server) served(ctx context.Context, kind schema.GroupKind) ([]*meta.RESTMapping, error) {
 	group, err := api.group(ctx, kind.Group)
 	if err != nil {
@@ -84,12 +85,12 @@ func (api *Server) served(ctx context.Context, kind schema.GroupKind) ([]*meta.R
 	}
 	stored, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
 	return nil, inventory.NewRefusedError(fmt.Sprintf(
-		"CustomResourceDefinition %s: serves no version, so that it cannot be seen whether there are instances of it; let it serve one of: %s",
+		"CustomResourceDefinition %s: serves no version, so its instances cannot be listed; let it serve one of: %s",
 		crd.GetName(), strings.Join(stored, ", ")))
 }
 
-// definition returns the CustomResourceDefinition of a type, unless it is being deleted, or was never served, so that there cannot be
-// instances; nil if there is none.
+// definition returns the CustomResourceDefinition of a type; nil if there is none. One that is being deleted, or was never served
+// and so has no instances, does not count.
 func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*unstructured.Unstructured, error) {
 	api.definitionsOnce.Do(func() {
 		api.definitions.SetGroupVersionKind(schema.GroupVersionKind{Group: kinds.GroupCRD, Version: "v1", Kind: "CustomResourceDefinitionList"})
@@ -109,7 +110,7 @@ func (api *Server) definition(ctx context.Context, kind schema.GroupKind) (*unst
 	return nil, nil
 }
 
-// isEstablished reports whether a type was ever served: what is established stays so.
+// isEstablished reports whether a type was ever served: the condition never becomes False again.
 func isEstablished(crd *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
 	for _, condition := range conditions {
@@ -120,7 +121,7 @@ func isEstablished(crd *unstructured.Unstructured) bool {
 	return false
 }
 
-// servedVersion returns the first version that is served, or "".
+// servedVersion returns the first served version, or "".
 func servedVersion(crd *unstructured.Unstructured) string {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, version := range versions {
@@ -133,7 +134,7 @@ func servedVersion(crd *unstructured.Unstructured) string {
 	return ""
 }
 
-// LookServed is look for an object that is to go. That there is no such object is said by the server only.
+// LookServed is Look for an object that should be gone. Only the server can tell that it is, not the observer.
 func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	if view == observe.Present && !api.Expired(seen) {
@@ -146,8 +147,9 @@ func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decisi
 	return s, err
 }
 
-// AskServed is ask for an object that is to go: as the identity that may look, and in whatever version the object is served. The item
-// goes over to that version. The object does not exist only if the server says so, or does not serve the type at all.
+// AskServed is Ask for an object that should be gone: with ReadAnyway, and in each served version. It sets the item's version to
+// the one in which the server has answered. The object counts as gone only if the server says so, or does not serve the type at
+// all.
 func (api *Server) AskServed(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	s, err := api.askAnyway(ctx, item)
 	if err != nil || s.Exists || s.Typed {
@@ -176,13 +178,13 @@ func (api *Server) AskServed(ctx context.Context, item *inventory.Item) (decisio
 		}
 	}
 	if asked {
-		return s, &answers.UnknownTypeError{Kind: kind, Err: errors.New("the versions that are said to be served are not")}
+		return s, &answers.UnknownTypeError{Kind: kind, Err: errors.New("the API server announces versions that it does not serve")}
 	}
 	return s, api.checkScope(ctx, item)
 }
 
-// checkScope returns an error unless it is certain that the scope of a type is not that of an object any more: then the object has gone
-// with the definition that had its scope.
+// checkScope returns an error unless it is certain that the type no longer has the scope of the object: then the object was
+// deleted with the former definition of the type.
 func (api *Server) checkScope(ctx context.Context, item *inventory.Item) error {
 	kind := item.GroupVersionKind().GroupKind()
 	crd, err := api.definition(ctx, kind)
@@ -196,7 +198,7 @@ func (api *Server) checkScope(ctx context.Context, item *inventory.Item) error {
 	return nil
 }
 
-// ServedNow returns how a type is served in its preferred version; nil if there are no objects of it.
+// ServedNow returns the mapping of a type in its preferred version; nil if there are no objects of the type.
 func (api *Server) ServedNow(ctx context.Context, kind schema.GroupKind) (*meta.RESTMapping, error) {
 	mappings, err := api.served(ctx, kind)
 	if err != nil || len(mappings) == 0 {

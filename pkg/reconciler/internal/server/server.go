@@ -21,16 +21,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Server is how one call makes requests about dependents, and what it has learned by them. It is safe for concurrent use.
+// Server makes the requests of one call about dependents, and keeps what it discovers. It is safe for concurrent use.
 type Server struct {
 	Config
 
 	Label  string // value of the owner label
 	Flow   *flow.Limiter
-	Permit func() error // says whether there may be a request that changes something; nil if there may
+	Permit func() error // is called before each write; an error forbids it; may be nil
 
 	groups          groups
-	definitionsOnce sync.Once // guards what follows; see definition
+	definitionsOnce sync.Once // guards the fields below; see definition
 	definitions     unstructured.UnstructuredList
 	definitionsErr  error
 }
@@ -40,9 +40,9 @@ func (api *Server) Read(send func() error) error {
 	return api.request("read", send)
 }
 
-// Mutate makes a request that may change something. By now, everything was observed that the request is guarded by; if the
-// owner passes to somebody else only after this check, the guard fails as soon as that one has changed the object. (It does not
-// for a create, if that one has found that there is no such object and does not want it.)
+// Mutate makes a request that may change something. The caller has already observed what the request is guarded by. If another
+// process takes over the owner only after the permission, the guard fails as soon as that process has changed the object. (A
+// create has no guard that would fail if the other process does not want the object, and found that it does not exist.)
 func (api *Server) Mutate(operation string, send func() error) error {
 	if api.Permit != nil {
 		if err := api.Permit(); err != nil {
@@ -52,7 +52,7 @@ func (api *Server) Mutate(operation string, send func() error) error {
 	return api.request(operation, send)
 }
 
-// request counts a request and learns from how it fared how many should be under way at once.
+// request counts a request and adjusts the limit of concurrent requests to how it fared.
 func (api *Server) request(operation string, send func() error) error {
 	api.OnOperation(operation)
 	sent := time.Now()
@@ -68,17 +68,17 @@ func (api *Server) request(operation string, send func() error) error {
 	return err
 }
 
-// Look returns what is known about a dependent, asking the server only if the observer cannot tell.
+// Look returns what is known about a dependent, and reads it only if the observer cannot tell.
 func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	s := decisions.Situation{Owner: api.Label}
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch view {
 	case observe.Present:
 		if api.Expired(seen) {
-			return api.judge(ctx, item)
+			return api.renewStatus(ctx, item)
 		}
 		if seen.Owner == "" {
-			// The observer does not follow objects without our label.
+			// The observer does not watch objects without our label.
 			return api.Ask(ctx, item)
 		}
 		s.Exists, s.Seen = true, seen
@@ -92,13 +92,13 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Si
 	}
 }
 
-// Expired reports whether the verdict about an object may be another one by now, although nothing happened to it.
+// Expired reports whether the status of an object may have changed by the passing of time alone.
 func (api *Server) Expired(seen observe.Observation) bool {
 	return !seen.Deadline.IsZero() && !api.Clock.Now().Before(seen.Deadline)
 }
 
-// judge has the object judged anew, and the observer know the verdict.
-func (api *Server) judge(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
+// renewStatus reads an object, and updates its status in the observer.
+func (api *Server) renewStatus(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	s, err := api.Ask(ctx, item)
 	if err == nil && s.Exists {
 		api.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
@@ -106,13 +106,13 @@ func (api *Server) judge(ctx context.Context, item *inventory.Item) (decisions.S
 	return s, err
 }
 
-// Ask returns what the server says about a dependent.
+// Ask reads a dependent from the server.
 func (api *Server) Ask(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	s, _, err := api.Fetch(ctx, item)
 	return s, err
 }
 
-// Fetch is ask that also returns the object; nil if there is none.
+// Fetch is Ask that also returns the object; nil if it does not exist.
 func (api *Server) Fetch(ctx context.Context, item *inventory.Item) (decisions.Situation, *unstructured.Unstructured, error) {
 	object, err := api.Get(ctx, item)
 	s, err := api.situationOf(object, err)
@@ -122,7 +122,7 @@ func (api *Server) Fetch(ctx context.Context, item *inventory.Item) (decisions.S
 	return s, object, err
 }
 
-// situationOf is what the answer to a request for an object says.
+// situationOf returns the situation according to the answer of the server.
 func (api *Server) situationOf(object *unstructured.Unstructured, err error) (decisions.Situation, error) {
 	s := decisions.Situation{Owner: api.Label, Proven: true}
 	if answers.IsGone(err) {
@@ -137,7 +137,7 @@ func (api *Server) situationOf(object *unstructured.Unstructured, err error) (de
 	return s, nil
 }
 
-// Get reads a dependent from the server.
+// Get returns a dependent from the server.
 func (api *Server) Get(ctx context.Context, item *inventory.Item) (*unstructured.Unstructured, error) {
 	var object *unstructured.Unstructured
 	err := api.Read(func() (err error) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Sort puts targets into the order in which they are applied.
+// Sort sorts targets in apply order.
 func Sort(targets []*Target, tier func(*Target) int) {
 	slices.SortFunc(targets, func(a, b *Target) int {
 		return cmp.Or(

@@ -25,8 +25,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// prepareObjects returns normalised copies of the objects: without anything that only the server sets, with the
-// namespace filled in or removed as the scope of the type demands, in the same order. All problems are reported at once.
+// prepareObjects returns normalised copies of the objects, in the same order: without fields that only the server sets, and with
+// or without a namespace as the scope of the type requires. It reports all problems at once.
 func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*unstructured.Unstructured, error) {
 	prepared := make([]*unstructured.Unstructured, 0, len(objects))
 	var problems []string
@@ -67,7 +67,7 @@ func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*
 	return prepared, nil
 }
 
-// toUnstructured copies the object into the form in which it will be sent.
+// toUnstructured returns a copy of the object in the form in which it is sent.
 func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
 	converted, err := clients.ToUnstructured(object, scheme)
 	if _, shared := object.(*unstructured.Unstructured); err != nil || !shared {
@@ -80,7 +80,7 @@ func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	return &unstructured.Unstructured{Object: content}, nil
 }
 
-// normalise removes what a manifest cannot declare and returns a text if the manifest cannot be accepted.
+// normalise removes fields that a manifest cannot declare. It returns a message if the manifest cannot be accepted.
 func (p Preparer) normalise(u *unstructured.Unstructured) string {
 	text := types.IDOf(u).String()
 	if u.GetGenerateName() != "" {
@@ -99,7 +99,7 @@ func (p Preparer) normalise(u *unstructured.Unstructured) string {
 		}
 	}
 	if key := observe.RecordLabel(u.GetLabels()); key != "" {
-		return fmt.Sprintf("%s: metadata.labels: %s marks parts of records of dependents, which nobody may have as dependents; leave the object out", text, key)
+		return fmt.Sprintf("%s: metadata.labels: %s marks parts of records of dependents, which cannot be dependents; leave the object out", text, key)
 	}
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "selfLink"} {
 		unstructured.RemoveNestedField(u.Object, "metadata", field)
@@ -112,7 +112,7 @@ func (p Preparer) normalise(u *unstructured.Unstructured) string {
 	case schema.GroupKind{Kind: "Secret"}:
 		return encodeStringData(u)
 	case schema.GroupKind{Group: kinds.GroupRBAC, Kind: "ClusterRole"}:
-		releaseAggregatedRules(u)
+		dropAggregatedRules(u)
 	case schema.GroupKind{Group: kinds.GroupCRD, Kind: "CustomResourceDefinition"}, schema.GroupKind{Group: kinds.GroupAPIService, Kind: "APIService"}:
 		if version := u.GroupVersionKind().Version; version != "v1" {
 			return fmt.Sprintf("%s: version %q is not supported; allowed is: v1", text, version)
@@ -121,7 +121,7 @@ func (p Preparer) normalise(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// dropNulls removes fields that are null, as templates render a key without content. The server does not mind them.
+// dropNulls removes fields that are null, as templates render a key without content. The API server accepts them.
 func dropNulls(content map[string]any, fields ...string) {
 	for _, field := range fields {
 		if value, ok := content[field]; ok && value == nil {
@@ -130,7 +130,7 @@ func dropNulls(content map[string]any, fields ...string) {
 	}
 }
 
-// encodeStringData moves stringData into data, as the server does on other writes than apply.
+// encodeStringData moves stringData into data, as the server does for all writes but apply.
 func encodeStringData(u *unstructured.Unstructured) string {
 	for _, field := range []string{"data", "stringData"} {
 		if problem := secretProblem(u.Object[field], field == "data"); problem != "" {
@@ -153,7 +153,8 @@ func encodeStringData(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// secretProblem says what is wrong with the values of a Secret, and none of them: messages are shown and recorded, also those of the server.
+// secretProblem says what is wrong with the content of a Secret. It quotes no values, because messages are shown and recorded;
+// for the same reason, the server does not get to report such a problem.
 func secretProblem(content any, encoded bool) string {
 	values, ok := content.(map[string]any)
 	if !ok && content != nil {
@@ -164,23 +165,23 @@ func secretProblem(content any, encoded bool) string {
 		case nil:
 		case string:
 			if _, err := base64.StdEncoding.DecodeString(value); encoded && err != nil {
-				return fmt.Sprintf("all values must be encoded by base64: that of %q is not; as it is, it belongs into stringData", key)
+				return fmt.Sprintf("all values must be base64-encoded, but that of %q is not; plain text belongs into stringData", key)
 			}
 		default:
-			return fmt.Sprintf("all values must be strings: that of %q is none; put it in quotes", key)
+			return fmt.Sprintf("all values must be strings, but that of %q is not; put it in quotes", key)
 		}
 	}
 	return ""
 }
 
-// releaseAggregatedRules takes the rules out of a ClusterRole which a controller fills from other roles.
-func releaseAggregatedRules(u *unstructured.Unstructured) {
+// dropAggregatedRules removes the rules of a ClusterRole that a controller fills from other roles.
+func dropAggregatedRules(u *unstructured.Unstructured) {
 	if _, found, _ := unstructured.NestedFieldNoCopy(u.Object, "aggregationRule"); found {
 		unstructured.RemoveNestedField(u.Object, "rules")
 	}
 }
 
-// scopes knows which types are namespaced, including those that are defined by the objects themselves.
+// scopes knows which types are namespaced, including types that the objects themselves define.
 type scopes struct {
 	mapper      meta.RESTMapper
 	defined     map[schema.GroupKind]bool
@@ -211,7 +212,7 @@ func newScopes(mapper meta.RESTMapper, objects []*unstructured.Unstructured) *sc
 	return s
 }
 
-// place sets the namespace of an object as its scope demands.
+// place sets or removes the namespace of an object, as its scope requires.
 func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem string, err error) {
 	scope, err := s.of(u.GroupVersionKind())
 	if err != nil {
@@ -235,7 +236,7 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 	return "", nil
 }
 
-// unknown says what is known of a type that the cluster does not serve.
+// unknown says that a type is not served, and which versions are.
 func (s *scopes) unknown(gvk schema.GroupVersionKind) string {
 	mappings, err := s.mapper.RESTMappings(gvk.GroupKind())
 	var served []string

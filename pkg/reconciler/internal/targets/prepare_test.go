@@ -145,12 +145,12 @@ spec: {group: example.com, scope: SCOPE, names: {kind: Widget}, versions: []}
 func TestPrepareObjectsKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	for document, want := range map[string]string{
-		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: YQ==, pin: 4711}}":       `Secret a: data: all values must be strings: that of "pin" is none`,
-		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: null, pin: 4711}}": `Secret a: stringData: all values must be strings: that of "pin" is none`,
-		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {pin: [4711]}}":        `that of "pin" is none`,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: YQ==, pin: 4711}}":       `Secret a: data: all values must be strings, but that of "pin" is not`,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: null, pin: 4711}}": `Secret a: stringData: all values must be strings, but that of "pin" is not`,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {pin: [4711]}}":        `that of "pin" is not`,
 		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: 4711}":                 "Secret a: stringData: it must be a map",
 		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: '4711'}":                     "Secret a: data: it must be a map",
-		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: YQ==, pin: '4711!'}}":    `that of "pin" is not; as it is, it belongs into stringData`,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: YQ==, pin: '4711!'}}":    `that of "pin" is not; plain text belongs into stringData`,
 	} {
 		_, err := prepare(t, "d", document)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "4711") {

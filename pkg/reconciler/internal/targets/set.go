@@ -17,32 +17,32 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Preparer turns objects into targets, for one reconciler. It asks the cluster nothing but which types there are.
+// Preparer turns objects into targets, for one reconciler. It asks the cluster only which types are served.
 type Preparer struct {
 	Scheme *runtime.Scheme
 	Mapper meta.RESTMapper
 	Keys   marks.Keys
 }
 
-// Source is what targets are made of; see the request of Apply.
+// Source is what targets are made from; see reconciler.ApplyRequest.
 type Source struct {
 	Objects []client.Object
-	// Version identifies the objects; empty if they have to be looked at each time.
+	// Version identifies the objects; empty if each call has to process them.
 	Version string
-	// Namespace is for namespaced objects that do not name one.
+	// Namespace is the namespace of namespaced objects that do not name one.
 	Namespace string
-	// Digest is that of the owner. FormerDigest is another one of the same state that may be recorded; empty if there is none.
+	// Digest is that of the owner. FormerDigest is another digest of the same state that may be recorded; empty if there is none.
 	Digest, FormerDigest string
 	DigestKey            []byte
-	// Policies are complete.
+	// Policies have no empty fields.
 	Policies inventory.Policies
-	// Additional are the types whose instances count although none of the objects defines them.
+	// Additional are the managed types that none of the objects defines.
 	Additional []inventory.TypeInfo
 	RunOnce    bool
 }
 
-// Set are the targets of a source. The next call for the same owner uses them again if it has the same source. The objects are mostly not kept: at
-// rest nobody needs them.
+// Set has the targets of a source. The next call for the same owner uses it again if it has the same source. Usually it does not
+// keep the objects, because nobody needs them while nothing changes.
 type Set struct {
 	Version    string
 	namespace  string
@@ -52,18 +52,18 @@ type Set struct {
 	policies   inventory.Policies
 	additional []inventory.TypeInfo
 	Targets    []*Target
-	// objects are those of a plan, for the call that follows; nil if they are not kept.
+	// objects are the manifests that a plan has prepared, for the call that follows; nil if they are not kept.
 	objects []*unstructured.Unstructured
 }
 
-// fits reports whether the targets would be the same for a source.
+// fits reports whether a source would lead to the same targets.
 func (s *Set) fits(source Source) bool {
 	return s != nil && source.Version != "" && s.Version == source.Version && s.namespace == source.Namespace && s.digest == source.Digest &&
 		s.former == source.FormerDigest && s.key == string(source.DigestKey) &&
 		s.policies == source.Policies && slices.Equal(s.additional, source.Additional) && len(s.Targets) == len(source.Objects)
 }
 
-// Prepare returns the targets of a source, and their manifests. What is known is used again if it fits.
+// Prepare returns the targets of a source, and their manifests. It uses the known set again if that fits.
 func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 	if known.fits(source) {
 		spent := *known
@@ -84,11 +84,11 @@ func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 	}, p.manifests(source, objects), nil
 }
 
-// Manifests has the normalised manifests of targets. It is for one goroutine for each target at a time.
+// Manifests has the normalised manifests of targets. Only one goroutine at a time may use it for a target.
 type Manifests struct {
 	preparer Preparer
 	sources  []client.Object
-	objects  []*unstructured.Unstructured // by the index of the target; nil until somebody needs it
+	objects  []*unstructured.Unstructured // by the index of the target; nil until first used
 }
 
 func (p Preparer) manifests(source Source, objects []*unstructured.Unstructured) *Manifests {
@@ -98,7 +98,7 @@ func (p Preparer) manifests(source Source, objects []*unstructured.Unstructured)
 	return &Manifests{preparer: p, sources: source.Objects, objects: slices.Clone(objects)}
 }
 
-// Keep has a set keep the manifests, if all of them are known.
+// Keep keeps the manifests in a set, if all of them are prepared.
 func (m *Manifests) Keep(set *Set) {
 	set.objects = nil
 	if !slices.Contains(m.objects, nil) {

@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Target is one object that is to be, with all that can be known about it before looking at the cluster. It does not change.
+// Target is a wanted object with all that is known about it before looking at the cluster. It does not change.
 type Target struct {
 	policies.Behavior
 
@@ -31,17 +31,17 @@ type Target struct {
 	Former        string // another digest of the same manifest that may be recorded; empty if there is none
 	ManagedTypes  []inventory.TypeVersionInfo
 	Instance      bool // of a managed type
-	RemovesItself bool // if it is gone after it was ready, it is complete
+	RemovesItself bool // it counts as completed if it is gone after it was ready
 }
 
 const (
 	// DigestOnce is the digest of objects that are applied once.
 	DigestOnce = "__once__"
-	// DigestRules precedes all other digests, and tells by which rules they were computed.
+	// DigestRules is the prefix of all other digests. It identifies their format.
 	DigestRules = "2:"
 )
 
-// newTargets reads the annotations of all objects and completes what follows from them.
+// newTargets returns the targets of the objects, with the policies of their annotations.
 func (p Preparer) newTargets(objects []*unstructured.Unstructured, source Source) ([]*Target, error) {
 	targets := make([]*Target, len(objects))
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
@@ -85,7 +85,8 @@ func (t *Target) GVK() schema.GroupVersionKind {
 	return t.Key.WithVersion(t.Version)
 }
 
-// digestsOf returns the digest of a manifest, and the one that was recorded before digests had keys, if it is another one.
+// digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or the former
+// digest of the owner; former is empty if both are equal.
 func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, source Source) (now, former string, err error) {
 	former, err = DigestOf(object, policy, cmp.Or(source.FormerDigest, source.Digest))
 	if err != nil || policy == inventory.ReconcilePolicyOnce {
@@ -120,7 +121,7 @@ func DigestOf(object *unstructured.Unstructured, policy inventory.ReconcilePolic
 	if err != nil {
 		return "", fmt.Errorf("computing the digest of %s: %w", types.IDOf(object).String(), err)
 	}
-	// Half of it is more than enough to notice a change, and each dependent's is written with each status.
+	// Half of the hash suffices to notice a change. It is part of each status, once per dependent.
 	sum = sum[:len(sum)/2]
 	if policy == inventory.ReconcilePolicyOnObjectOrComponentChange {
 		sum += "@" + componentDigest
@@ -128,13 +129,13 @@ func DigestOf(object *unstructured.Unstructured, policy inventory.ReconcilePolic
 	return DigestRules + sum, nil
 }
 
-// Stage ranks targets within a wave; each stage begins when the one before is ready.
+// Stage ranks targets within a wave; a stage begins when the one before is ready.
 type Stage int
 
 const (
 	Regular   Stage = iota
 	Late            // APIServices, whose backends are among the regular objects
-	Instances       // instances of types that the stages before brought
+	Instances       // instances of managed types
 )
 
 // Stage returns the stage in which the target is applied.
@@ -149,7 +150,7 @@ func (t *Target) Stage() Stage {
 	}
 }
 
-// IsContainer reports whether objects of the kind hold nothing but data.
+// IsContainer reports whether objects of the kind only hold data.
 func IsContainer(key types.ObjectID) bool {
 	return key.Group == "" && (key.Kind == "Secret" || key.Kind == "ConfigMap")
 }
@@ -164,14 +165,14 @@ func DeclaresData(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// runs reports whether objects of a type come to an end by themselves.
+// runs reports whether objects of a kind run to completion.
 func runs(kind schema.GroupKind) bool {
 	return isJob(kind) || kind == schema.GroupKind{Kind: "Pod"}
 }
 
 func isJob(kind schema.GroupKind) bool { return kind == schema.GroupKind{Group: "batch", Kind: "Job"} }
 
-// RemovesItself reports whether the object is a Job that removes itself some time after it has finished.
+// removesItself reports whether the object is a Job that is deleted some time after it has finished.
 func removesItself(object *unstructured.Unstructured) bool {
 	if !isJob(object.GroupVersionKind().GroupKind()) {
 		return false

@@ -11,13 +11,13 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 )
 
-// unrecordedAdoption reports whether a decision is to adopt an object of which that must be recorded first. Afterwards, nobody could tell what was
-// there before from what was created.
+// unrecordedAdoption reports whether a decision adopts an object and the adoption must be recorded first. Afterwards, nothing
+// would show whether the object existed before.
 func (a *applier) unrecordedAdoption(item *inventory.Item, d decisions.Decision) bool {
 	return a.recordAdoptions && d.Verb == inventory.VerbAdopted && !item.Adopted
 }
 
-// adopt records the adoptions that the outcomes of a tier ask for, in one write, and goes on with these objects.
+// adopt records the adoptions that the outcomes of a tier ask for, in one save, and then continues with these objects.
 func (w *Waves) adopt(ctx context.Context, t *tally, work func(outcome) (outcome, error)) {
 	held := t.adopting
 	t.adopting = nil

@@ -19,26 +19,27 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// applier works upon one wanted dependent: it observes, decides, and makes a request. It is safe for concurrent use about different dependents.
+// applier applies one wanted dependent: it observes, decides, and makes a request. It is safe for concurrent use for different
+// dependents.
 type applier struct {
 	*calls.Call
 
 	remover         *Remover
 	recordAdoptions bool
-	written         []bool // by the index of the target; whether that was in this call
+	written         []bool // by the index of the target; whether this call has written it
 }
 
-// applyQuietly settles a dependent about which nothing has to be requested.
+// applyQuietly handles a dependent that needs no request. It reports false if the dependent may need one.
 func (a *applier) applyQuietly(t *targets.Target) (outcome, bool) {
 	item := a.Ledger.Of(t)
 	if records.IsCompleting(item) {
 		return outcome{item: item, ready: true}, true
 	}
 	if records.IsDismissed(item) {
-		return a.mourned(item), true
+		return a.dismissed(item), true
 	}
 	if item.Phase == inventory.PhaseFailed || item.Barrier != "" {
-		// It is still there, whatever has become of the first attempt to delete it.
+		// The object still exists, so its deletion has to continue.
 		return outcome{}, false
 	}
 	seen, view := a.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
@@ -54,19 +55,19 @@ func (a *applier) applyQuietly(t *targets.Target) (outcome, bool) {
 	return a.settled(item, s), true
 }
 
-// applyOne does what is to be done about one wanted object: it observes, decides, and makes one mutating request (and, for
-// some update policies, a second one that removes what others added).
+// applyOne observes a wanted object, decides, and makes one mutating request (some update policies need a second one, which
+// removes fields that others added).
 func (a *applier) applyOne(ctx context.Context, t *targets.Target) (outcome, error) {
 	item := a.Ledger.Of(t)
 	a.Barriers.Reach(item)
 	if item.Phase == inventory.PhaseFailed {
-		return a.mourned(item), a.dismiss(ctx, t)
+		return a.dismissed(item), a.dismiss(ctx, t)
 	}
 	s, err := a.Server.Look(ctx, item)
 	return a.applySeen(ctx, t, s, err)
 }
 
-// applySeen is applyOne for an object that was looked at, or could not be.
+// applySeen is applyOne after the first observation, which may have failed.
 func (a *applier) applySeen(ctx context.Context, t *targets.Target, s decisions.Situation, err error) (outcome, error) {
 	item := a.Ledger.Of(t)
 	var fight decisions.Contention
@@ -105,11 +106,11 @@ func (a *applier) applySeen(ctx context.Context, t *targets.Target, s decisions.
 		a.Retry(item)
 		return outcome{item: item, message: fight.Message(), unwritten: true}, nil
 	}
-	return a.excuse(t, item, err)
+	return a.waitFor(t, item, err)
 }
 
-// excuse turns an error that is expected to go away into something that is waited for.
-func (a *applier) excuse(t *targets.Target, item *inventory.Item, err error) (outcome, error) {
+// waitFor makes an error that is expected to go away an outcome that the call waits for.
+func (a *applier) waitFor(t *targets.Target, item *inventory.Item, err error) (outcome, error) {
 	if reason, ok := answers.Awaitable(err); ok {
 		a.Retry(item)
 		return outcome{item: item, message: reason, doomed: answers.IsDoomed(err), unwritten: true}, nil
@@ -120,7 +121,7 @@ func (a *applier) excuse(t *targets.Target, item *inventory.Item, err error) (ou
 	return outcome{}, fmt.Errorf("applying %s: %w", t.Key, err)
 }
 
-// execute carries out a decision. It asks to be called again with what the server says if the decision depends on that.
+// execute carries out a decision. The decision must be repeated (again) if it needs the answer of the server.
 func (a *applier) execute(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (o outcome, again bool, err error) {
 	item := a.Ledger.Of(t)
 	if err := a.Aliases.RefuseWrite(t, s, d); err != nil {
@@ -163,16 +164,17 @@ func (a *applier) execute(ctx context.Context, t *targets.Target, s decisions.Si
 	}
 }
 
-// overwrite applies the manifest to the object that was seen.
+// overwrite applies the manifest to the observed object. If a field is immutable, it recreates the object if the update policy
+// says so.
 func (a *applier) overwrite(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	o, err := a.write(ctx, t, s, d)
-	if answers.IsImmutable(err) && s.Exists && t.Update == inventory.UpdatePolicyRecreate && !s.Seizes() {
+	if answers.IsImmutable(err) && s.Exists && t.Update == inventory.UpdatePolicyRecreate && !s.IsTakenOver() {
 		return a.recreate(ctx, t, s, d)
 	}
 	return o, false, err
 }
 
-// kept settles a dependent that is as it should be.
+// kept returns the outcome for a dependent that is up to date.
 func (a *applier) kept(ctx context.Context, t *targets.Target, s decisions.Situation) (outcome, error) {
 	item := a.Ledger.Of(t)
 	o := a.settled(item, s)
@@ -186,22 +188,23 @@ func (a *applier) kept(ctx context.Context, t *targets.Target, s decisions.Situa
 	return o, nil
 }
 
-// reported settles a dependent that others changed and that is left alone. That it drifted does not make it unready.
+// reported returns the outcome for a dependent whose drift is not corrected. Drift does not make a dependent unready.
 func (a *applier) reported(t *targets.Target, s decisions.Situation, d decisions.Decision) outcome {
 	item := a.Ledger.Of(t)
 	a.Report.Drifts(item, d.Message)
 	if !s.Exists {
-		// That its absence is left alone makes it ready; that it is created again only later does not.
+		// An object that stays absent because of its drift policy counts as ready; one that is only created later does not.
 		return outcome{item: item, ready: d.Again == 0, message: d.Message, unwritten: true}
 	}
 	return a.settled(item, s)
 }
 
-// awaitEnd waits until an object is gone that somebody deletes although it is wanted. Our finalizer protects nothing any more.
+// awaitEnd waits until a wanted object that others have deleted is gone. It removes our finalizer, which has nothing left to
+// protect.
 func (a *applier) awaitEnd(ctx context.Context, item *inventory.Item, d decisions.Decision) (outcome, error) {
 	item.Status = status.TerminatingStatus
 	if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-		if err := a.Executor.ReleaseFinalizer(ctx, item); err != nil {
+		if err := a.Executor.RemoveFinalizer(ctx, item); err != nil {
 			return outcome{}, err
 		}
 	}

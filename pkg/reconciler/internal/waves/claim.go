@@ -22,9 +22,9 @@ func isClaim(key types.ObjectID) bool {
 	return key.Group == "" && key.Kind == "PersistentVolumeClaim"
 }
 
-// awaitsConsumer reports whether a claim is not bound because its class waits until a Pod uses it. Such a claim
-// does not hold its wave: the Pod may come in a later one. The answer is remembered for the claim that was seen, since a class cannot change it;
-// a claim of the same name that others create later gets an answer of its own.
+// awaitsConsumer reports whether a claim is not bound because its StorageClass waits until a Pod uses it. Such a claim does not
+// hold up its wave, since the Pod may come in a later one. The answer is remembered by the claim's UID, because the class of a
+// claim cannot change.
 func (a *applier) awaitsConsumer(ctx context.Context, t *targets.Target, item *inventory.Item, seen apitypes.UID) (bool, error) {
 	recalled := a.Memory.Of(t.Key)
 	if answer, ok := recalled.Consumer[seen]; ok {

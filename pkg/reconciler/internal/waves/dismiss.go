@@ -14,8 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// dismissFailed deletes those of the targets that have failed, and that are to go then. That they have failed is recorded before:
-// whoever finds one of them gone must not take that for drift and run it again.
+// dismissFailed deletes targets that have failed and should be purged then. It records the failure before: a call that finds one
+// of them gone must not take that for drift and create it again.
 func (w *Waves) dismissFailed(ctx context.Context, tier []*targets.Target) error {
 	var due []*targets.Target
 	for _, t := range tier {
@@ -38,7 +38,7 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*targets.Target) error
 // dismiss deletes an object that has failed.
 func (a *applier) dismiss(ctx context.Context, t *targets.Target) error {
 	item := a.Ledger.Of(t)
-	// How far its deletion has come is not recorded: it stays what has failed.
+	// The item keeps the phase Failed, so the progress of the deletion goes into a copy.
 	going := *item
 	o, err := a.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder})
 	if err == nil && o.ready {
@@ -47,8 +47,8 @@ func (a *applier) dismiss(ctx context.Context, t *targets.Target) error {
 	return err
 }
 
-// mourned is how a dependent stands that has failed and went for it.
-func (a *applier) mourned(item *inventory.Item) outcome {
+// dismissed returns the outcome for a dependent that has failed and was deleted.
+func (a *applier) dismissed(item *inventory.Item) outcome {
 	item.Status = status.FailedStatus
 	const message = "failed, and was deleted"
 	a.Report.Fails(item, message)

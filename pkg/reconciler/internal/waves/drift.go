@@ -20,13 +20,13 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// fightThreshold is the number of corrections of one object in short succession after which it is found out, at the price
-// of a request, who changes it. It is below the number from which on corrections are put off.
+// fightThreshold is the number of corrections of one object in quick succession after which the engine reads who changes it, at
+// the price of a request. It is below the number after which corrections are delayed.
 const fightThreshold = 2
 
-// suspects returns who owned the fields of an object that is about to be corrected, if it was corrected often. It returns
-// nothing if that cannot be found out.
-func (a *applier) suspects(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
+// ownershipBefore returns the managed fields of an object that is about to be corrected, if it was corrected often; nil if it was
+// not, or if they cannot be read.
+func (a *applier) ownershipBefore(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
 	recalled := a.Memory.Peek(t.Key)
 	if recalled == nil {
 		return nil
@@ -44,8 +44,8 @@ func (a *applier) suspects(ctx context.Context, t *targets.Target, s decisions.S
 	return object.GetManagedFields()
 }
 
-// attribute remembers who had changed an object that was corrected often.
-func (a *applier) attribute(t *targets.Target, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured) {
+// noteFight remembers who changed an object that was corrected often, given its managed fields before the correction.
+func (a *applier) noteFight(t *targets.Target, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured) {
 	if before == nil {
 		return
 	}
@@ -53,10 +53,10 @@ func (a *applier) attribute(t *targets.Target, before []metav1.ManagedFieldsEntr
 	if err != nil || len(managers) == 0 {
 		return
 	}
-	a.Memory.Of(t.Key).Fight = fmt.Sprintf("is changed again and again by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(fields))
+	a.Memory.Of(t.Key).Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(fields))
 }
 
-// compare finds out, without writing, whether a dependent whose drift is only reported differs from its manifest.
+// compare finds out by a dry run whether a dependent whose drift is only reported differs from its manifest.
 func (a *applier) compare(ctx context.Context, t *targets.Target, s decisions.Situation) (outcome, error) {
 	item := a.Ledger.Of(t)
 	live, err := a.Server.Get(ctx, item)

@@ -13,10 +13,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 )
 
-// requestEnd requests the deletion of the object that was seen, and reports whether the server has said that it is gone. An
-// object that defines types is deleted only if it has no instances, and none can be created (see barrier): they would go with
-// it, whatever finalizers it has. Likewise, a namespace is deleted only if there is nothing of others in it. Otherwise held says
-// what is awaited; it is nil if the deletion was requested.
+// requestEnd requests the deletion of the observed object, and reports whether the response proves that it is gone. An object
+// that defines types is deleted only if it has no instances, and a barrier denies new ones, because they would be deleted with it
+// whatever finalizers they have. A namespace is deleted only if it contains nothing but dependents. If the deletion was not
+// requested, held says what it waits for.
 func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisions.Situation) (gone bool, held *outcome, err error) {
 	if kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		if message, err := r.Losses.HoldNamespace(ctx, item); err != nil || message != "" {
@@ -31,20 +31,20 @@ func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisi
 	if awaited, err := r.Barriers.Await(ctx, item, r.Barriers.For(item, s.Seen.UID)); err != nil || awaited {
 		return false, &outcome{item: item, message: barriers.Awaited, securing: true}, err
 	}
-	brought, err := r.Losses.BroughtBy(ctx, item)
+	defined, err := r.Losses.DefinedBy(ctx, item)
 	if err != nil {
 		return false, nil, err
 	}
-	blockers, resources, err := r.Losses.Instances(ctx, brought, "")
+	blockers, resources, err := r.Losses.Instances(ctx, defined, "")
 	if err != nil {
 		return false, nil, err
 	}
 	if len(blockers) > 0 {
 		r.Report.Guards(resources)
-		// An instance that carries our label although it is not recorded goes without an event.
+		// The deletion of an instance that has our label, but is not recorded, causes no event.
 		r.Retry(item)
 		texts := losses.Texts(blockers)
-		held = &outcome{item: item, instances: texts, message: "kept as long as there are instances of its types: " + texts}
+		held = &outcome{item: item, instances: texts, message: "kept while there are instances of its types: " + texts}
 		return false, held, r.Barriers.Lift(ctx, item)
 	}
 	if b := r.Barriers.For(item, s.Seen.UID); b != nil && item.Barrier == "" {
@@ -53,16 +53,17 @@ func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisi
 	if gone, err = r.Executor.RequestDeletion(ctx, item, s); err != nil || gone {
 		return gone, nil, err
 	}
-	return false, nil, r.Executor.ReleaseFinalizer(ctx, item)
+	return false, nil, r.Executor.RemoveFinalizer(ctx, item)
 }
 
-// held settles an object that must not be deleted as things are. A namespace may be released by hand.
+// held returns the outcome for an object that must not be deleted yet. It orphans a namespace that the user has marked so in the
+// cluster.
 func (r *Remover) held(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, o outcome) (outcome, error) {
 	if !kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		return o, nil
 	}
-	if released, err := r.Losses.IsReleased(ctx, item); err != nil || !released {
+	if released, err := r.Losses.IsMarkedOrphan(ctx, item); err != nil || !released {
 		return o, err
 	}
-	return r.end(ctx, item, s, d, decisions.Release, "")
+	return r.end(ctx, item, s, d, decisions.Orphan, "")
 }

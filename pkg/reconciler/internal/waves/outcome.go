@@ -14,32 +14,32 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 )
 
-// outcome is how one dependent stands after it was worked upon.
+// outcome is the state of one dependent after the call has handled it.
 type outcome struct {
 	item    *inventory.Item
 	ready   bool
-	message string // what it lacks, if it is not ready
+	message string // what the call waits for, if it is not ready
 	doomed  bool   // it cannot become ready, because its namespace is being deleted
-	// unwritten means that the manifest has not been written, which is going to be tried again.
+	// unwritten means that the manifest has still to be applied.
 	unwritten bool
-	// securing means that the deletion of an object is under way that defines types, so that its barrier has to stay.
+	// securing means that an object that defines types is being deleted, so that its barrier must stay.
 	securing bool
-	// instances are those because of which an object that defines types stays, and so must what serves them; empty if there are none.
+	// instances names the instances that block the deletion of an object that defines types; what serves them has to stay, too.
 	instances string
-	barrier   *barriers.Barrier // that is needed before the object can be deleted; nil if there is one
-	// adopting is what was seen of an object that is to be adopted after that is recorded; nil if nothing is to be recorded.
+	barrier   *barriers.Barrier // must be recorded and applied before anything else; may be nil
+	// adopting is the observation of an object whose adoption must be recorded before anything else; may be nil.
 	adopting *decisions.Situation
 }
 
-// tally collects how dependents stand that are worked upon side by side.
+// tally collects the outcomes of concurrent work.
 type tally struct {
 	calls.Failures
 
-	mu       sync.Mutex
-	ready    []*inventory.Item
-	unready  []outcome
-	unbarred []outcome // that need a barrier before anything else is done
-	adopting []outcome // whose adoption has to be recorded before anything else is done
+	mu          sync.Mutex
+	ready       []*inventory.Item
+	unready     []outcome
+	needBarrier []outcome
+	adopting    []outcome
 }
 
 func (t *tally) add(o outcome, err error) {
@@ -51,7 +51,7 @@ func (t *tally) add(o outcome, err error) {
 	defer t.mu.Unlock()
 	switch {
 	case o.barrier != nil:
-		t.unbarred = append(t.unbarred, o)
+		t.needBarrier = append(t.needBarrier, o)
 	case o.adopting != nil:
 		t.adopting = append(t.adopting, o)
 	case o.ready:
@@ -61,10 +61,11 @@ func (t *tally) add(o outcome, err error) {
 	}
 }
 
-// enclose puts up the barriers that the outcomes of a tier ask for, after they were recorded. What cannot have one is worked upon again without.
-func enclose(ctx context.Context, p *calls.Call, t *tally, work func(*inventory.Item) (outcome, error)) {
-	held := t.unbarred
-	t.unbarred = nil
+// putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with objects
+// that cannot have one, or need not wait.
+func putUpBarriers(ctx context.Context, p *calls.Call, t *tally, work func(*inventory.Item) (outcome, error)) {
+	held := t.needBarrier
+	t.needBarrier = nil
 	if len(held) == 0 {
 		return
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// CheckOwnership refuses objects of which the observer knows already that they belong to another owner. Those that only
-// the server knows are refused when they are to be created.
+// CheckOwnership refuses objects of another owner that the observer knows. Others are refused when they would be created.
 func (w *Waves) CheckOwnership(wanted []*targets.Target) error {
 	var problems []string
 	for _, t := range wanted {
@@ -39,10 +38,10 @@ func (w *Waves) CheckOwnership(wanted []*targets.Target) error {
 	return refusal
 }
 
-// Prune deletes, after all objects are ready, what is no longer among them, and reports whether that is gone.
+// Prune deletes redundant dependents, after all targets are ready, and reports whether they are gone.
 func (w *Waves) Prune(ctx context.Context) (gone bool, err error) {
 	if gone, err = w.applier.remover.Delete(ctx, w.Ledger.Unwanted()); err != nil {
-		return false, fmt.Errorf("deleting objects that are no longer wanted: %w", err)
+		return false, fmt.Errorf("deleting redundant objects: %w", err)
 	}
 	return gone, nil
 }

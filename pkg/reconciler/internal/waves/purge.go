@@ -14,9 +14,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// purge deletes, at the end of a wave, those of the targets with a purge order that were applied and have served their purpose,
-// and reports whether all of them are gone. They have if their purge order is not beyond that of the waves that are over: all up to the next one
-// that there is.
+// purge deletes, at the end of a wave, applied targets that have served their purpose, and reports whether all of them are gone.
+// A target has served its purpose if its purge order is not above over, the last order before the next wave.
 func (w *Waves) purge(ctx context.Context, purgeable []*targets.Target, order, over int) (done bool, err error) {
 	var due []*targets.Target
 	for _, t := range purgeable {
@@ -49,8 +48,8 @@ func (w *Waves) purge(ctx context.Context, purgeable []*targets.Target, order, o
 	return len(all.unready) == 0, nil
 }
 
-// schedule records that targets have served their purpose, before the first of them is deleted: whoever finds one of them gone
-// must not take that for drift and run it again.
+// schedule records that targets have served their purpose, before the first of them is deleted: a call that finds one of them
+// gone must not take that for drift and create it again.
 func (w *Waves) schedule(ctx context.Context, due []*targets.Target) error {
 	changed := false
 	for _, t := range due {

@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// recreate deletes the object that was seen and, if it is gone at once, creates it.
+// recreate deletes the observed object and, if it is gone at once, creates it.
 func (a *applier) recreate(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	item := a.Ledger.Of(t)
 	if !kinds.DefinesTypes(t.Key.GroupKind) {
@@ -43,22 +43,22 @@ func (a *applier) recreate(ctx context.Context, t *targets.Target, s decisions.S
 		}
 	}
 	if s.Exists && !s.Seen.Deleting {
-		return outcome{}, true, nil // others were faster; what to do about theirs is another decision
+		return outcome{}, true, nil // others have created it already, which needs another decision
 	}
 	if s.Exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, in order to be created anew: " + s.Seen.Message, securing: true, unwritten: true}, false, nil
+		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, securing: true, unwritten: true}, false, nil
 	}
 	create := a.create
 	if gone {
-		create = a.write // it was not others who removed it
+		create = a.write // we have deleted it, so the owner need not confirm
 	}
 	o, err := create(ctx, t, s, decisions.Decision{Action: decisions.Create, Verb: d.Verb})
 	return o, false, err
 }
 
-// mayRecreate returns a *RefusedError if an object must not be deleted in order to be created anew. It asks to be called again if the object is not
-// the one that was seen.
+// mayRecreate returns a *RefusedError if an object must not be recreated. The decision must be repeated (again) if the object has
+// changed since it was observed.
 func (a *applier) mayRecreate(ctx context.Context, t *targets.Target, s decisions.Situation) (again bool, err error) {
 	item := a.Ledger.Of(t)
 	var live *unstructured.Unstructured

@@ -23,15 +23,15 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Remover deletes or releases dependents, wave by wave.
+// Remover deletes or orphans dependents, wave by wave.
 type Remover struct {
 	*calls.Call
 }
 
-// Delete is the only loop that deletes or releases dependents. It reports whether all items are gone. What is to be released is recorded as such
-// before.
+// Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are going to be
+// orphaned.
 func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
-	if r.Ledger.Releases {
+	if r.Ledger.OrphansUnsaved {
 		if err := r.Ledger.Save(ctx); err != nil {
 			return false, err
 		}
@@ -50,8 +50,8 @@ func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone boo
 	return true, nil
 }
 
-// deleteStage deletes tier by tier, and reports whether all are gone. The others of the stage are deleted even if one object cannot be, or takes
-// its time.
+// deleteStage deletes tier by tier, and reports whether all objects are gone. If the deletion of an object fails or takes time,
+// it still deletes the others of the stage.
 func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, waveSize int) (gone bool, err error) {
 	gone = true
 	var failures []error
@@ -63,7 +63,7 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 				break
 			}
 		}
-		// What serves types goes after them: as long as there are, or may turn out to be, instances, it is still needed.
+		// Later tiers may serve the types. They are needed while there are, or may be, instances.
 		needed := false
 		for _, o := range remaining {
 			gone = false
@@ -86,14 +86,14 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 		return r.deleteOne(ctx, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder})
 	}
 	flow.Each(ctx, r.Server.Flow, tier, func(item *inventory.Item) { t.add(work(item)) })
-	enclose(ctx, r.Call, &t, work)
+	putUpBarriers(ctx, r.Call, &t, work)
 	for _, item := range t.ready {
 		r.Ledger.Drop(item)
 	}
 	return t.unready, t.Err()
 }
 
-// deleteOne does what is to be done about one unwanted object. It is finished, and the outcome ready, when the server says
+// deleteOne observes a dependent that should be gone, decides, and makes a request. The outcome is ready when the server says
 // that the object does not exist.
 func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisions.Deletion) (outcome, error) {
 	var fight decisions.Contention
@@ -132,7 +132,7 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 }
 
 func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, action decisions.Ending, message string) (outcome, error) {
-	if action == decisions.Release || action == decisions.RefuseEnd {
+	if action == decisions.Orphan || action == decisions.RefuseEnd {
 		if err := r.Barriers.Lift(ctx, item); err != nil {
 			return outcome{}, err
 		}
@@ -143,12 +143,12 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 		return r.leave(ctx, item, s)
 	case decisions.Forget:
 		return r.ended(ctx, item)
-	case decisions.Release:
-		if err := r.Executor.Release(ctx, item, s); err != nil {
+	case decisions.Orphan:
+		if err := r.Executor.Orphan(ctx, item, s); err != nil {
 			return outcome{}, err
 		}
 		r.Report.Acted(inventory.VerbOrphaned, d.Wave, item)
-		if reason := r.Owner.Staying(item); reason != "" {
+		if reason := r.Owner.WhyOrphaned(item); reason != "" {
 			r.Report.Notes(item, reason)
 		}
 		return outcome{item: item, ready: true}, nil
@@ -157,10 +157,10 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 	case decisions.AwaitEnd:
 		r.deleting(item, d)
 		if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-			if err := r.Executor.ReleaseFinalizer(ctx, item); err != nil {
+			if err := r.Executor.RemoveFinalizer(ctx, item); err != nil {
 				return outcome{}, err
 			}
-			return r.whetherGone(ctx, item, d)
+			return r.checkGone(ctx, item, d)
 		}
 		return outcome{item: item, message: message}, nil
 	case decisions.RequestDeletion:
@@ -170,7 +170,7 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 	}
 }
 
-// endByDeletion requests the deletion of the object that was seen, unless something holds it.
+// endByDeletion requests the deletion of the observed object, unless something blocks it.
 func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion) (outcome, error) {
 	gone, held, err := r.requestEnd(ctx, item, s)
 	if err != nil {
@@ -184,31 +184,31 @@ func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s dec
 		r.Report.Acted(d.Verb, d.Wave, item)
 		return r.ended(ctx, item)
 	}
-	return r.whetherGone(ctx, item, d)
+	return r.checkGone(ctx, item, d)
 }
 
-// ended settles a dependent that is gone.
+// ended returns the outcome for a dependent that is gone.
 func (r *Remover) ended(ctx context.Context, item *inventory.Item) (outcome, error) {
 	if err := r.Barriers.Lift(ctx, item); err != nil && !apierrors.IsForbidden(err) {
 		return outcome{}, err
 	}
-	// What must not be removed goes by garbage collection.
+	// Garbage collection deletes a barrier that we may not delete.
 	item.Barrier = ""
 	return outcome{item: item, ready: true}, nil
 }
 
-// leave forgets an object that does not exist, or is not ours any more. One that defines types must not wait for us when those whose it is
-// by now delete it.
+// leave drops the item of an object that does not exist, or is not ours any more. It removes our finalizer from an object that
+// defines types, so that its new owner can delete it.
 func (r *Remover) leave(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
 	if s.Exists && kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-		if err := r.Executor.ReleaseFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
+		if err := r.Executor.RemoveFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
 			return outcome{}, err
 		}
 	}
 	return r.ended(ctx, item)
 }
 
-// reportGone says that an object is gone, or why it stays although its record goes.
+// reportGone reports that an object is gone, or why it stays although its item is dropped.
 func (r *Remover) reportGone(item *inventory.Item, d decisions.Deletion, message string) {
 	switch {
 	case message != "":
@@ -226,8 +226,8 @@ func (r *Remover) deleting(item *inventory.Item, d decisions.Deletion) {
 	}
 }
 
-// whetherGone asks the server whether the deletion has ended already, as it does for objects without finalizers.
-func (r *Remover) whetherGone(ctx context.Context, item *inventory.Item, d decisions.Deletion) (outcome, error) {
+// checkGone reads the object, because the deletion of an object without finalizers has ended already.
+func (r *Remover) checkGone(ctx context.Context, item *inventory.Item, d decisions.Deletion) (outcome, error) {
 	s, err := r.Server.AskServed(ctx, item)
 	if err != nil {
 		return outcome{}, err
@@ -239,7 +239,7 @@ func (r *Remover) whetherGone(ctx context.Context, item *inventory.Item, d decis
 		return r.ended(ctx, item)
 	case decisions.RefuseEnd:
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
-	case decisions.AwaitEnd, decisions.RequestDeletion, decisions.Release:
+	case decisions.AwaitEnd, decisions.RequestDeletion, decisions.Orphan:
 		r.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
 		return outcome{item: item, message: cmp.Or(message, "being deleted")}, nil
 	default:
@@ -247,5 +247,5 @@ func (r *Remover) whetherGone(ctx context.Context, item *inventory.Item, d decis
 	}
 }
 
-// NewRemover returns what deletes the dependents of a call.
+// NewRemover returns a Remover of the dependents of a call.
 func NewRemover(call *calls.Call) *Remover { return &Remover{Call: call} }

@@ -26,24 +26,25 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Waves brings the dependents of a call into the cluster, wave by wave.
+// Waves applies the targets of a call, wave by wave.
 type Waves struct {
 	*calls.Call
 
-	// Misplaced means that there are objects whose namespace could not be known yet. They must be prepared again.
+	// Misplaced means that the scope of some types was not known when their objects were prepared; so they must be prepared
+	// again.
 	Misplaced bool
 
 	applier *applier
-	visited []bool // by the index of the target; whether it was worked upon
+	visited []bool // by the index of the target; whether the call has come to it
 }
 
-// Options say what is special about a call.
+// Options are options of a call.
 type Options struct {
-	// RecordAdoptions has it recorded which objects existed before, before they are adopted.
+	// RecordAdoptions records which objects existed before, before they are adopted.
 	RecordAdoptions bool
 }
 
-// New returns what applies the targets that the ledger of the call has items for.
+// New returns the Waves of a call whose ledger has the items of all targets.
 func New(call *calls.Call, options Options) *Waves {
 	count := len(call.Ledger.Wanted)
 	return &Waves{
@@ -52,7 +53,7 @@ func New(call *calls.Call, options Options) *Waves {
 	}
 }
 
-// Apply applies all targets, which are in order, and reports whether all of them are ready or completed.
+// Apply applies all targets, which are sorted, and reports whether all of them are ready or completed.
 func (w *Waves) Apply(ctx context.Context, wanted []*targets.Target) (ready bool, err error) {
 	var purgeable []*targets.Target
 	for _, t := range wanted {
@@ -99,16 +100,16 @@ func (w *Waves) applyStage(ctx context.Context, members []*targets.Target, waveS
 	unwritten := false
 	for _, tier := range targets.Group(members, w.Tiers.Of) {
 		if unwritten && w.Tiers.Of(tier[0]) == kinds.TierLast {
-			if tier = w.hindering(ctx, tier); len(tier) == 0 {
+			if tier = w.existingWebhooks(ctx, tier); len(tier) == 0 {
 				break
 			}
 		}
 		unready, err := w.applyTier(ctx, tier)
 		if err != nil {
-			return false, fmt.Errorf("applying wave %d: %w", members[0].ApplyOrder, answers.Join(err, w.unhinder(ctx, err, members)))
+			return false, fmt.Errorf("applying wave %d: %w", members[0].ApplyOrder, answers.Join(err, w.applyExistingWebhooks(ctx, err, members)))
 		}
 		if err := w.dismissFailed(ctx, tier); err != nil {
-			return false, fmt.Errorf("deleting what has failed in wave %d: %w", members[0].ApplyOrder, err)
+			return false, fmt.Errorf("deleting failed objects of wave %d: %w", members[0].ApplyOrder, err)
 		}
 		for _, o := range unready {
 			ready, unwritten = false, unwritten || o.unwritten
@@ -125,9 +126,10 @@ func (w *Waves) applyStage(ctx context.Context, members []*targets.Target, waveS
 	return ready, nil
 }
 
-// hindering returns those webhook configurations of the last tier that nobody has worked upon and that exist, although the observer, which follows
-// nothing without our label, does not know them: they may be why others cannot be written. One that cannot be looked at is left to a later call.
-func (w *Waves) hindering(ctx context.Context, members []*targets.Target) []*targets.Target {
+// existingWebhooks returns those webhook configurations in the last tier that exist after all, although the observer, which does
+// not watch objects without our label, does not know them: they may deny the other objects. It leaves those that cannot be read
+// to a later call.
+func (w *Waves) existingWebhooks(ctx context.Context, members []*targets.Target) []*targets.Target {
 	var found []*targets.Target
 	for _, t := range members {
 		if w.visited[t.Index] || w.Tiers.Of(t) != kinds.TierLast {
@@ -140,27 +142,28 @@ func (w *Waves) hindering(ctx context.Context, members []*targets.Target) []*tar
 	return found
 }
 
-// unhinder applies, after objects of a stage could not be, what may be the reason for that.
-func (w *Waves) unhinder(ctx context.Context, reason error, members []*targets.Target) error {
+// applyExistingWebhooks applies existing webhook configurations after other objects of the stage could not be applied, because
+// they may be the reason.
+func (w *Waves) applyExistingWebhooks(ctx context.Context, reason error, members []*targets.Target) error {
 	if !answers.IsAboutObjects(reason) {
 		return nil
 	}
-	if tier := w.hindering(ctx, members); len(tier) > 0 {
+	if tier := w.existingWebhooks(ctx, members); len(tier) > 0 {
 		_, err := w.applyTier(ctx, tier)
 		return err
 	}
 	return nil
 }
 
-// unplaced returns the objects whose type is namespaced, although they were prepared without a namespace: the type was not known then,
-// or its definition says otherwise. They are prepared again.
+// unplaced returns the objects without a namespace whose type turns out to be namespaced, because it was not served when they
+// were prepared, or because its definition is going to change the scope. They must be prepared again.
 func (w *Waves) unplaced(ctx context.Context, members []*targets.Target) []*targets.Target {
 	var unplaced []*targets.Target
 	for _, t := range members {
 		if t.Key.Namespace != "" || !w.namespaced(t) {
 			continue
 		}
-		// It may have been namespaced until a moment ago. If the server does not answer, the write is going to say so.
+		// The client's knowledge may be outdated. If the server does not answer, the write will fail, too.
 		if err := cluster.RenewTypes(ctx, w.Server.Client.RESTMapper(), t.Key.Group); err != nil || !w.namespaced(t) {
 			continue
 		}
@@ -172,7 +175,7 @@ func (w *Waves) unplaced(ctx context.Context, members []*targets.Target) []*targ
 	return unplaced
 }
 
-// namespaced reports whether the client takes the type of an object for namespaced.
+// namespaced reports whether the client considers the type of an object namespaced.
 func (w *Waves) namespaced(t *targets.Target) bool {
 	mapping, err := w.Server.Client.RESTMapper().RESTMapping(t.Key.GroupKind, t.GVK().Version)
 	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
@@ -182,13 +185,13 @@ func (w *Waves) whyUnplaced(t *targets.Target) string {
 	for _, item := range w.Ledger.Items {
 		defines := func(managed inventory.TypeVersionInfo) bool { return kinds.Matches(managed, t.GVK()) }
 		if kinds.IsCRD(schema.GroupKind{Group: item.Group, Kind: item.Kind}) && slices.ContainsFunc(item.ManagedTypes, defines) {
-			return fmt.Sprintf("its type is namespaced in the cluster, although %s is to make it cluster-scoped", types.IDOf(item))
+			return fmt.Sprintf("its type is still namespaced in the cluster, although %s declares it cluster-scoped", types.IDOf(item))
 		}
 	}
-	return "its type has become known only now"
+	return "its type was not served until now"
 }
 
-// stopped ends the waves before the rest of the targets.
+// stopped ends the waves before the rest of the targets, and corrects drift of these.
 func (w *Waves) stopped(ctx context.Context, err error, rest []*targets.Target) error {
 	var stale *inventory.StaleError
 	if errors.As(err, &stale) {
@@ -197,10 +200,10 @@ func (w *Waves) stopped(ctx context.Context, err error, rest []*targets.Target) 
 	return answers.Join(err, w.heal(ctx, rest))
 }
 
-// heal corrects drift of those dependents that the waves did not come to before they stopped.
+// heal corrects drift of dependents that the waves have not come to.
 func (w *Waves) heal(ctx context.Context, rest []*targets.Target) error {
 	if w.Consent.MayGoOn() != nil {
-		// The waves have ended for that reason, and say so.
+		// The waves have stopped for this reason, and returned it.
 		return nil
 	}
 	written := slices.DeleteFunc(slices.Clone(rest), func(t *targets.Target) bool {
@@ -215,7 +218,7 @@ func (w *Waves) heal(ctx context.Context, rest []*targets.Target) error {
 	return nil
 }
 
-// applyTier applies targets side by side and returns those that are not ready. Its error joins the errors of all.
+// applyTier applies targets concurrently and returns those that are not ready. Its error joins all errors.
 func (w *Waves) applyTier(ctx context.Context, tier []*targets.Target) ([]outcome, error) {
 	var t tally
 	var requests []*targets.Target
@@ -232,11 +235,11 @@ func (w *Waves) applyTier(ctx context.Context, tier []*targets.Target) ([]outcom
 		return requests[slices.IndexFunc(requests, func(target *targets.Target) bool { return w.Ledger.Of(target) == item })]
 	}
 	w.adopt(ctx, &t, func(o outcome) (outcome, error) { return w.applier.applySeen(ctx, targetOf(o.item), *o.adopting, nil) })
-	enclose(ctx, w.Call, &t, func(item *inventory.Item) (outcome, error) { return w.applier.applyOne(ctx, targetOf(item)) })
+	putUpBarriers(ctx, w.Call, &t, func(item *inventory.Item) (outcome, error) { return w.applier.applyOne(ctx, targetOf(item)) })
 	return t.unready, t.Err()
 }
 
-// settled turns what was observed into the outcome for a dependent.
+// settled records the observed status of a dependent, and returns the outcome.
 func (a *applier) settled(item *inventory.Item, s decisions.Situation) outcome {
 	a.Aliases.Take(s.Seen.UID, types.IDOf(item))
 	item.Status = s.Seen.Status

@@ -18,16 +18,16 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// write applies the manifest of a target to the object that was seen, or creates it.
+// write applies the manifest of a target to the observed object, or creates it.
 func (a *applier) write(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, error) {
-	before := a.suspects(ctx, t, s, d)
+	before := a.ownershipBefore(ctx, t, s, d)
 	collector := &clients.Collector{}
 	object, err := a.Executor.Apply(clients.WithWarnings(ctx, collector), t, a.Ledger.Of(t), s, d.Action)
 	if err != nil {
 		return outcome{}, err
 	}
 	a.written[t.Index] = true
-	a.attribute(t, before, object)
+	a.noteFight(t, before, object)
 	if err := a.Executor.NoteAnswer(t, a.Ledger.Of(t), object, collector); err != nil {
 		return outcome{}, err
 	}
@@ -41,7 +41,7 @@ func (a *applier) write(ctx context.Context, t *targets.Target, s decisions.Situ
 	}
 	o, err := a.wrote(t, object, d, changed)
 	if err == nil && !o.ready && isClaim(t.Key) && o.item.Status == status.InProgressStatus {
-		// The default class has been filled in with the creation.
+		// The server may have set the default class with the creation.
 		o.ready, err = a.awaitsConsumer(ctx, t, o.item, object.GetUID())
 	}
 	return o, err
@@ -84,7 +84,7 @@ func (a *applier) wrote(t *targets.Target, object *unstructured.Unstructured, d 
 	return o, nil
 }
 
-// create creates the object of a target, provided that it is still wanted.
+// create creates the object of a target, if the owner confirms that it is still wanted.
 func (a *applier) create(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, error) {
 	if err := a.Consent.Confirm(ctx, t); err != nil {
 		return outcome{}, err
@@ -92,7 +92,7 @@ func (a *applier) create(ctx context.Context, t *targets.Target, s decisions.Sit
 	return a.write(ctx, t, s, d)
 }
 
-// mark makes the object that was seen ours, and leaves its content alone.
+// mark sets our marks on the observed object, without changing its content.
 func (a *applier) mark(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, error) {
 	object, err := a.Executor.MarkOnly(ctx, t, a.Ledger.Of(t), s)
 	if err != nil {
