@@ -14,44 +14,44 @@ import (
 )
 
 const (
-	// firstLook is the time after which a type is looked for again that was not served.
-	firstLook = 250 * time.Millisecond
-	// changeLook is the number of doublings of that after a change of types, which the server takes a moment to know of.
-	changeLook = 2
+	// firstDelay is how long to wait before the first discovery of types that were not served.
+	firstDelay = 250 * time.Millisecond
+	// changeDoublings is how often firstDelay doubles after a change of types, because the server serves them a moment later.
+	changeDoublings = 2
 )
 
-// absences has the feeds of types that the server does not know wait until it does. However many types are waited for, all are looked up by the
-// same requests; so a record that names thousands of types costs no more than one that names one.
+// absences makes the feeds of types that are not served wait until they are. One discovery serves all waiting types; so a record that names
+// thousands of types costs no more than one that names a single type.
 type absences struct {
-	// list returns the types that the server knows.
+	// list discovers the served types.
 	list func() (*served, error)
 
 	mu      sync.Mutex
 	waiting map[schema.GroupVersionKind]*absence
 	watched bool // changes of types are reported
-	// attempts counts the looks since something last was reason to expect another answer.
+	// attempts counts discoveries since the last reason to expect another answer.
 	attempts int
-	timer    *time.Timer // nil if nobody waits, or while the server is asked
+	timer    *time.Timer // nil if nobody waits, or during a discovery
 	due      time.Time   // when the timer fires
-	looking  bool
+	looking  bool        // a discovery is under way
 }
 
-// absence is a type that is waited for.
+// absence is a type that feeds wait for.
 type absence struct {
-	served chan struct{} // closed when the server knows the type
-	count  int           // of those who wait
+	served chan struct{} // closed when the type is served
+	count  int           // number of waiting feeds
 }
 
-// lookDelay returns the time until the next look. As long as changes of types are reported, a look without one is a precaution.
+// lookDelay returns the time until the next discovery. While changes of types are reported, a discovery without one is only a precaution.
 func lookDelay(attempts int, watched bool) time.Duration {
 	longest := time.Minute
 	if watched {
 		longest = 30 * time.Minute
 	}
-	return min(firstLook<<min(attempts, 15), longest)
+	return min(firstDelay<<min(attempts, 15), longest)
 }
 
-// await returns when the server is seen to know the type, or the context has ended.
+// await returns when the type is served, or the context has ended.
 func (a *absences) await(ctx context.Context, gvk schema.GroupVersionKind) {
 	waited := a.join(gvk)
 	defer a.leave(gvk, waited)
@@ -87,27 +87,27 @@ func (a *absences) leave(gvk schema.GroupVersionKind, waited *absence) {
 	}
 }
 
-// listener returns a listener that also says what those who wait are to know.
+// listener returns a listener that tells the waiting feeds of changes, too.
 func (a *absences) listener(next TypeListener) TypeListener {
 	return TypeListener{
 		Watched: func(watched bool) {
 			a.mu.Lock()
 			a.watched = watched
-			// What happened while nobody watched is not known.
-			a.expectLocked(changeLook)
+			// Types may have changed while they were not watched.
+			a.expectLocked(changeDoublings)
 			a.mu.Unlock()
 			next.Watched(watched)
 		},
 		Changed: func() {
 			a.mu.Lock()
-			a.expectLocked(changeLook)
+			a.expectLocked(changeDoublings)
 			a.mu.Unlock()
 			next.Changed()
 		},
 	}
 }
 
-// expectLocked has the next look take place soon, after the given number of doublings of the first delay.
+// expectLocked makes the next discovery take place soon, after the given number of doublings of the first delay.
 func (a *absences) expectLocked(attempts int) {
 	a.attempts = attempts
 	switch next := time.Now().Add(lookDelay(attempts, a.watched)); {
@@ -130,7 +130,7 @@ func (a *absences) scheduleLocked() {
 	a.timer = time.AfterFunc(delay, a.look)
 }
 
-// look asks the server which types it knows.
+// look discovers the served types.
 func (a *absences) look() {
 	a.mu.Lock()
 	if a.looking || len(a.waiting) == 0 {
@@ -138,7 +138,7 @@ func (a *absences) look() {
 		return
 	}
 	if a.timer != nil {
-		// The one that has fired was replaced at that moment.
+		// expectLocked has replaced the timer while it fired.
 		a.timer.Stop()
 	}
 	a.looking, a.timer = true, nil
@@ -159,14 +159,14 @@ func (a *absences) look() {
 	a.scheduleLocked()
 }
 
-// served are the types that a server knows.
+// served are the types that a server serves.
 type served struct {
 	groups *metav1.APIGroupList
 	// resources by version; nil if the server does not list them together with the groups.
 	resources map[schema.GroupVersion]*metav1.APIResourceList
 }
 
-// has reports whether the server knows a type, or may know it.
+// has reports whether a type is served, or may be.
 func (s *served) has(gvk schema.GroupVersionKind) bool {
 	if s.resources != nil {
 		list := s.resources[gvk.GroupVersion()]

@@ -20,8 +20,8 @@ func TestLookDelay(t *testing.T) {
 		watched  bool
 		want     time.Duration
 	}{
-		{"somebody has begun to wait", 0, true, firstLook},
-		{"a type has changed", changeLook, true, time.Second},
+		{"somebody has begun to wait", 0, true, firstDelay},
+		{"a type has changed", changeDoublings, true, time.Second},
 		{"nobody says when types change", 1000, false, time.Minute},
 		{"somebody does", 1000, true, 30 * time.Minute},
 	} {

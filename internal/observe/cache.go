@@ -34,22 +34,23 @@ type Options struct {
 	HTTPClient *http.Client
 	// Mapper finds the resources of kinds. Required.
 	Mapper meta.RESTMapper
-	// Owner restricts what is observed to dependents with this value of the owner label. Defaults to those of all owners.
+	// Owner restricts watches to dependents with this value of the owner label. Defaults to the dependents of all owners.
 	Owner string
-	// Delay is how long what was listed is relied upon before it is watched, unless Follow is called before. It is for those who mostly end
-	// before there is any news but their own, and for whom it does not matter whether what others do in that time is seen now or as if it came
-	// afterwards. Defaults to watching from the beginning.
+	// Delay is how long the result of the first list of a kind is used before the kind is watched, unless Follow is called
+	// earlier. It is for short-lived programs, which rarely run long enough to see changes by others, and need not see them.
+	// Defaults to zero: kinds are watched right away.
 	Delay time.Duration
-	// Patience is how long Watch waits for the first list of a kind; until it comes, objects are to be read one by one. Defaults to one minute.
+	// Patience is how long Watch waits for the first list of a kind. After that, objects of the kind are read one by one until
+	// the list comes. Defaults to one minute.
 	Patience time.Duration
-	// Notify is called with the value of the owner label whenever an observation of a dependent of that owner
-	// changed. It must not block, and may be called from several goroutines. Required.
+	// Notify is called with the value of the owner label whenever the observation of a dependent has changed. It must not block,
+	// and may be called from several goroutines. Required.
 	Notify func(owner string)
-	// Log receives the mode of observing whenever it changes. Defaults to no log.
+	// Log receives a line whenever the way in which a kind is observed changes. Defaults to no log.
 	Log logr.Logger
 }
 
-// selector selects what is observed.
+// selector returns the label selector of all watches.
 func (o Options) selector() string {
 	if o.Owner == "" {
 		return o.Reader.OwnerLabel
@@ -67,7 +68,7 @@ type Cache struct {
 
 	types  sync.Once
 	absent *absences
-	// followed is closed when what is listed is to be watched.
+	// followed is closed when Options.Delay ends early.
 	followed chan struct{}
 	follow   sync.Once
 
@@ -77,25 +78,25 @@ type Cache struct {
 	guards map[schema.GroupVersionResource]*guard
 }
 
-// New returns a Cache that watches nothing yet.
+// New returns a Cache without watches.
 func New(options Options) (*Cache, error) {
 	if options.Reader == nil || options.Config == nil || options.HTTPClient == nil || options.Mapper == nil || options.Notify == nil {
-		return nil, errors.New("observing needs reader, config, HTTP client, mapper and notification")
+		return nil, errors.New("creating the cache of dependents: Reader, Config, HTTPClient, Mapper and Notify are required")
 	}
 	if options.Patience <= 0 {
 		options.Patience = time.Minute
 	}
 	dynamicClient, err := dynamic.NewForConfigAndClient(dynamic.ConfigFor(options.Config), options.HTTPClient)
 	if err != nil {
-		return nil, fmt.Errorf("creating a client for observing: %w", err)
+		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
 	metadataClient, err := metadata.NewForConfigAndClient(metadata.ConfigFor(options.Config), options.HTTPClient)
 	if err != nil {
-		return nil, fmt.Errorf("creating a client for observing: %w", err)
+		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
 	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(options.Config, options.HTTPClient)
 	if err != nil {
-		return nil, fmt.Errorf("creating a client for observing: %w", err)
+		return nil, fmt.Errorf("creating a client for watches: %w", err)
 	}
 	absent := &absences{waiting: map[schema.GroupVersionKind]*absence{}, list: func() (*served, error) {
 		groups, resources, _, err := discoveryClient.GroupsAndMaybeResources()
@@ -116,21 +117,21 @@ func New(options Options) (*Cache, error) {
 	}, nil
 }
 
-// Close ends all watches. Owners are not notified any more.
+// Close ends all watches and notifications.
 func (c *Cache) Close() {
 	c.cancel()
 }
 
-// quiet has reflectors log what is part of every watch's life, such as its end, for those who look into details only.
+// quiet raises the verbosity of a reflector's ordinary messages, such as the end of a watch.
 func (c *Cache) quiet(ctx context.Context) context.Context {
 	return klog.NewContext(ctx, c.options.Log.V(1))
 }
 
-// Follow ends the delay of Options.Delay. Whoever is going to wait for news calls it.
+// Follow ends Options.Delay: all watches start now. Callers that are going to wait for changes call it.
 func (c *Cache) Follow() { c.follow.Do(func() { close(c.followed) }) }
 
-// awaitFollowers returns when the delay is over.
-func (c *Cache) awaitFollowers(ctx context.Context) error {
+// awaitFollow returns when the delay is over.
+func (c *Cache) awaitFollow(ctx context.Context) error {
 	timer := time.NewTimer(c.options.Delay)
 	defer timer.Stop()
 	select {
@@ -144,25 +145,25 @@ func (c *Cache) awaitFollowers(ctx context.Context) error {
 
 // Need says that an owner has, or is about to have, dependents of a kind.
 type Need struct {
-	// Kind is the type.
+	// Kind is the kind in the version to watch.
 	Kind schema.GroupVersionKind
-	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind cannot be
-	// watched in the whole cluster.
+	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind cannot be watched in
+	// the whole cluster.
 	Namespaces []string
 }
 
-// Watch declares the complete needs of an owner; those of an earlier call that are not repeated are dropped. It returns
-// when each of the kinds is either watched or known not to be watchable.
+// Watch sets the needs of an owner, and drops those of an earlier call. It returns when each kind is either watched or known not
+// to be watchable.
 func (c *Cache) Watch(ctx context.Context, owner string, needs []Need) error {
 	return c.Begin(owner, needs)(ctx)
 }
 
-// Begin is Watch for those who know already what they are going to need, and do not wait for it yet. The function that it returns waits.
+// Begin is Watch without waiting. The returned function waits.
 func (c *Cache) Begin(owner string, needs []Need) (await func(context.Context) error) {
 	kinds := c.declare(owner, needs)
 	return func(ctx context.Context) error {
 		for _, k := range kinds {
-			if err := k.settled(ctx); err != nil {
+			if err := k.awaitFeeds(ctx); err != nil {
 				return fmt.Errorf("waiting for the watch of %s: %w", k.gvk, err)
 			}
 		}
@@ -220,15 +221,15 @@ func (c *Cache) needed(gvk schema.GroupVersionKind) bool {
 type View int
 
 const (
-	// Unseen means that the object is not observed; only the server knows.
+	// Unseen means that the object's kind is not watched; only the server can tell.
 	Unseen View = iota
-	// Absent means that no such object carries our label, and that this is not older than our own last write.
+	// Absent means that no such object has our label, according to a watch that is not older than our own last write.
 	Absent
 	// Present means that there is an observation.
 	Present
 )
 
-// Get returns what is known about an object of a kind.
+// Get returns what is known about an object.
 func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observation, View) {
 	if k := c.kind(gvk); k != nil {
 		return k.get(namespace, name)
@@ -236,7 +237,7 @@ func (c *Cache) Get(gvk schema.GroupVersionKind, namespace, name string) (Observ
 	return Observation{}, Unseen
 }
 
-// Record takes the response of a write of ours into account, or that a state was read and judged anew.
+// Record records what a read or the response of a write has shown.
 func (c *Cache) Record(gvk schema.GroupVersionKind, namespace, name string, observation Observation) {
 	if k := c.kind(gvk); k != nil {
 		k.record(namespace, name, observation)
@@ -249,14 +250,14 @@ func (c *Cache) kind(gvk schema.GroupVersionKind) *kind {
 	return c.kinds[gvk]
 }
 
-// Kinds returns the kinds that are observed, sorted.
+// Kinds returns the needed kinds, sorted.
 func (c *Cache) Kinds() []schema.GroupVersionKind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(c.kinds), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// Unwatched returns the kinds whose objects have to be read one by one, because they cannot be watched anywhere, sorted.
+// Unwatched returns the needed kinds whose objects have to be read one by one now, because they are not watched anywhere, sorted.
 func (c *Cache) Unwatched() []schema.GroupKind {
 	var found []schema.GroupKind
 	for _, k := range c.sorted() {

@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// feed keeps the observations of one kind in one namespace (or in all, if namespace is empty) up to date.
+// feed watches one kind in one namespace (or in all, if namespace is empty), and keeps the observations.
 type feed struct {
 	kind      *kind
 	namespace string
@@ -28,23 +28,23 @@ type feed struct {
 	mu       sync.Mutex
 	state    feedState
 	err      error
-	version  string // resource version up to which the feed has seen everything
+	version  string // resource version that the feed is up to date with
 	objects  map[types.NamespacedName]Observation
-	own      map[types.NamespacedName]Observation // responses of our writes that the feed has not seen yet
-	since    time.Time                            // when the feed was synchronised last
-	attempts int                                  // that failed since a watch was steady
+	own      map[types.NamespacedName]Observation // responses of our writes that the feed has not received yet
+	since    time.Time                            // when the feed was last synchronised
+	attempts int                                  // failed attempts since a watch was steady
 }
 
-// steady is how long a watch must have lasted not to count as failed. Where objects may be listed but not watched, each
-// attempt begins with success.
+// steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and watching is not,
+// each attempt begins with success.
 const steady = 10 * time.Second
 
 type feedState int
 
 const (
-	feedStarting feedState = iota // nothing is known yet
+	feedStarting feedState = iota // the first list has not returned yet
 	feedSynced                    // objects is complete
-	feedBroken                    // the last attempt failed; the next one follows
+	feedBroken                    // the last attempt has failed
 )
 
 func newFeed(k *kind, namespace string) *feed {
@@ -68,10 +68,10 @@ func (f *feed) reason() string {
 	return f.err.Error()
 }
 
-// errOverdue is about a server that lets a list or a watch begin, and does not end the list.
-var errOverdue = errors.New("what there is was not listed in time")
+// errOverdue means that the server has accepted the first list, but does not complete it.
+var errOverdue = errors.New("the first list takes too long")
 
-// overdue has nobody wait for the first list any longer. It may still come.
+// overdue ends waiting for the first list, which may still come.
 func (f *feed) overdue() {
 	f.mu.Lock()
 	overdue := f.state == feedStarting
@@ -105,31 +105,31 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// listAndWatch returns when the watch cannot be continued; an ordinary end of the watch is no error.
+// listAndWatch returns when the watch cannot be continued. The ordinary end of a watch is no error.
 func (f *feed) listAndWatch(ctx context.Context) error {
 	mapping, err := f.kind.cache.options.Mapper.RESTMapping(f.kind.gvk.GroupKind(), f.kind.gvk.Version)
 	if err != nil {
 		return fmt.Errorf("finding the resource: %w", err)
 	}
-	err = f.follow(ctx, mapping.Resource)
+	err = f.watch(ctx, mapping.Resource)
 	if cluster.IsTypeless(err) {
-		// The type may be served under another name by now, which the next attempt is to know.
+		// The type may be served under another resource name now, which the next attempt needs.
 		return errors.Join(err, cluster.RenewTypes(ctx, f.kind.cache.options.Mapper, f.kind.gvk.Group))
 	}
 	return err
 }
 
-// follow is listAndWatch for a resource that is known.
-func (f *feed) follow(ctx context.Context, resource schema.GroupVersionResource) error {
+// watch is listAndWatch for a known resource.
+func (f *feed) watch(ctx context.Context, resource schema.GroupVersionResource) error {
 	source := source{resource: resource, namespace: f.namespace, selector: f.kind.cache.options.selector()}
 	if f.kind.cache.options.Reader.Analyzer.JudgesMetadata(f.kind.gvk.GroupKind()) {
-		// What such objects contain may be large, or secret, and is not needed.
+		// The content of such objects is not needed, and may be large, or secret.
 		return f.kind.cache.listAndWatchMetadata(ctx, source, (*feedStore)(f))
 	}
 	return f.kind.cache.listAndWatch(ctx, source, f.kind.gvk, (*feedStore)(f))
 }
 
-// longestDelay bounds the time between two attempts to watch.
+// longestDelay returns the maximum time between two attempts to watch.
 func longestDelay(err error) time.Duration {
 	if apierrors.IsForbidden(err) {
 		// Permissions change rarely, and each attempt is a request.
@@ -147,7 +147,7 @@ func (f *feed) failed(err error) time.Duration {
 	delay := min(250*time.Millisecond<<f.attempts, longestDelay(err))
 	f.attempts = min(f.attempts+1, 15)
 	if err == nil && f.state == feedSynced {
-		// The watch ended and is resumed; what was seen stays valid until then, since absence proves nothing anyway.
+		// The watch has ended and is going to be resumed. The observations stay valid, since a watch may lag anyway.
 		f.mu.Unlock()
 		return jitter(delay)
 	}
@@ -192,7 +192,7 @@ func (f *feed) record(namespace, name string, observation Observation) {
 	seen, ok := f.objects[key]
 	switch {
 	case ok && seen.ResourceVersion == observation.ResourceVersion:
-		// The same state, perhaps judged later.
+		// The same state, but its status may have changed by the passing of time.
 		f.objects[key] = observation
 		return
 	case ok && !seen.OlderThan(observation.ResourceVersion):

@@ -41,12 +41,12 @@ func TestNobodyWaitsForAListForEver(t *testing.T) {
 	f := newFeed(k, "")
 	k.feeds[""] = f
 	settled := make(chan error)
-	go func() { settled <- k.settled(t.Context()) }()
+	go func() { settled <- k.awaitFeeds(t.Context()) }()
 	f.overdue()
 	if err := <-settled; err != nil {
 		t.Fatal(err)
 	}
-	if mode := k.mode(); mode != "read one by one (what there is was not listed in time)" {
+	if mode := k.mode(); mode != "read one by one (the first list takes too long)" {
 		t.Errorf("got mode %q", mode)
 	}
 	if err := (*feedStore)(f).Replace(nil, "1"); err != nil || !f.synced() {

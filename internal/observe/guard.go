@@ -14,32 +14,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// guard watches the instances of one type for all owners that wait for the end of those that do not belong to them. It counts them. Only
-// metadata is watched, and nothing is kept but what is needed to count.
+// guard watches the instances of one type, for all owners that wait until all foreign instances (those that do not belong to the owner) are deleted. It
+// watches metadata only, and keeps only what it needs to count instances.
 type guard struct {
 	cache    *Cache
 	resource schema.GroupVersionResource
 	cancel   context.CancelFunc
 
-	// What follows is guarded by the mutex of the cache.
+	// The fields below are guarded by the mutex of the cache.
 	owners map[string]*guarded
 	// listed is set once the instances were counted.
 	listed bool
 	total  int
-	// labels are the values of the owner label of those that have it, and own the number of instances by that value.
+	// labels are the values of the owner label, by the instances that have it; own is the number of instances by label value.
 	labels map[types.UID]string
 	own    map[string]int
 }
 
-// guarded is one owner that waits.
+// guarded is an owner that waits.
 type guarded struct {
-	// emptied spaces out notifications that no foreign instance is left, and touched all others.
+	// emptied spaces out notifications that no foreign instance is left, and touched those that there are fewer.
 	emptied, touched spacing
 }
 
-// Guard notifies the owner when the last object of one of the resources goes that does not belong to it, or becomes its own; and, at
-// growing intervals, when other such objects do. The resources of an earlier call that are not repeated are not watched any
-// longer. Each resource is watched once, however many owners wait.
+// Guard notifies the owner when the last foreign instance of one of the resources is deleted or becomes the owner's and, at
+// growing intervals, when their number decreases. The resources replace those of an earlier call. Each resource is watched once
+// for all owners.
 func (c *Cache) Guard(owner string, resources []schema.GroupVersionResource) {
 	c.mu.Lock()
 	wanted := make(map[schema.GroupVersionResource]bool, len(resources))
@@ -73,7 +73,7 @@ func (c *Cache) guardLocked(resource schema.GroupVersionResource) *guard {
 	return g
 }
 
-// add has an owner wait, and reports whether it waits for something that is over already. The mutex must be held.
+// add adds an owner, and reports whether there are no foreign instances already. The mutex must be held.
 func (g *guard) add(owner string) (over bool) {
 	if g.owners[owner] != nil {
 		return false
@@ -82,7 +82,7 @@ func (g *guard) add(owner string) (over bool) {
 	return g.listed && g.foreign(owner) == 0
 }
 
-// drop ends the waiting of an owner, and the watch with the last one. The mutex must be held.
+// drop removes an owner, and ends the watch after the last one. The mutex must be held.
 func (g *guard) drop(owner string) {
 	delete(g.owners, owner)
 	if len(g.owners) == 0 {
@@ -91,11 +91,11 @@ func (g *guard) drop(owner string) {
 	}
 }
 
-// foreign is the number of instances that do not belong to an owner. The mutex must be held.
+// foreign returns the number of foreign instances of an owner. The mutex must be held.
 func (g *guard) foreign(owner string) int { return g.total - g.own[owner] }
 
-// run watches until the guard is cancelled. Where watching is not possible, the owners are notified now and then, so that
-// they look for themselves.
+// run watches until the guard is cancelled. Where watching is not possible, it notifies the owners at growing intervals, so that
+// they list the instances themselves.
 func (g *guard) run(ctx context.Context) {
 	delay := time.Second
 	for ctx.Err() == nil {
@@ -124,8 +124,8 @@ func (g *guard) notifyAll() {
 	}
 }
 
-// recount makes a change to the numbers, and notifies those owners that have fewer foreign instances than before; all of them if it is not known
-// what has happened.
+// recount changes the numbers, and notifies owners that have fewer foreign instances than before; after an unknown change, it
+// notifies all of them.
 func (g *guard) recount(unknown bool, change func()) {
 	g.cache.mu.Lock()
 	before := make(map[string]int, len(g.owners))
@@ -146,7 +146,7 @@ func (g *guard) recount(unknown bool, change func()) {
 	}
 }
 
-// isDue reports whether an owner is to be notified at once, and sees to it that it is notified later otherwise. The mutex must be held.
+// isDue reports whether an owner is notified now. Otherwise it schedules the notification. The mutex must be held.
 func (g *guard) isDue(owner string, waiting *guarded, left int) bool {
 	kind := &waiting.touched
 	if left == 0 {
@@ -177,7 +177,7 @@ type guardStore struct {
 	guard *guard
 }
 
-// Add counts one more instance.
+// Add counts a new instance.
 func (s *guardStore) Add(object any) error {
 	return s.count(object, func(uid types.UID, label string) {
 		s.guard.total++
@@ -185,12 +185,12 @@ func (s *guardStore) Add(object any) error {
 	})
 }
 
-// Update notices that an instance has got another owner.
+// Update notes that an instance may have another owner now.
 func (s *guardStore) Update(object any) error {
 	return s.count(object, s.guard.mark)
 }
 
-// Delete counts one instance less.
+// Delete counts a deleted instance.
 func (s *guardStore) Delete(object any) error {
 	return s.count(object, func(uid types.UID, _ string) {
 		s.guard.total--
@@ -207,7 +207,7 @@ func (s *guardStore) count(object any, change func(uid types.UID, label string))
 	return nil
 }
 
-// Replace counts anew. Instances may have gone since the owners looked.
+// Replace counts all instances again. Some may have been deleted unnoticed.
 func (s *guardStore) Replace(objects []any, _ string) error {
 	g := s.guard
 	g.recount(true, func() {
@@ -222,14 +222,14 @@ func (s *guardStore) Replace(objects []any, _ string) error {
 	return nil
 }
 
-// Resync has nothing to do.
+// Resync does nothing.
 func (s *guardStore) Resync() error { return nil }
 
 func (g *guard) label(instance metav1.Object) string {
 	return instance.GetLabels()[g.cache.options.Reader.OwnerLabel]
 }
 
-// mark notes to whom an instance belongs; empty: to nobody. The mutex must be held.
+// mark notes the owner label of an instance; empty if it has none. The mutex must be held.
 func (g *guard) mark(uid types.UID, label string) {
 	if former := g.labels[uid]; former != "" {
 		if g.own[former]--; g.own[former] == 0 {
@@ -248,16 +248,16 @@ const (
 	longestSpacing  = time.Minute
 )
 
-// spacing spaces out what happens again and again: the first time comes at once, and each further one after twice the pause of the
-// one before, up to longestSpacing. After twice the longest pause so far without any it starts afresh.
+// spacing spaces out repeated notifications: the first one comes at once, and each further one after twice the pause before the last one, up to
+// longestSpacing. It starts over when there was none for twice the current pause.
 type spacing struct {
 	last  time.Time
 	pause time.Duration
-	// pending is set while the next time is being awaited.
+	// pending is set while a notification is scheduled.
 	pending bool
 }
 
-// next returns after which time it may happen again, and counts on its happening then.
+// next returns the delay of the next notification, which the caller must then send.
 func (s *spacing) next(now time.Time) time.Duration {
 	if now.Sub(s.last) > 2*s.pause {
 		s.pause = 0

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// kind observes all labelled objects of one type: by one feed for the whole cluster where that is allowed, else by
-// one feed for each namespace in use, else not at all.
+// kind watches all labelled objects of one type: by one feed for the whole cluster where that is allowed, otherwise by one feed
+// for each needed namespace where that is allowed.
 type kind struct {
 	cache  *Cache
 	gvk    schema.GroupVersionKind
@@ -21,11 +21,11 @@ type kind struct {
 	cancel context.CancelFunc
 
 	mu sync.Mutex
-	// namespaces counts the owners that have dependents in a namespace.
+	// namespaces counts, by namespace, the owners that have dependents in it.
 	namespaces map[string]int
 	feeds      map[string]*feed
-	changed    chan struct{} // closed and replaced when feeds settle or appear
-	logged     string        // the mode that was logged last
+	changed    chan struct{} // closed and replaced when feeds change their state
+	logged     string        // the last logged mode
 }
 
 func newKind(cache *Cache, gvk schema.GroupVersionKind) *kind {
@@ -57,7 +57,7 @@ func (k *kind) need(namespaces, before []string) {
 	}
 }
 
-// splitLocked goes over to one feed per namespace, since the whole cluster may not be watched.
+// splitLocked adds a feed for each needed namespace, after the feed for the whole cluster was forbidden.
 func (k *kind) splitLocked() {
 	for namespace := range k.namespaces {
 		if namespace != "" && k.feeds[namespace] == nil {
@@ -82,7 +82,7 @@ func (k *kind) dropLocked(namespace string) {
 	}
 }
 
-// settle is called by a feed whose state became known, or changed.
+// settle is called by a feed whose state has changed.
 func (k *kind) settle(f *feed) {
 	k.mu.Lock()
 	if f.namespace == "" && f.forbidden() {
@@ -106,12 +106,12 @@ func (k *kind) settle(f *feed) {
 	}
 }
 
-// settled waits until the state of all feeds is known.
-func (k *kind) settled(ctx context.Context) error {
+// awaitFeeds waits until no feed is starting.
+func (k *kind) awaitFeeds(ctx context.Context) error {
 	for {
 		k.mu.Lock()
 		if k.feeds[""].forbidden() {
-			// The feed is known to have failed a moment before it has others take its place.
+			// The feed fails a moment before settle adds the others.
 			k.splitLocked()
 		}
 		pending := false
@@ -133,7 +133,7 @@ func (k *kind) settled(ctx context.Context) error {
 	}
 }
 
-// feed returns the feed that covers the namespace, or nil.
+// feed returns the synchronised feed that covers the namespace; nil if there is none.
 func (k *kind) feed(namespace string) *feed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -181,7 +181,7 @@ func (k *kind) isUnwatched() bool {
 	return len(k.watchedLocked()) == 0
 }
 
-// watchedLocked returns the namespaces that are watched, sorted; the empty one stands for the whole cluster.
+// watchedLocked returns the watched namespaces, sorted; the empty one stands for the whole cluster.
 func (k *kind) watchedLocked() []string {
 	var watched []string
 	for namespace, f := range k.feeds {

@@ -20,7 +20,7 @@ func TestSettledKnowsWhoTakesOver(t *testing.T) {
 	failed := newFeed(k, "")
 	failed.state, failed.err = feedBroken, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "", nil)
 	k.feeds[""] = failed
-	if err := k.settled(t.Context()); err != nil {
+	if err := k.awaitFeeds(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if k.feeds["place"] == nil {

@@ -18,32 +18,32 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Observation is what decisions about a dependent need to know about it.
+// Observation is what decisions need to know about a dependent.
 type Observation struct {
 	// UID of the object.
 	UID types.UID
 	// ResourceVersion at which the object was observed.
 	ResourceVersion string
-	// Generation is zero for kinds that do not have one.
+	// Generation is zero for kinds without generations.
 	Generation int64
 	// Owner is the value of the owner label; empty if there is none.
 	Owner string
-	// Record is what RecordLabel says of the object.
+	// Record is the result of RecordLabel for the object.
 	Record string
-	// Deleting means that deletion was requested, and finalizers remain.
+	// Deleting means that the object is being deleted.
 	Deleting bool
 	// Fingerprint of the fields that we own; see fieldset.Fingerprint.
 	Fingerprint string
-	// Status is the verdict of the status analysis.
+	// Status is the computed status.
 	Status status.Status
-	// Message explains the verdict.
+	// Message explains the status.
 	Message string
-	// Deadline is when the verdict may change without an event; zero if it can not.
+	// Deadline is when the status may change without an event; zero if it cannot.
 	Deadline time.Time
 }
 
-// Baseline identifies the state of all that could be declared in the object: as long as it stands, nobody
-// can have changed the object other than by its status or (for kinds with a generation) its metadata.
+// Baseline identifies the declared state of the object: while it is the same, nobody has changed anything but the status or (for
+// kinds with a generation) the metadata.
 func (o Observation) Baseline() string {
 	if o.Generation > 0 {
 		return strconv.FormatInt(o.Generation, 10)
@@ -51,8 +51,8 @@ func (o Observation) Baseline() string {
 	return "rv" + o.ResourceVersion
 }
 
-// OlderThan tells whether the observation is of an earlier state of the cluster than the resource version. Versions
-// that do not compare count as not older.
+// OlderThan reports whether the observation is older than the resource version. Versions that cannot be compared count as not
+// older.
 func (o Observation) OlderThan(resourceVersion string) bool {
 	return older(o.ResourceVersion, resourceVersion)
 }
@@ -69,9 +69,9 @@ func older(a, b string) bool {
 type Reader struct {
 	// OwnerLabel is the key of the label that marks dependents.
 	OwnerLabel string
-	// Manager is the field manager by which dependents are written.
+	// Manager is the field manager that writes dependents.
 	Manager string
-	// Analyzer judges the status.
+	// Analyzer computes the status.
 	Analyzer *status.Analyzer
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
@@ -82,8 +82,8 @@ func (r *Reader) Read(object *unstructured.Unstructured) Observation {
 	return r.read(object, object)
 }
 
-// ReadMetadata returns the observation of an object of which only the metadata is known. It is that of Read if the Analyzer judges objects
-// of the kind by their metadata.
+// ReadMetadata returns the observation of an object from its metadata alone. It equals that of Read for the kinds for which
+// Analyzer.JudgesMetadata reports true.
 func (r *Reader) ReadMetadata(gvk schema.GroupVersionKind, object *metav1.PartialObjectMetadata) Observation {
 	judged := &unstructured.Unstructured{}
 	judged.SetGroupVersionKind(gvk)
@@ -107,7 +107,7 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 		Record:          RecordLabel(labels),
 		Deleting:        object.GetDeletionTimestamp() != nil,
 	}
-	// A set of fields that cannot be read is like none at all: then only generation and resource version tell of changes.
+	// If the field ownership cannot be read, only generation and resource version show changes.
 	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager)
 	result, err := r.Analyzer.AnalyzeAnnotated(judged)
 	if err != nil {
@@ -127,7 +127,7 @@ func (r *Reader) now() time.Time {
 	return r.Clock.Now()
 }
 
-// differs tells whether an owner would decide differently after the change.
+// differs reports whether an owner may decide differently after the change.
 func (o Observation) differs(other Observation) bool {
 	if o.Generation == 0 && o.ResourceVersion != other.ResourceVersion {
 		return true

@@ -23,14 +23,14 @@ type source struct {
 	namespace, selector string
 }
 
-// listAndWatch fills the store with objects. It returns when the watch cannot be continued; an ordinary end of the watch is no error.
+// listAndWatch fills the store. It returns when the watch cannot be continued. The ordinary end of a watch is no error.
 func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVersionKind, store cache.ReflectorStore) error {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(gvk)
 	return c.reflect(ctx, s, expected, lists.Of(c.dynamic.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector}), store)
 }
 
-// listAndWatchMetadata is listAndWatch, but the server sends nothing but metadata.
+// listAndWatchMetadata is listAndWatch with metadata only.
 func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.ReflectorStore) error {
 	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector})
 	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, objects, store)
@@ -41,35 +41,35 @@ func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, 
 	if c.options.Delay <= 0 {
 		return cache.NewReflectorWithOptions(objects, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))
 	}
-	reflector := cache.NewReflectorWithOptions(patient{ListWatch: objects, wait: c.awaitFollowers}, expected, store, options)
+	reflector := cache.NewReflectorWithOptions(delayed{ListWatch: objects, wait: c.awaitFollow}, expected, store, options)
 	reflector.WatchListPageSize = listPage
 	return reflector.ListAndWatchWithContext(c.quiet(ctx))
 }
 
-// listPage is how many objects a response to a list has at most: more than almost any owner has of a kind.
+// listPage is the maximum number of objects in one page of a list: more than almost any owner has of one kind.
 const listPage = 5000
 
-// patient lists first, and watches from there on after a while. A watch that begins with what there is would send the list, too, but each object as an
-// event.
-type patient struct {
+// delayed lists objects, and watches them only after a wait. A watch that sends initial events would cost more than a list, because it sends each
+// object as an event.
+type delayed struct {
 	*cache.ListWatch
 
 	wait func(ctx context.Context) error
 }
 
-// IsWatchListSemanticsUnSupported has the reflector make a list of its own.
-func (patient) IsWatchListSemanticsUnSupported() bool { return true }
+// IsWatchListSemanticsUnSupported makes the reflector list before it watches.
+func (delayed) IsWatchListSemanticsUnSupported() bool { return true }
 
-// ListWithContext lists what is there now; a reflector would be content with what the server happens to remember.
-func (p patient) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+// ListWithContext lists the current state; a reflector would accept the server's cache.
+func (d delayed) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	return p.ListWatch.ListWithContext(ctx, options)
+	return d.ListWatch.ListWithContext(ctx, options)
 }
 
 // WatchWithContext watches after the wait.
-func (p patient) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	if err := p.wait(ctx); err != nil {
+func (d delayed) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if err := d.wait(ctx); err != nil {
 		return nil, err
 	}
-	return p.ListWatch.WatchWithContext(ctx, options)
+	return d.ListWatch.WatchWithContext(ctx, options)
 }

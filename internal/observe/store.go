@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// feedStore is the side of a feed that its reflector fills.
+// feedStore is a feed as its reflector sees it.
 type feedStore feed
 
 var (
@@ -22,14 +22,13 @@ var (
 	_ cache.ReflectorBookmarkStore = &feedStore{}
 )
 
-// entry is what becomes of an object while a list is being received, so that the objects of the list are never all in
-// memory.
+// entry replaces an object while a list is being received, so that the objects of a list are never in memory all at once.
 type entry struct {
 	key         types.NamespacedName
 	observation Observation
 }
 
-// GetObjectMeta makes entries acceptable to the store in which a reflector collects a list.
+// GetObjectMeta lets a reflector put entries into the store in which it collects a list.
 func (e *entry) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: e.key.Namespace, Name: e.key.Name}
 }
@@ -64,7 +63,7 @@ func (s *feedStore) entry(object any) (*entry, error) {
 	return e, nil
 }
 
-// written returns what was observed of an object when it was written by us, if this is still its state.
+// written returns the observation of our last write to an object, if the object is still at that resource version.
 func (s *feedStore) written(key types.NamespacedName, resourceVersion string) (Observation, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,10 +71,10 @@ func (s *feedStore) written(key types.NamespacedName, resourceVersion string) (O
 	return own, known && own.ResourceVersion == resourceVersion
 }
 
-// Add takes a new object into account.
+// Add stores a new object.
 func (s *feedStore) Add(object any) error { return s.Update(object) }
 
-// Update takes the new state of an object into account.
+// Update stores the new state of an object.
 func (s *feedStore) Update(object any) error {
 	e, err := s.entry(object)
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *feedStore) Update(object any) error {
 	return nil
 }
 
-// Delete takes into account that an object is gone or lost its label. Its last state does not matter.
+// Delete drops an object that is gone or has lost its label.
 func (s *feedStore) Delete(object any) error {
 	gone, ok := object.(metav1.Object)
 	if !ok {
@@ -103,7 +102,7 @@ func (s *feedStore) Delete(object any) error {
 	return nil
 }
 
-// Replace takes a complete list into account.
+// Replace stores a complete list.
 func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	fresh := make(map[types.NamespacedName]*Observation, len(objects))
 	for _, object := range objects {
@@ -116,7 +115,7 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	s.mu.Lock()
 	s.version = resourceVersion
 	owners := map[string]bool{}
-	// What we have written may be gone again before it was seen.
+	// An object that we have written may be gone before the feed received it.
 	for _, known := range []map[types.NamespacedName]Observation{s.objects, s.own} {
 		for key := range known {
 			if fresh[key] == nil {
@@ -137,7 +136,7 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	return nil
 }
 
-// Bookmark takes into account that nothing happened up to the resource version.
+// Bookmark notes that nothing has changed up to the resource version.
 func (s *feedStore) Bookmark(resourceVersion string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,11 +144,11 @@ func (s *feedStore) Bookmark(resourceVersion string) error {
 	return nil
 }
 
-// Resync has nothing to do.
+// Resync does nothing.
 func (s *feedStore) Resync() error { return nil }
 
-// change stores the observation (nil: none) and returns the owners who would decide differently now. The response of a
-// write of ours is no news to the one who wrote.
+// change stores an observation (nil: drops it) and returns the owners that may decide differently now. Our own writes are no
+// news.
 func (s *feedStore) change(key types.NamespacedName, observation *Observation) map[string]bool {
 	before, existed := s.objects[key]
 	written, wrote := s.own[key]

@@ -11,23 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// typeSources are the resources whose objects bring types into a cluster.
+// typeSources are the resources that define types.
 var typeSources = []schema.GroupVersionResource{
 	{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
 	{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
 }
 
-// TypeListener is told about the types of a cluster. Its functions may be called from several goroutines.
+// TypeListener is notified of changes of the types of a cluster. Its functions may be called from several goroutines.
 type TypeListener struct {
-	// Watched is called with true when all that brings types into the cluster is watched, and with false when that
-	// is no longer so. Required.
+	// Watched is called with true when all resources that define types are watched, and with false when one watch ends. Required.
 	Watched func(watched bool)
-	// Changed is called when something of that was added, changed or removed. Required.
+	// Changed is called when an object that defines types was added, changed or removed. Required.
 	Changed func()
 }
 
-// WatchTypes tells the listener about the types of the cluster until the cache is closed. Only metadata is watched. The second
-// and later calls have no effect.
+// WatchTypes notifies the listener until the cache is closed. It watches metadata only. The second and later calls have no
+// effect.
 func (c *Cache) WatchTypes(listener TypeListener) {
 	c.types.Do(func() {
 		state := &typeWatch{listener: c.absent.listener(listener), missing: len(typeSources)}
@@ -54,7 +53,7 @@ func (c *Cache) watchType(ctx context.Context, resource schema.GroupVersionResou
 	}
 }
 
-// typeWatch joins the watches of all sources.
+// typeWatch combines the watches of all sources.
 type typeWatch struct {
 	listener TypeListener
 
@@ -75,7 +74,7 @@ func (w *typeWatch) count(missing int) {
 // typeStore keeps nothing. It is used by one reflector.
 type typeStore struct {
 	watch *typeWatch
-	// synced is set while the resource is watched, known once it was.
+	// synced is set while the resource is watched, known after the first list.
 	synced, known bool
 }
 
@@ -98,7 +97,7 @@ func (s *typeStore) Delete(any) error {
 	return nil
 }
 
-// Replace reports a change unless it is the first list: what happened between two lists is not known.
+// Replace reports a change unless it is the first list: objects may have changed between two lists.
 func (s *typeStore) Replace([]any, string) error {
 	if !s.synced {
 		s.synced = true
@@ -111,5 +110,5 @@ func (s *typeStore) Replace([]any, string) error {
 	return nil
 }
 
-// Resync has nothing to do.
+// Resync does nothing.
 func (s *typeStore) Resync() error { return nil }
