@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// longestRetryAfter bounds for how many seconds a remote server may have a client wait before it repeats a request.
+	// longestRetryAfter is the maximum Retry-After that a remote server may ask for, in seconds.
 	longestRetryAfter = 5
-	// largestError bounds how much is read of an answer that tells of an error, in bytes. It may quote an object, and more than once.
+	// largestError is the maximum size that is examined of an error response, in bytes. It may quote an object more than once.
 	largestError = 8 << 20
 )
 
-// foreignAnswer takes the place of what is not from an API server. Clients make an error of it.
+// foreignAnswer replaces the body of a response that is not from an API server. Clients turn it into an error.
 const foreignAnswer = "the answer is not from a Kubernetes API server"
 
-// ownTexts are answers of API servers that are no Status.
+// ownTexts are responses of API servers that are not of kind Status.
 var ownTexts = []string{"404 page not found", "Too many requests, please try again later."}
 
-// examine looks at an answer that tells of an error. Values are removed from what an API server says, whoever is going to show it. What
-// a remote server answers has to be that of an API server: a kubeconfig may lead anywhere, and what is found there must not be
-// shown to whoever wrote the kubeconfig.
+// examine examines an error response. It removes values of objects from the responses of all API servers, because errors are
+// shown and recorded. It accepts a response of a remote server only if it is one of an API server: a kubeconfig may lead to any
+// server, and its author must not get to see what that server says.
 func (b *bounds) examine(server string, request *http.Request, response *http.Response) error {
 	code := response.StatusCode
 	switch {
@@ -43,7 +43,7 @@ func (b *bounds) examine(server string, request *http.Request, response *http.Re
 	case code < http.StatusBadRequest && !b.remote:
 		return nil
 	case code < http.StatusBadRequest:
-		// Whether the target is allowed is known of the first server only.
+		// Redirects are not followed: the allowed hosts were checked for the server in the kubeconfig only.
 		return &ForeignAnswerError{Server: server, Code: code}
 	}
 	if b.remote {
@@ -83,7 +83,7 @@ func replaceBody(response *http.Response, contentType string, content []byte) {
 	response.Body = body{Reader: bytes.NewReader(content), Closer: response.Body}
 }
 
-// secretIn returns the body of a request that is about a Secret.
+// secretIn returns the body of a request for a Secret.
 func secretIn(request *http.Request) []byte {
 	if request.GetBody == nil || !strings.Contains(request.URL.Path+"/", "/secrets/") {
 		return nil
@@ -100,7 +100,7 @@ func secretIn(request *http.Request) []byte {
 	return content
 }
 
-// statusOf decodes a Status of the API, in JSON or protobuf. It returns nil if the content is none.
+// statusOf decodes a Status of the API, in JSON or protobuf; nil if the content is something else.
 func statusOf(content []byte) *metav1.Status {
 	status := &metav1.Status{}
 	if encoded, ok := bytes.CutPrefix(content, []byte("k8s\x00")); ok {
@@ -126,7 +126,7 @@ func isOwnText(content []byte) bool {
 	return false
 }
 
-// isMalformed reports whether an error is about an answer that is not HTTP. Such errors quote the answer.
+// isMalformed reports whether an error means that the response is not HTTP. Such errors quote the response.
 func isMalformed(err error) bool {
 	var protocol textproto.ProtocolError
 	return errors.As(err, &protocol) || strings.Contains(err.Error(), "malformed HTTP")

@@ -11,17 +11,17 @@ import (
 	"sync/atomic"
 )
 
-// boundedBody is the body of an answer. The exchange ends when the body was read or closed.
+// boundedBody is the body of a response. The exchange ends when the body was read or closed.
 type boundedBody struct {
 	io.ReadCloser
 
 	exchange *exchange
-	// taken is the number of bytes that were read; of a watch, since the last event.
+	// taken is the number of bytes read so far; for a watch, since the last event.
 	taken atomic.Int64
 	close sync.Once
 }
 
-// Read fails with an error that says why if the answer is not complete in time, or is too large.
+// Read fails with a NoAnswerError or a TooLargeError if the response is not complete in time, or is too large.
 func (b *boundedBody) Read(buffer []byte) (int, error) {
 	count, err := b.ReadCloser.Read(buffer)
 	if limit := b.take(buffer[:count]); limit > 0 {
@@ -36,14 +36,14 @@ func (b *boundedBody) Read(buffer []byte) (int, error) {
 	return count, err
 }
 
-// take counts what was read. If it is too much, it returns the limit.
+// take counts bytes. It returns the limit that they exceed, or 0.
 func (b *boundedBody) take(content []byte) (exceeded int64) {
 	bounds := b.exchange.bounds
 	if !bounds.remote {
 		return 0
 	}
 	if b.exchange.endless {
-		// JSON events end with a newline. In binary ones newlines are frequent, and their size is bounded by the clients.
+		// JSON events end with a newline. Binary events have many newlines, but clients limit their size.
 		if end := bytes.LastIndexByte(content, '\n'); end >= 0 {
 			b.taken.Store(int64(len(content) - end - 1))
 			return 0
@@ -62,7 +62,7 @@ func (b *boundedBody) take(content []byte) (exceeded int64) {
 	return exceeded
 }
 
-// Close ends the exchange, whether the body was read or not.
+// Close ends the exchange, even if the body was not read.
 func (b *boundedBody) Close() error {
 	b.close.Do(func() {
 		if !b.exchange.endless {

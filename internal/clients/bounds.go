@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// largestAnswers bounds what is read of the answers of a remote cluster at the same time, in bytes.
+	// largestAnswers is the maximum size of all responses of a remote cluster that are being read at the same time, in bytes.
 	largestAnswers = 64 << 20
-	// largestObject bounds an answer that is one object, in bytes. API servers accept 3 MiB, and etcd 1.5 MiB unless it is told otherwise; that may be
-	// protobuf, and JSON takes more: a third for what is base64, and six bytes for each character such as "<".
+	// largestObject is the maximum size of a response with one object, in bytes. API servers accept 3 MiB, and etcd 1.5 MiB by default; that may be
+	// protobuf, and JSON is larger: base64 takes a third more, and a character such as "<" takes six bytes.
 	largestObject = 8 << 20
-	// largestEvent bounds one event of a watch of a remote cluster, in bytes.
+	// largestEvent is the maximum size of one watch event of a remote cluster, in bytes.
 	largestEvent = 16 << 20
 )
 
-// bounds are those of a connection. They end what takes too long, and bound what a remote server may send.
+// bounds limits the duration of a connection's requests, and the size of responses of a remote server.
 type bounds struct {
 	patience Patience
-	// remote is set for clusters to which a kubeconfig leads.
+	// remote is set for the cluster of a kubeconfig.
 	remote bool
 
-	// open is the number of bytes that were read of answers that are not complete.
+	// open is the number of bytes read of responses that are not closed yet.
 	open atomic.Int64
-	// active is the number of requests that are not over; retired is set when the connection was dropped.
+	// active is the number of requests under way; retired is set when the connection was dropped.
 	mu      sync.Mutex
 	active  int
 	retired bool
@@ -45,19 +45,20 @@ type bounds struct {
 	sockets sockets
 }
 
-// confine has clients of the configuration be bounded. Nothing else may have been wrapped around their transport yet.
+// confine applies the bounds to clients of the configuration. No other transport may have been wrapped around theirs yet.
 func (b *bounds) confine(config *rest.Config) {
 	if b.remote {
 		config.Dial = b.sockets.dial
 		if config.Proxy == nil {
-			// Other transports are shared by client-go among all who have the same credentials. This one ends with the connection.
+			// With a proxy function, client-go does not share the transport with other connections that have the same credentials. So it ends with
+			// this one.
 			config.Proxy = http.ProxyFromEnvironment
 		}
 	}
 	config.Wrap(b.around)
 }
 
-// around puts the bounds around a transport, which has to be the one next to the network.
+// around wraps a transport, which must be the innermost one.
 func (b *bounds) around(next http.RoundTripper) http.RoundTripper {
 	return boundedTransport{bounds: b, next: next}
 }
@@ -68,7 +69,7 @@ type boundedTransport struct {
 	next   http.RoundTripper
 }
 
-// WrappedRoundTripper returns the transport below, which lets clients find out what they talk through.
+// WrappedRoundTripper returns the wrapped transport, for clients that unwrap transports.
 func (t boundedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip sends the request.
@@ -96,10 +97,11 @@ func (t boundedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	return response, nil
 }
 
-// switched handles an answer after which the connection serves another purpose: nothing bounds it any more. A server may not do that unasked.
+// switched handles a response that switches protocols; the connection has no bounds any more. A server may do that only if the
+// request asks for it.
 func (t boundedTransport) switched(e *exchange, request *http.Request, response *http.Response) (*http.Response, error) {
 	if request.Header.Get("Upgrade") != "" {
-		// What follows is no answer, and its body can be written to.
+		// The body is the new connection, and can be written to.
 		e.release()
 		return response, nil
 	}
@@ -108,7 +110,7 @@ func (t boundedTransport) switched(e *exchange, request *http.Request, response 
 	return nil, &ForeignAnswerError{Server: e.server, Code: response.StatusCode}
 }
 
-// retire closes connections to the server as soon as no request needs them.
+// retire closes the network connections as soon as no request needs them.
 func (b *bounds) retire() {
 	b.count(0, true)
 }
@@ -123,16 +125,16 @@ func (b *bounds) count(change int, retire bool) {
 	}
 }
 
-// exchange is a request and its answer.
+// exchange is a request and its response.
 type exchange struct {
 	bounds *bounds
 	server string
-	// endless is set if the answer has no end of its own.
+	// endless is set if the response is a stream without an end, such as a watch.
 	endless bool
-	// largest is the number of bytes that the answer may have unless it is endless.
+	// largest is the maximum size of the response in bytes, unless it is endless.
 	largest int64
-	// unattended is set if the request is to a remote cluster and not watched by a Watchdog: then nobody can end what clients do by
-	// themselves to repeat it.
+	// unattended is set for requests to a remote cluster without a Watchdog: nothing can stop clients from repeating these by
+	// themselves.
 	unattended bool
 	parent     context.Context //nolint:containedctx // of the request, which the exchange is
 	ctx        context.Context //nolint:containedctx // see above
@@ -140,7 +142,7 @@ type exchange struct {
 	begun      time.Time
 
 	mu sync.Mutex
-	// limit is how long is being waited for.
+	// limit is the current time limit.
 	limit    time.Duration
 	patience *time.Timer
 	watchdog *time.Timer
@@ -164,14 +166,14 @@ func (b *bounds) begin(request *http.Request) *exchange {
 	return e
 }
 
-// expire ends the request because there is no answer.
+// expire ends the request because it has taken too long.
 func (e *exchange) expire() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.cancel(&NoAnswerError{Server: e.server, After: e.limit})
 }
 
-// largestAnswer returns how many bytes the answer to a request may have.
+// largestAnswer returns the maximum size of the response to a request, in bytes.
 func largestAnswer(request *http.Request) int64 {
 	asked := requests.New(request.Method, request.URL)
 	creates := asked.Name == "" && request.Method == http.MethodPost
@@ -183,7 +185,7 @@ func largestAnswer(request *http.Request) int64 {
 	}
 }
 
-// isEndless reports whether the answer ends when the client or the server wants it to.
+// isEndless reports whether the response is a stream that only client or server end.
 func isEndless(request *http.Request) bool {
 	query := request.URL.Query()
 	for _, parameter := range []string{"watch", "follow"} {
@@ -194,7 +196,7 @@ func isEndless(request *http.Request) bool {
 	return false
 }
 
-// answered gives the rest of the answer the time that it may take.
+// answered sets the time limit for the rest of the response, after it has begun.
 func (e *exchange) answered() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -211,7 +213,7 @@ func (e *exchange) answered() {
 	}
 }
 
-// explain returns an error that says what has happened instead of how it was noticed.
+// explain returns the error that caused the given one.
 func (e *exchange) explain(err error) error {
 	var noAnswer *NoAnswerError
 	var network net.Error
@@ -229,18 +231,18 @@ func (e *exchange) explain(err error) error {
 	}
 }
 
-// isClosed reports whether a connection ended before there was an answer. Clients repeat reads that fail so, up to ten times.
+// isClosed reports whether a connection was closed before there was a response. Clients repeat such reads up to ten times.
 func isClosed(err error) bool {
 	return utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }
 
-// end ends the exchange, and what is under way of it.
+// end ends the exchange, and cancels what is still under way.
 func (e *exchange) end() {
 	e.release()
 	e.cancel(nil)
 }
 
-// release ends what bounds the exchange.
+// release removes the bounds of the exchange.
 func (e *exchange) release() {
 	e.mu.Lock()
 	over := e.over

@@ -40,9 +40,9 @@ func (f *Factory) connect(key Key) (*Connection, error) {
 	return &Connection{Client: clnt, own: own, limits: limits}, nil
 }
 
-// foundation returns what connections to the local cluster share, with a recorder only for the first one: which
-// types there are does not depend on who asks, and events are written by the operator itself, since those whom it
-// impersonates are rarely allowed to. Each remote connection has its own.
+// foundation returns the mapper of a connection, and its recorder if it has one of its own. All connections to the local cluster
+// share the operator's: the types of a cluster do not depend on the identity, and impersonated users are rarely allowed to write
+// events. Each remote connection has its own.
 func (f *Factory) foundation(key Key, config *rest.Config, httpClient *http.Client) (meta.RESTMapper, *recorder, error) {
 	if len(key.KubeConfig) == 0 && f.local != nil {
 		return f.local.RESTMapper(), nil, nil
@@ -58,7 +58,7 @@ func (f *Factory) foundation(key Key, config *rest.Config, httpClient *http.Clie
 	return mapper, newRecorder(f.options.Name, f.options.Scheme, &corev1client.EventSinkImpl{Interface: core.Events("")}), nil
 }
 
-// config returns a configuration of the factory's own for the key.
+// config returns a new configuration for the key.
 func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 	config := rest.CopyConfig(f.options.Config)
 	if len(key.KubeConfig) > 0 {
@@ -85,8 +85,8 @@ func (f *Factory) config(key Key, limits *bounds) (*rest.Config, error) {
 	return config, nil
 }
 
-// unlimit keeps clients from limiting their requests to 5 a second, unless somebody wants a limit: the API server protects itself, and reconcilers
-// follow it.
+// unlimit removes the default limit of client-go, 5 requests a second, unless the configuration sets one. The API server protects
+// itself, and reconcilers adjust to it.
 func unlimit(config *rest.Config) {
 	if config.QPS == 0 && config.RateLimiter == nil {
 		config.QPS = -1

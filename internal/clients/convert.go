@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// ToUnstructured returns the object in unstructured form, with the type that the scheme knows for typed objects. The result may share
+// ToUnstructured returns the object in unstructured form; typed objects get their type from the scheme. The result may share
 // content with the object.
 func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
 	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {

@@ -14,33 +14,33 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
-// largestStatus bounds what is read of the response to a deletion; a status is far smaller.
+// largestStatus is the maximum size that is read of the response to a deletion, in bytes; a Status is far smaller.
 const largestStatus = 64 << 10
 
-// Deletion learns from the response to a DELETE whether the object is gone. Clients throw that away, at the price of a
-// request that asks. The zero value is ready for use, for one request.
+// Deletion finds out from the response to a DELETE whether the object is gone. Clients discard the response, so that it would
+// take another request. The zero value is ready for use, for one request.
 type Deletion struct {
 	gone apitypes.UID
 }
 
-// Gone tells whether the server has said that it removed the object with this UID. If not, nothing is known: the object may
-// have finalizers, the server may not be one that says so, or the client may not be one of this package.
+// Gone reports whether the server has said that it removed the object with this UID. If not, the object may still be gone: not
+// all servers say so, and the client may not be one of this package.
 func (d *Deletion) Gone(uid apitypes.UID) bool {
 	return uid != "" && d.gone == uid
 }
 
 type deletionKey struct{}
 
-// WithDeletion returns a context for one DELETE whose response the deletion is to learn.
+// WithDeletion returns a context for one DELETE, from whose response the deletion finds out whether the object is gone.
 func WithDeletion(ctx context.Context, deletion *Deletion) context.Context {
 	return context.WithValue(ctx, deletionKey{}, deletion)
 }
 
-// deletions is the transport that fills them.
+// deletions is the transport that fills Deletions.
 type deletions struct{ next http.RoundTripper }
 
-// RoundTrip sends the request and looks at the response if it is asked to. The API server answers with the object if it is
-// still there, for the sake of finalizers, and with a status that names its UID if it was removed by this request.
+// RoundTrip sends the request, and examines the response if the context has a Deletion. The API server responds with the object
+// if finalizers keep it, and with a Status that has its UID if this request has removed it.
 func (t deletions) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(request)
 	deletion, _ := request.Context().Value(deletionKey{}).(*Deletion)
@@ -50,7 +50,7 @@ func (t deletions) RoundTrip(request *http.Request) (*http.Response, error) {
 	head, err := io.ReadAll(io.LimitReader(response.Body, largestStatus))
 	response.Body = body{Reader: io.MultiReader(bytes.NewReader(head), response.Body), Closer: response.Body}
 	if err != nil {
-		// Whoever reads the body meets the same error.
+		// The reader of the body gets the same error.
 		return response, nil
 	}
 	var status metav1.Status
@@ -60,7 +60,7 @@ func (t deletions) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// WrappedRoundTripper returns the transport below, which lets clients find out what they talk through.
+// WrappedRoundTripper returns the wrapped transport, for clients that unwrap transports.
 func (t deletions) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 type body struct {

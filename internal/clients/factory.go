@@ -14,21 +14,21 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// ErrClosed is returned for connections that are asked for after the factory was closed.
+// ErrClosed is returned by Get after the factory was closed.
 var ErrClosed = errors.New("the client factory is closed")
 
 // Connection is a client for one cluster as one identity.
 type Connection struct {
 	cluster.Client
-	// ID identifies cluster and identity: equal for equal keys, also in another process. It reveals no secret.
+	// ID identifies cluster and identity. It is equal for equal keys, in any process, and reveals no secret.
 	ID string
 
-	// own is the recorder of this connection; nil if it uses that of another one.
+	// own is the recorder of this connection; nil if it uses the one of the local connection.
 	own    *recorder
 	limits *bounds
 }
 
-// close ends what runs for the connection.
+// close closes the recorder, and retires the network connections.
 func (c *Connection) close() {
 	if c.own != nil {
 		c.own.close()
@@ -55,7 +55,7 @@ type entry struct {
 	lastUsed   time.Time
 }
 
-// New returns a Factory. It sends no request. Call Run or Close to free what it holds.
+// New returns a Factory. It sends no request. Run or Close free its resources.
 func New(options Options) (*Factory, error) {
 	options, err := options.complete()
 	if err != nil {
@@ -76,9 +76,8 @@ func (f *Factory) Local() *Connection {
 	return f.local
 }
 
-// Get returns the connection for the key, and keeps it for another period of validity. It sends no request, so
-// that a cluster which cannot be reached is noticed only by its users. An error says what is wrong with the key,
-// and does not go away by itself.
+// Get returns the connection for the key, and extends its validity. It sends no request, so only the use of the connection shows
+// whether the cluster can be reached. An error means that the key is invalid; retrying is useless.
 func (f *Factory) Get(key Key) (*Connection, error) {
 	key.Groups = slices.Compact(slices.Sorted(slices.Values(key.Groups)))
 	if len(key.KubeConfig) == 0 && key.User == "" && len(key.Groups) == 0 {
@@ -107,7 +106,7 @@ func (f *Factory) ownConnection() (*Connection, error) {
 	return f.local, nil
 }
 
-// use finds or adds the entry and renews its validity.
+// use finds or adds an entry and extends its validity.
 func (f *Factory) use(id string) (*entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +122,7 @@ func (f *Factory) use(id string) (*entry, error) {
 	return kept, nil
 }
 
-// fill makes the connection of an entry. An entry that could not be filled is not kept.
+// fill makes the connection of an entry. It removes the entry if that fails.
 func (f *Factory) fill(kept *entry, id string, key Key) {
 	connection, err := f.connect(key)
 	f.mu.Lock()
@@ -144,7 +143,7 @@ func (f *Factory) fill(kept *entry, id string, key Key) {
 	}
 }
 
-// Drop drops the connection with this ID, if it is kept. Those of the operator itself are not dropped.
+// Drop drops the connection with this ID, if it is kept. The operator's own connection is not dropped.
 func (f *Factory) Drop(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +159,7 @@ func (f *Factory) dropLocked(id string, kept *entry) {
 	f.options.Metrics.ClientsActive(f.active)
 }
 
-// Run drops connections that nobody asked for any more until the context ends, and then closes the factory.
+// Run drops connections whose validity has ended, until the context ends, and then closes the factory.
 func (f *Factory) Run(ctx context.Context) error {
 	defer f.Close()
 	ticker := f.options.Clock.NewTicker(max(f.options.Validity/4, time.Millisecond))
@@ -175,12 +174,12 @@ func (f *Factory) Run(ctx context.Context) error {
 	}
 }
 
-// Start is Run, under the name by which a manager starts it.
+// Start is Run, for a manager.
 func (f *Factory) Start(ctx context.Context) error {
 	return f.Run(ctx)
 }
 
-// NeedLeaderElection tells a manager to run the factory on all replicas.
+// NeedLeaderElection makes a manager run the factory on all replicas.
 func (f *Factory) NeedLeaderElection() bool {
 	return false
 }

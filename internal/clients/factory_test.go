@@ -92,12 +92,12 @@ func TestRefusedKeys(t *testing.T) {
 			key: clients.Key{User: "jane"}, err: `impersonating jane: the operator itself already impersonates "joe"`,
 		},
 		{reason: "groups without a user", key: clients.Key{Groups: []string{"a"}}, err: "impersonating groups [a] needs a user"},
-		{reason: "no kubeconfig", key: clients.Key{KubeConfig: []byte("hello")}, err: "reading the kubeconfig: it has to be YAML or JSON, of apiVersion v1 and kind Config"},
-		{reason: "no text of its content is shown", key: clients.Key{KubeConfig: []byte("kind: hunter2\napiVersion: v1")}, err: "reading the kubeconfig: it has to be YAML or JSON, of apiVersion v1 and kind Config"},
-		{reason: "nor of what is no URL", key: clients.Key{KubeConfig: kubeConfig("{server: 'hunter2://127.0.0.1:1/%zz'}", "{token: t}")}, err: "server is no URL"},
+		{reason: "no kubeconfig", key: clients.Key{KubeConfig: []byte("hello")}, err: "invalid kubeconfig: must be YAML or JSON with apiVersion v1 and kind Config"},
+		{reason: "no text of its content is shown", key: clients.Key{KubeConfig: []byte("kind: hunter2\napiVersion: v1")}, err: "invalid kubeconfig: must be YAML or JSON with apiVersion v1 and kind Config"},
+		{reason: "nor of what is no URL", key: clients.Key{KubeConfig: kubeConfig("{server: 'hunter2://127.0.0.1:1/%zz'}", "{token: t}")}, err: "server is not a URL"},
 		{
 			reason: "no context", key: clients.Key{KubeConfig: []byte("{apiVersion: v1, kind: Config}")},
-			err: `invalid kubeconfig: current-context is none of its contexts`,
+			err: `invalid kubeconfig: current-context is missing, or not among the contexts`,
 		},
 		{reason: "no server", key: clients.Key{KubeConfig: kubeConfig("{}", "{token: t}")}, err: "invalid kubeconfig: "},
 		{

@@ -18,13 +18,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Hosts are patterns of hosts to which kubeconfigs may lead; none means all. A pattern is a name ("api.example.com"), a name with a
-// wildcard for one or more labels at its beginning ("*.example.com"), an address, or a range of addresses ("10.1.0.0/16"). It may
-// end with a port ("api.example.com:6443", "[10.1.0.0/16]:6443"), and allows all ports otherwise. Names are compared as they are
-// written; they are not resolved, so that a range of addresses does not allow a name, nor forbid one.
+// Hosts are patterns of hosts that kubeconfigs may lead to; none means all. A pattern is a name ("api.example.com"), a name with
+// a wildcard for one or more labels at its beginning ("*.example.com"), an address, or a range of addresses ("10.1.0.0/16"). It
+// may end with a port ("api.example.com:6443", "[10.1.0.0/16]:6443"); otherwise all ports are allowed. Names are not resolved; so
+// a range of addresses neither allows nor forbids a name.
 type Hosts []string
 
-// Validate says which patterns are none.
+// Validate returns an error for each invalid pattern.
 func (h Hosts) Validate() error {
 	var problems []error
 	for _, pattern := range h {
@@ -52,7 +52,7 @@ func isPort(port string) bool {
 	return port == "" || err == nil && len(validation.IsValidPortNum(number)) == 0
 }
 
-// splitPattern returns host and port; the latter is empty if there is none.
+// splitPattern returns host and port; port is empty if there is none.
 func splitPattern(pattern string) (host, port string) {
 	if host, port, err := net.SplitHostPort(pattern); err == nil && port != "" {
 		return host, port
@@ -60,7 +60,7 @@ func splitPattern(pattern string) (host, port string) {
 	return strings.Trim(pattern, "[]"), ""
 }
 
-// allows reports whether one of the patterns fits the host.
+// allows reports whether one of the patterns matches the host.
 func (h Hosts) allows(host, port string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return len(h) == 0 || slices.ContainsFunc(h, func(pattern string) bool {
@@ -82,7 +82,7 @@ func (h Hosts) allows(host, port string) bool {
 	})
 }
 
-// check fails if a kubeconfig leads, or goes through a proxy, to a host that is not allowed.
+// check fails if the server or the proxy of a kubeconfig is not allowed.
 func (h Hosts) check(found *clientcmdapi.Cluster) error {
 	if found == nil || len(h) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (h Hosts) check(found *clientcmdapi.Cluster) error {
 	return nil
 }
 
-// hostOf returns the host to which a client connects that is given a URL, or a host with or without port.
+// hostOf returns the host that a client connects to, given a URL, or a host with or without port.
 func hostOf(server string) (host, port string) {
 	parsed, err := url.Parse(server)
 	if err != nil || parsed.Scheme == "" || parsed.Host == "" {
@@ -118,13 +118,13 @@ func hostOf(server string) (host, port string) {
 
 type hostsKey struct{}
 
-// HostsFromContext returns what WithHosts has set; nil if nothing.
+// HostsFromContext returns the Hosts that WithHosts has set; nil if there are none.
 func HostsFromContext(ctx context.Context) Hosts {
 	hosts, _ := ctx.Value(hostsKey{}).(Hosts)
 	return hosts
 }
 
-// WithHosts returns a context for those who read a cluster for a moment, by ConnectOnce.
+// WithHosts returns a context for calls that use ConnectOnce.
 func WithHosts(ctx context.Context, hosts Hosts) context.Context {
 	return context.WithValue(ctx, hostsKey{}, hosts)
 }

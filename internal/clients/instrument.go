@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 )
 
-// Instrument has clients of the configuration report how the server deals with their requests: to a flow.Limiter and to a
-// Deletion, if there is one in the context of a request.
+// Instrument wraps the transport of the configuration, so that a flow.Limiter and a Deletion in the context of a request learn
+// from the response.
 func Instrument(config *rest.Config) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return deletions{next: flow.Transport(next)} })
 }

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ConnectOnce returns a client for where the kubeconfig leads, for those who need it for a moment; all others use a Factory. It is bounded
-// like a connection of a factory, and keeps nothing. The kubeconfig may neither refer to files and programs of this process's
-// machine, nor lead to hosts that the context does not allow.
+// ConnectOnce returns a client for the cluster of a kubeconfig, for a few requests; other code uses a Factory. The client has the
+// bounds of a factory's connection, and keeps no connection open. The kubeconfig must neither refer to local files and programs,
+// nor lead to a host that the context does not allow.
 func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
 	config, err := parseKubeConfig(raw, false, HostsFromContext(ctx))
 	if err != nil {
@@ -31,10 +31,10 @@ func ConnectOnce(ctx context.Context, raw []byte) (client.Client, error) {
 	return client.New(config, client.Options{})
 }
 
-// errNoKubeConfig says of a text that it is no kubeconfig, and nothing of its content: a reference may lead to any Secret.
-var errNoKubeConfig = errors.New("reading the kubeconfig: it has to be YAML or JSON, of apiVersion v1 and kind Config")
+// errNoKubeConfig does not quote the text, which may be from any Secret that a user refers to.
+var errNoKubeConfig = errors.New("invalid kubeconfig: must be YAML or JSON with apiVersion v1 and kind Config")
 
-// parseKubeConfig returns the configuration of the current context. Other contexts are not looked at.
+// parseKubeConfig returns the configuration of the current context. It ignores other contexts.
 func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest.Config, error) {
 	kubeConfig, err := clientcmd.Load(raw)
 	if err != nil {
@@ -42,7 +42,7 @@ func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest
 	}
 	chosen := kubeConfig.Contexts[kubeConfig.CurrentContext]
 	if kubeConfig.CurrentContext == "" || chosen == nil {
-		return nil, errors.New("invalid kubeconfig: current-context is none of its contexts")
+		return nil, errors.New("invalid kubeconfig: current-context is missing, or not among the contexts")
 	}
 	if !allowLocalCredentials {
 		if err := refuseLocalCredentials(kubeConfig, chosen); err != nil {
@@ -57,13 +57,13 @@ func parseKubeConfig(raw []byte, allowLocalCredentials bool, hosts Hosts) (*rest
 		return nil, fmt.Errorf("invalid kubeconfig: %w", err)
 	}
 	if _, _, err := rest.DefaultServerUrlFor(config); err != nil {
-		return nil, errors.New("invalid kubeconfig: server is no URL")
+		return nil, errors.New("invalid kubeconfig: server is not a URL")
 	}
 	return config, nil
 }
 
-// refuseLocalCredentials fails if the context would make this process read files or run programs, be it with
-// consequences for the cluster it leads to (it would be sent the operator's own token) or for this machine.
+// refuseLocalCredentials fails if the kubeconfig refers to local files or programs. They could send the operator's own token to
+// the cluster, or harm this machine.
 func refuseLocalCredentials(kubeConfig *clientcmdapi.Config, context *clientcmdapi.Context) error {
 	var fields []string
 	if found := kubeConfig.Clusters[context.Cluster]; found != nil && found.CertificateAuthority != "" {

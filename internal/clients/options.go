@@ -21,36 +21,35 @@ import (
 // DefaultValidity is the default of Options.Validity.
 const DefaultValidity = 15 * time.Minute
 
-// Metrics is told about connections, except the operator's own. It must be safe for concurrent use.
+// Metrics counts connections, except the operator's own. It must be safe for concurrent use.
 type Metrics interface {
-	// ClientCreated is called for each connection that was made.
+	// ClientCreated is called for each new connection.
 	ClientCreated()
-	// ClientsActive is called with the number of connections that are kept, whenever it changes.
+	// ClientsActive is called with the number of kept connections whenever it changes.
 	ClientsActive(count int)
 }
 
 // Options configure a Factory.
 type Options struct {
-	// Name is the source that events name, and the user agent unless Config has one. Required.
+	// Name is the source of events, and the user agent unless Config has one. Required.
 	Name string
-	// Config leads to the local cluster as the operator itself. Required; not changed. Unless it asks for a rate
-	// limit, there is none.
+	// Config is for the local cluster as the operator itself. Required; not changed. Requests are not limited unless it sets a
+	// limit.
 	Config *rest.Config
-	// Scheme of the clients. Defaults to that of NewScheme without further types. An object of another type can
-	// still be handled in unstructured form.
+	// Scheme of the clients. Defaults to NewScheme(). Objects of other types can be handled in unstructured form.
 	Scheme *runtime.Scheme
-	// Validity is for how long a connection is kept after it was last asked for. Defaults to DefaultValidity.
+	// Validity is how long a connection is kept after it was last requested. Defaults to DefaultValidity.
 	Validity time.Duration
-	// AllowLocalCredentials lets kubeconfigs refer to files and programs of this process's machine. Defaults to
-	// false, which is right wherever a kubeconfig comes from somebody else.
+	// AllowLocalCredentials lets kubeconfigs refer to local files and programs. Defaults to false, which is right unless the
+	// kubeconfigs belong to the operator itself.
 	AllowLocalCredentials bool
-	// Hosts are those to which kubeconfigs may lead. Defaults to all.
+	// Hosts are those that kubeconfigs may lead to. Defaults to all.
 	Hosts Hosts
-	// Patience says how long to wait for servers.
+	// Patience limits how long to wait for servers.
 	Patience Patience
-	// WrapTransport is put around the transport of each connection, for example to count requests. Defaults to none.
+	// WrapTransport wraps the transport of each connection, for example to count requests. Defaults to none.
 	WrapTransport func(http.RoundTripper) http.RoundTripper
-	// WarningHandler gets the warnings that no Collector wants. Defaults to that of Config, or else to
+	// WarningHandler gets warnings of requests without a Collector. Defaults to the one of Config, or else to
 	// controller-runtime's, which logs them.
 	WarningHandler rest.WarningHandlerWithContext
 	// Metrics defaults to none.
@@ -59,23 +58,23 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
-// Key says which cluster to talk to, and as whom. The zero value is the local cluster as the operator itself.
+// Key identifies a cluster and an identity. The zero value is the local cluster as the operator itself.
 type Key struct {
-	// KubeConfig leads to a remote cluster. If empty, the cluster is the local one.
+	// KubeConfig is the kubeconfig of a remote cluster. If empty, the cluster is the local one.
 	KubeConfig []byte
-	// User is impersonated if not empty. It excludes a kubeconfig (or local config) that impersonates by itself.
+	// User is impersonated if not empty. It is not allowed with a kubeconfig (or local config) that impersonates a user itself.
 	User string
-	// Groups are impersonated along with User, which must be set then. Their order is irrelevant.
+	// Groups are impersonated along with User, which is required then. Their order is irrelevant.
 	Groups []string
 }
 
-// remotePrefix begins the IDs of connections to remote clusters.
+// remotePrefix is the beginning of the IDs of connections to remote clusters.
 const remotePrefix = "remote-"
 
 // IsRemote reports whether an ID is that of a connection to a remote cluster.
 func IsRemote(id string) bool { return strings.HasPrefix(id, remotePrefix) }
 
-// ID returns that of the connection for the key. It fails for nothing that a kubeconfig may hold.
+// ID returns the ID of the connection for the key. No content of a kubeconfig makes it fail.
 func (k Key) ID() (string, error) {
 	groups := slices.Compact(slices.Sorted(slices.Values(k.Groups)))
 	content, err := digest.Of([]any{k.KubeConfig, k.User, groups})
@@ -88,7 +87,7 @@ func (k Key) ID() (string, error) {
 	return remotePrefix + content, nil
 }
 
-// complete checks the options and returns them with their defaults.
+// complete checks the options and returns them with defaults.
 func (o Options) complete() (Options, error) {
 	if o.Name == "" || o.Config == nil {
 		return o, errors.New("a client factory needs a name and the configuration of the local cluster")

@@ -12,15 +12,15 @@ import (
 const (
 	// defaultAnswer is the default of Patience.Answer.
 	defaultAnswer = 30 * time.Second
-	// defaultWhole is the default of Patience.Whole. An API server gives up on a request after 60 seconds and says so.
+	// defaultWhole is the default of Patience.Whole. An API server ends a request after 60 seconds with an error.
 	defaultWhole = 65 * time.Second
 )
 
-// Patience says how long a connection waits for its server. Watches, and logs that are followed, are bounded by Answer only.
+// Patience limits how long a connection waits for its server. Watches and followed logs are limited by Answer only.
 type Patience struct {
-	// Answer is the time within which the answer to a read must begin. Defaults to 30 seconds.
+	// Answer is the time within which the response to a read must begin. Defaults to 30 seconds.
 	Answer time.Duration
-	// Whole is the time within which any answer must be complete. It is more than Answer because a write may wait for admission
+	// Whole is the time within which any response must be complete. It is more than Answer because a write may wait for admission
 	// webhooks. Defaults to 65 seconds.
 	Whole time.Duration
 }
@@ -35,12 +35,12 @@ func (p Patience) complete() Patience {
 	return p
 }
 
-// NoAnswerError says that a server did not answer a request in time. Whether the server has carried out the request is not known.
-// It is no net.Error with a timeout, because clients repeat such requests by themselves.
+// NoAnswerError says that a server did not respond in time. It may have carried out the request. The error is no net.Error with a
+// timeout, because clients repeat such requests by themselves.
 type NoAnswerError struct {
 	// Server is the host of the server, with its port if it has one.
 	Server string
-	// After is how long the answer was waited for.
+	// After is how long the client has waited.
 	After time.Duration
 }
 
@@ -49,7 +49,7 @@ func (e *NoAnswerError) Error() string {
 	return fmt.Sprintf("no answer from the cluster at %s for %s", e.Server, e.After)
 }
 
-// ClosedError says that a server closed the connection instead of answering. Clients do not repeat such requests.
+// ClosedError says that a server closed the connection without a response. Clients do not repeat such requests.
 type ClosedError struct {
 	// Server is the host of the server, with its port if it has one.
 	Server string
@@ -60,11 +60,11 @@ func (e *ClosedError) Error() string {
 	return fmt.Sprintf("the cluster at %s closed the connection without an answer", e.Server)
 }
 
-// TooLargeError says that a server sent more than a connection accepts.
+// TooLargeError says that a response is larger than the connection accepts.
 type TooLargeError struct {
 	// Server is the host of the server, with its port if it has one.
 	Server string
-	// Limit is what was exceeded, in bytes: by one event of a watch, one object, or all answers that were being read at the same time.
+	// Limit is the exceeded limit in bytes: of one watch event, one object, or all responses that are read at the same time.
 	Limit int64
 }
 
@@ -73,11 +73,11 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the answer of the cluster at %s is larger than %d MiB", e.Server, e.Limit>>20)
 }
 
-// ForeignAnswerError says that what answered is no Kubernetes API server. It says nothing of the content of the answer.
+// ForeignAnswerError says that the response is not from a Kubernetes API server. It does not quote the response.
 type ForeignAnswerError struct {
 	// Server is the host of the server, with its port if it has one.
 	Server string
-	// Code is the HTTP status code; zero if the answer was not HTTP.
+	// Code is the HTTP status code; zero if the response was not HTTP.
 	Code int
 }
 
@@ -89,18 +89,18 @@ func (e *ForeignAnswerError) Error() string {
 	return fmt.Sprintf("the answer of %s (status code %d) is not from a Kubernetes API server", e.Server, e.Code)
 }
 
-// Watchdog is told when a request to a remote cluster takes long. Requests that are sent without a context of the caller, which those
-// for the mapping of types are, do not count; instead, clients do not repeat them, whatever the server wants.
+// Watchdog is notified when a request to a remote cluster is slow. It does not see requests that are sent without the caller's
+// context, such as those of the REST mapper; clients do not repeat these, even if the server asks for it.
 type Watchdog struct {
 	// After is how long a request may take.
 	After time.Duration
-	// Slow is called when a request takes longer; it may be called by several goroutines, and must not block.
+	// Slow is called when a request takes longer. It must not block, and may be called from several goroutines.
 	Slow func()
 }
 
 type watchdogKey struct{}
 
-// WithWatchdog returns a context whose requests are watched.
+// WithWatchdog returns a context whose requests the Watchdog sees.
 func WithWatchdog(ctx context.Context, watchdog *Watchdog) context.Context {
 	return context.WithValue(ctx, watchdogKey{}, watchdog)
 }

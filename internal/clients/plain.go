@@ -17,8 +17,8 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Plain returns a client that belongs to no factory: nobody closes it, requests have the time that the configuration says, and its recorder
-// drops events. Requests are not limited in number, unless the configuration says so. It makes no request.
+// Plain returns a client without a factory: it is never closed, has no time limits but those of the configuration, and discards
+// events. Requests are not limited unless the configuration says so. Plain makes no request.
 func Plain(config *rest.Config) (cluster.Client, error) {
 	config = rest.CopyConfig(config)
 	unlimit(config)
@@ -39,7 +39,7 @@ func Plain(config *rest.Config) (cluster.Client, error) {
 	return bundle(config, httpClient, scheme, mapper, &record.FakeRecorder{})
 }
 
-// bundle makes the clients of a connection, which share its transport.
+// bundle combines the clients of a connection, which share its transport.
 func bundle(config *rest.Config, httpClient *http.Client, scheme *runtime.Scheme, mapper meta.RESTMapper, recorder record.EventRecorder) (cluster.Client, error) {
 	clnt, err := cluster.NewDirectClient(config, client.Options{HTTPClient: httpClient, Scheme: scheme, Mapper: mapper})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// recorder writes events into one cluster. It costs nothing until the first event, since most connections never
-// see one, and discards events once it is closed.
+// recorder writes events into one cluster. It starts with the first event, since most connections never write one, and discards
+// events once it is closed.
 type recorder struct {
 	source string
 	scheme *runtime.Scheme

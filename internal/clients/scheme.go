@@ -14,8 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// NewScheme returns a new scheme with the built-in types, CustomResourceDefinition, APIService, and those that the
-// builders add.
+// NewScheme returns a scheme with the built-in types, CustomResourceDefinition, APIService, and the types of the builders.
 func NewScheme(builders ...types.SchemeBuilder) (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// sockets are the open network connections of a transport. The transport itself closes those only that it takes for idle, which it does
-// some time after the last request has ended.
+// sockets are the open network connections of a transport. The transport itself closes only idle ones, some time after the last
+// request.
 type sockets struct {
 	mu   sync.Mutex
 	open map[*socket]bool
@@ -23,7 +23,7 @@ type socket struct {
 	sockets *sockets
 }
 
-// dial opens a network connection, as transports of client-go do by default.
+// dial opens a network connection, with the defaults of client-go.
 func (s *sockets) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	connection, err := (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext(ctx, network, address)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// warningCode is what the server puts before each warning that is meant for people.
+// warningCode is the code of warnings that are meant for people.
 const warningCode = 299
 
-// Collector gathers warnings of the API server. The zero value is ready for use; it is safe for concurrent use.
+// Collector collects warnings of the API server. The zero value is ready for use; it is safe for concurrent use.
 type Collector struct {
 	mu       sync.Mutex
 	warnings []string
@@ -37,13 +37,13 @@ func (c *Collector) add(warning string) {
 
 type collectorKey struct{}
 
-// WithWarnings returns a context whose requests put the server's warnings into the collector, instead of handing
-// them to the handler of the connection. It works with all connections of this package.
+// WithWarnings returns a context whose requests put warnings into the collector, instead of passing them to the handler of the
+// connection. It works with all connections of this package.
 func WithWarnings(ctx context.Context, collector *Collector) context.Context {
 	return context.WithValue(ctx, collectorKey{}, collector)
 }
 
-// collecting handles warnings by the context of their request.
+// collecting passes warnings to the Collector of the request's context, or to the next handler.
 type collecting struct {
 	next rest.WarningHandlerWithContext
 }

@@ -5,12 +5,12 @@ package fieldset
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ancientChanges is the manager to which the API server attributes older updates if there are more than ten managers that have made such.
+// ancientChanges is the manager that the API server attributes older updates to if there are more than ten managers with updates.
 const ancientChanges = "ancient-changes"
 
-// IsCopy reports whether somebody has made the object from one that the manager wrote, labels and annotations included: the controller of
-// EndpointSlices, say, or whoever exports and imports objects. Then the manager owns none of its fields. If the server does not tell who wrote
-// what, an object with a controller counts as a copy.
+// IsCopy reports whether others have made the object from one that the manager wrote, with its labels and annotations: the
+// EndpointSlice controller, for example, or a user who exports and imports objects. The manager owns no fields of a copy. If
+// field ownership is not recorded, an object with a controller counts as a copy.
 func IsCopy(object metav1.Object, manager string) bool {
 	entries := object.GetManagedFields()
 	known := len(entries) > 0

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Contested compares the field ownership of an object before and after manager applied it. It returns the fields which
-// manager took from others, and the names of those others, sorted.
+// Contested compares the field ownership of an object before and after manager applied it. It returns the fields that manager
+// took from others, and the sorted names of these.
 func Contested(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, []string, error) {
 	had, err := Owned(before, manager)
 	if err != nil {
@@ -45,7 +45,7 @@ func Contested(before, after []metav1.ManagedFieldsEntry, manager string) ([]fie
 	return fields, slices.Compact(managers), nil
 }
 
-// Owned returns the fields that the manager applied to the main resource.
+// Owned returns the fields that manager applied to the main resource.
 func Owned(entries []metav1.ManagedFieldsEntry, manager string) (*fieldpath.Set, error) {
 	all := fieldpath.NewSet()
 	for _, entry := range entries {

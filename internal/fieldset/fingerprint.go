@@ -17,12 +17,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Fingerprint condenses which fields of the object the manager owns on the main resource, and the object's
-// UID, into 16 hexadecimal digits. It changes whenever somebody else gives another value to a field that the manager
-// applied, or removes such a field, or if the object is deleted and created again; it does not depend on times,
-// on the order of entries, on the status, or on fields of others.
+// Fingerprint is a hash, of 16 hexadecimal digits, of the object's UID and of the fields that manager owns on the main resource.
+// It changes whenever others change or remove a field that manager applied, or recreate the object; it does not depend on times,
+// the order of entries, the status, or fields of others.
 //
-// It is empty if the manager owns nothing, as on servers that do not track field ownership.
+// It is empty if manager owns nothing, as on servers that do not track field ownership.
 func Fingerprint(object metav1.Object, manager string) (string, error) {
 	var parts [][]byte
 	entries, err := entriesOf(object, manager)
@@ -49,8 +48,7 @@ func Fingerprint(object metav1.Object, manager string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)[:8]), nil
 }
 
-// entriesOf returns what is said about the fields that the manager owns on the main resource. Those of others, who own most, are not
-// converted.
+// entriesOf returns the entries of manager on the main resource. It does not convert the others, which are the most.
 func entriesOf(object metav1.Object, manager string) ([]metav1.ManagedFieldsEntry, error) {
 	var found []metav1.ManagedFieldsEntry
 	u, ok := object.(*unstructured.Unstructured)
@@ -84,7 +82,7 @@ func entriesOf(object metav1.Object, manager string) ([]metav1.ManagedFieldsEntr
 	return found, nil
 }
 
-// forms remembers canonical forms: objects of one kind mostly have the same fields.
+// forms caches canonical forms, because objects of one kind usually have the same fields.
 var forms struct {
 	sync.Mutex
 
@@ -92,10 +90,10 @@ var forms struct {
 	size int
 }
 
-// maxForms bounds the bytes that forms keeps.
+// maxForms is the maximum size of forms, in bytes.
 const maxForms = 1 << 20
 
-// canonical returns the fields of an entry in the form that does not depend on how the object was decoded.
+// canonical returns the fields of an entry in a form that does not depend on how the object was decoded.
 func canonical(entry metav1.ManagedFieldsEntry) ([]byte, error) {
 	var raw []byte
 	if entry.FieldsV1 != nil {
@@ -112,7 +110,7 @@ func canonical(entry metav1.ManagedFieldsEntry) ([]byte, error) {
 		return nil, err
 	}
 	if form, err = set.ToJSON(); err != nil {
-		return nil, fmt.Errorf("serialising fields of manager %s: %w", entry.Manager, err)
+		return nil, fmt.Errorf("encoding fields of manager %s: %w", entry.Manager, err)
 	}
 	forms.Lock()
 	defer forms.Unlock()

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Gained returns the fields that manager applied and did not own before: others had changed or removed them.
+// Gained returns the fields that manager applied and did not own before, because others had changed or removed them.
 func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldpath.Path, error) {
 	had, err := Owned(before, manager)
 	if err != nil {
@@ -27,8 +27,7 @@ func Gained(before, after []metav1.ManagedFieldsEntry, manager string) ([]fieldp
 	return fields, nil
 }
 
-// Holders returns the names of the managers other than the given one that own some of the fields, or something below them;
-// sorted.
+// Holders returns the sorted names of the other managers that own some of the fields, or fields below them.
 func Holders(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]string, error) {
 	var holders []string
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {
@@ -40,7 +39,7 @@ func Holders(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manag
 	return slices.Compact(holders), err
 }
 
-// eachOfOthers visits the entries of managers other than the given one, with the fields that each of them owns.
+// eachOfOthers visits the entries of other managers, with the fields that each of them owns.
 func eachOfOthers(entries []metav1.ManagedFieldsEntry, manager string, visit func(metav1.ManagedFieldsEntry, *fieldpath.Set)) error {
 	for _, entry := range entries {
 		if entry.Manager == manager {
@@ -55,7 +54,7 @@ func eachOfOthers(entries []metav1.ManagedFieldsEntry, manager string, visit fun
 	return nil
 }
 
-// hasAt tells whether the set has the path, or a member below it.
+// hasAt reports whether the set has the path, or one below it.
 func hasAt(set *fieldpath.Set, path fieldpath.Path) bool {
 	return set.Has(path) || containsBelow(set, path)
 }

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Merge returns what live would become if manager applied the manifest by force, as far as it can be told without the server:
-// which lists are merged item by item, and by which keys, is taken from the fields that are owned. Nothing is defaulted, and neither
-// argument is changed.
+// Merge returns what live would become if manager applied the manifest by force, as far as that is known without the server:
+// field ownership shows which lists are merged item by item, and by which keys. Merge sets no defaults, and changes neither
+// argument.
 func Merge(live, manifest map[string]any, entries []metav1.ManagedFieldsEntry, manager string) (map[string]any, error) {
 	owned, others := fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range entries {
@@ -40,7 +40,7 @@ func Merge(live, manifest map[string]any, entries []metav1.ManagedFieldsEntry, m
 	return merged, nil
 }
 
-// merge lays what is declared over what is there; owned says what is known of this place.
+// merge merges a declared value into an actual one; owned has the owned fields below it.
 func merge(actual, declared any, owned *fieldpath.Set) any {
 	switch declared := declared.(type) {
 	case map[string]any:
@@ -62,7 +62,7 @@ func merge(actual, declared any, owned *fieldpath.Set) any {
 	}
 }
 
-// mergeList keeps the items of others if the list is known to be made of items that have owners of their own.
+// mergeList keeps items of others if field ownership shows that the items of the list have owners.
 func mergeList(actual, declared []any, owned *fieldpath.Set) any {
 	sample, associative := anItem(owned)
 	if !associative {
@@ -81,7 +81,7 @@ func mergeList(actual, declared []any, owned *fieldpath.Set) any {
 	return actual
 }
 
-// anItem returns one of the list items that have owners; there are none if a list is owned as a whole.
+// anItem returns an owned list item; none if the list is owned as a whole.
 func anItem(owned *fieldpath.Set) (fieldpath.PathElement, bool) {
 	for element := range owned.Members.All() {
 		if element.Key != nil || element.Value != nil {
@@ -96,7 +96,7 @@ func anItem(owned *fieldpath.Set) (fieldpath.PathElement, bool) {
 	return fieldpath.PathElement{}, false
 }
 
-// identify returns the path element of a list item, of the same form as that of another one.
+// identify returns the path element of a list item, in the form of the sample.
 func identify(item any, sample fieldpath.PathElement) fieldpath.PathElement {
 	if sample.Key == nil {
 		whole := value.NewValueInterface(item)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// ParsePath is the inverse of fieldpath.Path.String for paths whose field names have no dots and no brackets, such as
+// ParsePath is the inverse of fieldpath.Path.String, for paths whose field names have no dots and brackets, such as
 // .spec.containers[name="web"].image.
 func ParsePath(text string) (fieldpath.Path, error) {
 	var path fieldpath.Path
@@ -45,7 +45,7 @@ func ParsePath(text string) (fieldpath.Path, error) {
 	return path, nil
 }
 
-// closing returns the index of the bracket that closes the one at the beginning; brackets in quotes do not count.
+// closing returns the index of the bracket that closes the first one, ignoring brackets in quotes; -1 if there is none.
 func closing(text string) int {
 	quoted := false
 	for i := 0; i < len(text); i++ {

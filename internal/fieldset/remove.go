@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// Remove takes the fields at the given paths out of content, which is changed. Maps and lists that become empty go as well,
-// unless they are themselves members of keep, which may be nil; paths that do not exist are passed over.
+// Remove removes the fields at the given paths from content, and maps and lists that become empty, unless these are members of
+// keep, which may be nil. It ignores paths that do not exist.
 func Remove(content map[string]any, paths []fieldpath.Path, keep *fieldpath.Set) {
 	if keep == nil {
 		keep = fieldpath.NewSet()
@@ -23,7 +23,7 @@ func Remove(content map[string]any, paths []fieldpath.Path, keep *fieldpath.Set)
 	}
 }
 
-// Exists tells whether there is something at the path.
+// Exists reports whether content has a field at the path.
 func Exists(content any, path fieldpath.Path) bool {
 	for _, element := range path {
 		switch node := content.(type) {
@@ -49,8 +49,8 @@ func Exists(content any, path fieldpath.Path) bool {
 	return true
 }
 
-// remove takes what is at path out of node, which is what path[:depth] denotes. It returns what is left of node, and
-// whether that is nothing that has to stay.
+// remove removes the field at path from node, which is at path[:depth]. It returns the rest of node, and whether node is to be
+// removed as well.
 func remove(node any, path fieldpath.Path, depth int, keep *fieldpath.Set) (left any, gone bool) {
 	if depth == len(path) {
 		return nil, true
@@ -88,7 +88,7 @@ func remove(node any, path fieldpath.Path, depth int, keep *fieldpath.Set) (left
 	}
 }
 
-// find returns the index of the list item that the element denotes, or -1.
+// find returns the index of the list item that the element identifies, or -1.
 func find(items []any, element fieldpath.PathElement) int {
 	if element.Index == nil {
 		return slices.IndexFunc(items, func(item any) bool { return selects(element, item) })
@@ -99,7 +99,7 @@ func find(items []any, element fieldpath.PathElement) int {
 	return *element.Index
 }
 
-// selects tells whether a path element denotes the given list item.
+// selects reports whether a path element identifies the given list item.
 func selects(element fieldpath.PathElement, item any) bool {
 	switch {
 	case element.Value != nil:
@@ -111,7 +111,7 @@ func selects(element fieldpath.PathElement, item any) bool {
 		}
 		named := false
 		for _, key := range *element.Key {
-			// A key that the item lacks has its default, which only the schema knows.
+			// A missing key has its default value, which only the schema knows.
 			actual, ok := fields[key.Name]
 			if ok && !equal(key.Value, actual) {
 				return false
@@ -124,7 +124,7 @@ func selects(element fieldpath.PathElement, item any) bool {
 	}
 }
 
-// equal compares by JSON, in which integers of different Go types are the same.
+// equal compares as JSON, where integers of different Go types are equal.
 func equal(expected value.Value, actual any) bool {
 	if reflect.DeepEqual(expected.Unstructured(), actual) {
 		return true

@@ -12,18 +12,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Surplus returns what stands on the main resource of an object beside the fields that manager applied, and belongs
-// only to managers for which reclaim returns true. Fields that manager itself once wrote by other means than apply,
-// and no longer declares, count as well.
+// Surplus returns fields on the main resource of an object that manager has not applied, and that belong only to managers for
+// which reclaim returns true. Fields that manager wrote by other means than apply, and no longer declares, count as well.
 //
-// A path in the result stands for everything below it. Fields that are not ours to remove are never
-// part of the result; see exempt.
+// A path in the result includes everything below it. The result never has fields that must not be removed; see exempt.
 func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) ([]fieldpath.Path, error) {
 	kept, candidates, err := partition(entries, manager, reclaim)
 	if err != nil {
 		return nil, err
 	}
-	// What is exempt keeps what contains it.
+	// An exempt field also keeps the fields that contain it.
 	for path := range candidates.All() {
 		if exempt(kind, path) {
 			kept.Insert(slices.Clone(path))
@@ -40,7 +38,8 @@ func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager
 	return surplus, nil
 }
 
-// partition returns the fields of an object that somebody keeps, and those of managers to be reclaimed. A field can be in both.
+// partition returns the fields that must be kept because of their managers, and the fields of managers to reclaim. A field can be
+// in both.
 func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) (kept, candidates *fieldpath.Set, err error) {
 	apiVersion := ""
 	for _, entry := range entries {
@@ -54,7 +53,7 @@ func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func
 		if err != nil {
 			return nil, nil, err
 		}
-		// Fields written in another API version may have other names; they are left alone.
+		// Fields written in another API version may have other names; so they are kept.
 		sameForm := entry.Subresource == "" && entry.APIVersion == apiVersion && !applied(entry, manager)
 		if sameForm && (entry.Manager == manager || reclaim(entry.Manager)) {
 			candidates = candidates.Union(set)
@@ -65,7 +64,7 @@ func partition(entries []metav1.ManagedFieldsEntry, manager string, reclaim func
 	return kept, candidates, nil
 }
 
-// Outside returns the paths that are not below one of the given fields of an object, such as metadata.
+// Outside returns the paths that are not below one of the given top-level fields, such as metadata.
 func Outside(paths []fieldpath.Path, fields ...string) []fieldpath.Path {
 	return slices.DeleteFunc(slices.Clone(paths), func(path fieldpath.Path) bool {
 		return slices.ContainsFunc(fields, func(field string) bool { return isField(path, 0, field) })
@@ -76,7 +75,7 @@ func applied(entry metav1.ManagedFieldsEntry, manager string) bool {
 	return entry.Manager == manager && entry.Subresource == "" && entry.Operation == metav1.ManagedFieldsOperationApply
 }
 
-// containsBelow tells whether the set has a member below path.
+// containsBelow reports whether the set has a path below the given one.
 func containsBelow(set *fieldpath.Set, path fieldpath.Path) bool {
 	for _, element := range path {
 		set = set.WithPrefix(element)
@@ -88,9 +87,8 @@ func hasPrefix(path, prefix fieldpath.Path) bool {
 	return len(path) > len(prefix) && path[:len(prefix)].Equals(prefix)
 }
 
-// exempt tells whether a field must stay although we did not declare it: because a controller of Kubernetes itself
-// maintains it on the main resource, because its removal would break what an injector provides, or because it is
-// the record of a user's deliberate act that ends by itself.
+// exempt reports whether a field must stay although the manifest does not declare it: because Kubernetes itself maintains it on
+// the main resource, because injected content needs it, or because it records an action of a user that ends by itself.
 func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
 	switch {
 	case isField(path, 0, "status"), isField(path, 0, "metadata") && isField(path, 1, "finalizers"):
@@ -103,7 +101,7 @@ func exempt(kind schema.GroupKind, path fieldpath.Path) bool {
 	return maintained(kind, path)
 }
 
-// maintained tells whether controllers of Kubernetes itself maintain the field of objects of the kind.
+// maintained reports whether Kubernetes itself maintains the field in objects of the kind.
 func maintained(kind schema.GroupKind, path fieldpath.Path) bool {
 	switch kind {
 	case schema.GroupKind{Kind: "PersistentVolumeClaim"}:
@@ -131,8 +129,7 @@ func hasVolumeAnnotation(path fieldpath.Path) bool {
 	return strings.HasPrefix(key, "pv.kubernetes.io/") || strings.HasPrefix(key, "volume.kubernetes.io/") || strings.HasPrefix(key, "volume.beta.kubernetes.io/")
 }
 
-// isToken tells whether the field of a Secret is one of those that make it the token of a ServiceAccount. Each removal would
-// invalidate the token.
+// isToken reports whether the field is part of the ServiceAccount token in a Secret. Removing it would invalidate the token.
 func isToken(path fieldpath.Path) bool {
 	if isField(path, 0, "data") {
 		return isField(path, 1, "token") || isField(path, 1, "ca.crt") || isField(path, 1, "namespace")

@@ -10,16 +10,16 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Writer is who has written a field, as far as the server has recorded it.
+// Writer is the last writer of a field, as far as that is recorded.
 type Writer struct {
-	// Manager is empty if nobody owns the field: whoever removed it has left no trace.
+	// Manager is empty if no manager owns the field, for example because it was removed.
 	Manager string
-	// Time is when the manager changed any of its fields last; zero if that is not recorded.
+	// Time is when the manager last changed any of its fields; zero if not recorded.
 	Time time.Time
 }
 
-// Writers returns for each of the fields the manager other than the given one that owns it, or something below it. If there are several,
-// it is the one that was active last.
+// Writers returns, for each field, the other manager that owns it or a field below it. If there are several, it is the one that
+// wrote last.
 func Writers(entries []metav1.ManagedFieldsEntry, fields []fieldpath.Path, manager string) ([]Writer, error) {
 	writers := make([]Writer, len(fields))
 	err := eachOfOthers(entries, manager, func(entry metav1.ManagedFieldsEntry, set *fieldpath.Set) {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// lock is the lease of a shard. It notes when requests were sent that have renewed it, and lets no request last forever.
+// lock is the lease of a shard. It records when successful renewals were sent, and limits the duration of requests.
 type lock struct {
 	*resourcelock.LeaseLock
 	tenure  *Tenure
@@ -37,7 +37,7 @@ func (k *Keeper) newLock(shard int, tenure *Tenure) *lock {
 	}
 }
 
-// LeaseName is the name of the lease of a shard.
+// LeaseName returns the name of the lease of a shard.
 func LeaseName(name string, shard int) string {
 	return name + "-shard-" + strconv.Itoa(shard)
 }
@@ -62,7 +62,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	// Others count from when they have seen the renewal, which is later than this.
+	// Other replicas count from when they observe the renewal, which is later.
 	sent := l.tenure.now()
 	err := send(ctx, record)
 	if err == nil {
@@ -75,8 +75,8 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 func (k *Keeper) hold(ctx context.Context, shard int) {
 	for ctx.Err() == nil {
 		if err := k.serve(ctx, shard); err != nil {
-			// The options do not allow it, which no repetition changes.
-			k.options.Log.Error(err, "the shard cannot be held", "shard", shard)
+			// The options are invalid; retrying is useless.
+			k.options.Log.Error(err, "shard cannot be acquired", "shard", shard)
 			<-ctx.Done()
 		}
 	}
@@ -99,7 +99,7 @@ func (k *Keeper) serve(ctx context.Context, shard int) error {
 	if err != nil {
 		return err
 	}
-	// The lease is renewed until everything has ended, hence longer than the context lasts.
+	// The lease must be renewed until all work has ended, which may be after the context.
 	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), k.options.Log.V(1)))
 	stopped := make(chan struct{})
 	go func() {
@@ -121,8 +121,8 @@ func (k *Keeper) serve(ctx context.Context, shard int) error {
 	return nil
 }
 
-// work lets work begin, and returns when all of it has ended: after the context has, or after the lease was lost. What does
-// not end in time is cut off; its next check fails.
+// work lets work begin, and returns when all of it has ended, after the end of the context or the loss of the lease. Work that
+// does not end in time loses its tenure, so that its next check fails.
 func (k *Keeper) work(ctx context.Context, tenure *Tenure, lost <-chan struct{}) {
 	k.options.Log.Info("shard acquired", "shard", tenure.shard)
 	k.publish(tenure)
@@ -138,14 +138,14 @@ func (k *Keeper) work(ctx context.Context, tenure *Tenure, lost <-chan struct{})
 	if !within(patience, idle, lost) {
 		tenure.finish()
 		if !within(k.options.LeaseDuration, idle, nil) {
-			k.options.Log.Info("the shard is given up although something still runs", "shard", tenure.shard)
+			k.options.Log.Info("shard given up while work on it is still running", "shard", tenure.shard)
 		}
 	}
 	k.options.Lost(tenure.shard)
 	k.options.Log.Info("shard given up", "shard", tenure.shard)
 }
 
-// within waits for the first channel, but neither longer than the time nor than for the second one.
+// within reports whether the first channel is closed before the time is over and before the second channel is closed.
 func within(patience time.Duration, awaited, lost <-chan struct{}) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -158,11 +158,10 @@ func within(patience time.Duration, awaited, lost <-chan struct{}) bool {
 	return false
 }
 
-// maxReleases bounds how often the release of a lease is repeated: once for a renewal that was under way, and once more.
+// maxReleases is the maximum number of attempts to release a lease: one may conflict with a renewal that was under way.
 const maxReleases = 3
 
-// release says that nobody holds the lease, so that the next one need not wait until it has expired. If it fails, that is all
-// that happens.
+// release gives up the lease, so that the next holder need not wait until it expires. If that fails, the lease expires.
 func (k *Keeper) release(ctx context.Context, lease *lock) {
 	for range maxReleases {
 		record, _, err := lease.Get(ctx)

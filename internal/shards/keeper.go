@@ -14,26 +14,26 @@ import (
 
 // Options configure a Keeper. All fields but Log are required.
 type Options struct {
-	// Name precedes the names of all leases, and is the prefix of their label.
+	// Name is the prefix of the names of all leases, and of their label.
 	Name string
 	// Namespace of the leases.
 	Namespace string
-	// Identity of this replica; unique among all that ever run at the same time.
+	// Identity of this replica; unique among all replicas that ever run at the same time.
 	Identity string
 	// Shards is the number of shards.
 	Shards int
-	// LeaseDuration is after which time without a renewal others take over; whole seconds. RenewDeadline is for how long
-	// a lease is relied upon; at least one second less, because others see the times of renewals in whole seconds.
+	// LeaseDuration is how long after the last renewal another replica may take a lease; whole seconds. RenewDeadline is how long
+	// a replica trusts its own renewal; at least one second less, because other replicas see renewal times in whole seconds.
 	// RetryPeriod is the time between two renewals, or attempts to acquire a lease.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// Client reads and writes leases.
 	Client coordinationv1client.LeasesGetter
-	// Acquired is called when work on a shard may begin, Lost when it has ended. Calls for one shard do not overlap.
+	// Acquired is called when work on a shard may begin, Lost when all of it has ended. Calls for one shard do not overlap.
 	Acquired, Lost func(shard int)
 	// Log defaults to no log.
 	Log logr.Logger
 
-	// now is the clock that tells whether a lease is valid.
+	// now is the clock for the validity of leases.
 	now func() time.Time
 }
 
@@ -46,20 +46,20 @@ const (
 // label is the key of the label that all leases carry.
 func (o Options) label() string { return o.Name + "/lease" }
 
-// Keeper holds this replica's share of the shards. It is safe for concurrent use.
+// Keeper acquires and holds the shards of this replica. It is safe for concurrent use.
 type Keeper struct {
 	options Options
 	members *members
 
 	mu sync.Mutex
-	// tenures are those during which work may begin.
+	// tenures are those of shards on which work may begin.
 	tenures map[int]*Tenure
-	// holders end the attempts to hold shards.
+	// holders cancel the goroutines that hold shards.
 	holders map[int]context.CancelFunc
 	running sync.WaitGroup
 }
 
-// New returns a Keeper that holds nothing until it is run.
+// New returns a Keeper, which holds nothing until Run is called.
 func New(options Options) *Keeper {
 	if options.now == nil {
 		options.now = time.Now
@@ -77,14 +77,14 @@ func (k *Keeper) Of(namespace, name string) int {
 	return Of(namespace, name, k.options.Shards)
 }
 
-// Holds tells whether work on the shard may begin.
+// Holds reports whether work on the shard may begin.
 func (k *Keeper) Holds(shard int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.tenures[shard] != nil
 }
 
-// Enter begins work on a shard, which must be ended by Leave. It returns false if the shard is not held.
+// Enter begins work on a shard, which Leave must end. It returns false if the shard is not held.
 func (k *Keeper) Enter(shard int) (*Tenure, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,7 +92,7 @@ func (k *Keeper) Enter(shard int) (*Tenure, bool) {
 	return tenure, tenure != nil && tenure.enter()
 }
 
-// Run holds this replica's share until the context ends, and then gives back what it holds.
+// Run holds the shards of this replica until the context ends, and then releases them.
 func (k *Keeper) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -114,12 +114,12 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 	keeping.Wait()
 	k.running.Wait()
-	// Not before: those that disagree about the number of shards do not have to wait for the leases of these.
+	// This must come last: replicas with another number of shards begin when this lease is gone, whatever shards are still held.
 	k.members.resign(context.WithoutCancel(ctx))
 	return nil
 }
 
-// want holds the shards that are this replica's if these members live, and no others.
+// want holds the shards that this replica should hold among the given live members, and gives up others.
 func (k *Keeper) want(ctx context.Context, live []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -139,7 +139,7 @@ func (k *Keeper) want(ctx context.Context, live []string) {
 	}
 }
 
-// retire makes room for another attempt to hold the shard; whoever wants it again had to wait until now.
+// retire ends a holder, so that the shard can be held again if that is wanted by now.
 func (k *Keeper) retire(shard int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -323,10 +323,10 @@ func TestTroublesAreToldOnce(t *testing.T) {
 	log := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
 	m := newMembers(Options{Client: coordinationv1client.NewForConfigOrDie(testenv.Config(t)), Log: log})
 	for _, err := range []error{errors.New("no"), errors.New("no"), nil, errors.New("no"), errors.New("never")} {
-		m.complain("it does not work", err)
+		m.logProblem("it does not work", err)
 	}
-	m.troubled(t.Context(), nil, io.EOF)
-	m.troubled(t.Context(), nil, errors.New("forbidden"))
+	m.watchFailed(t.Context(), nil, io.EOF)
+	m.watchFailed(t.Context(), nil, errors.New("forbidden"))
 	if len(logged) != 4 {
 		t.Errorf("want each trouble to be told once, got %q", logged)
 	}

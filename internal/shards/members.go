@@ -28,44 +28,44 @@ import (
 	"github.com/component-operator/runtime/internal/clocks"
 )
 
-// member is a replica, as its lease shows it.
+// member is a replica according to its lease.
 type member struct {
 	identity string
 	lease    *coordinationv1.Lease
-	// seen is when a renewal of the lease was noticed last, by our own clock.
+	// seen is when the last renewal of the lease was observed, by our own clock.
 	seen time.Time
-	// shards is the number of shards into which this replica divides the work.
+	// shards is the number of shards that this replica divides the work into.
 	shards int
 }
 
-// members knows which replicas live, and makes known that this one does.
+// members knows which replicas are alive, and renews the member lease of this one.
 type members struct {
 	options Options
 	client  coordinationv1client.LeaseInterface
 
 	mu sync.Mutex
-	// self is nil until this replica has made itself known.
+	// self is nil until the lease of this replica is written.
 	self *member
-	// disputed is set if somebody else has changed or removed the lease of this replica.
+	// disputed is set if another client has changed or deleted the lease of this replica.
 	disputed bool
 	others   map[string]*member
-	// troubles are what was complained about and has not ended.
-	troubles map[string]string
-	// changed holds one element if somebody came or went.
+	// problems are the logged problems that persist, with their reasons.
+	problems map[string]string
+	// changed holds one element if a replica has joined or left.
 	changed chan struct{}
 }
 
 func newMembers(options Options) *members {
 	return &members{
 		options: options, client: options.Client.Leases(options.Namespace),
-		others: map[string]*member{}, troubles: map[string]string{}, changed: make(chan struct{}, 1),
+		others: map[string]*member{}, problems: map[string]string{}, changed: make(chan struct{}, 1),
 	}
 }
 
-// shardsAnnotation is the key under which a replica tells into how many shards it divides the work.
+// shardsAnnotation is the key of the annotation with the number of shards that a replica divides the work into.
 func (o Options) shardsAnnotation() string { return o.Name + "/shards" }
 
-// memberName is the name of the lease of this replica. Identities need not be names.
+// memberName is the name of this replica's lease. It has a hash, because identities need not be valid names.
 func (o Options) memberName() string {
 	sum := sha256.Sum256([]byte(o.Identity))
 	return o.Name + "-member-" + hex.EncodeToString(sum[:5])
@@ -78,7 +78,7 @@ func (m *members) signal() {
 	}
 }
 
-// watch follows the leases of the others until the context ends. It returns when those that exist are known.
+// watch watches the leases of other replicas until the context ends. It returns when the existing ones are known.
 func (m *members) watch(ctx context.Context) error {
 	selector := m.options.label() + "=" + roleMember
 	leases := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
@@ -92,43 +92,43 @@ func (m *members) watch(ctx context.Context) error {
 		},
 	}, &coordinationv1.Lease{}, 0, toolscache.Indexers{})
 	registration, err := leases.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { m.notice(object) },
-		UpdateFunc: func(_, object any) { m.notice(object) },
-		DeleteFunc: func(object any) { m.miss(object) },
+		AddFunc:    func(object any) { m.observe(object) },
+		UpdateFunc: func(_, object any) { m.observe(object) },
+		DeleteFunc: func(object any) { m.remove(object) },
 	})
 	if err != nil {
-		return fmt.Errorf("following the leases of replicas: %w", err)
+		return fmt.Errorf("watching the leases of replicas: %w", err)
 	}
-	if err := leases.SetWatchErrorHandlerWithContext(m.troubled); err != nil {
-		return fmt.Errorf("following the leases of replicas: %w", err)
+	if err := leases.SetWatchErrorHandlerWithContext(m.watchFailed); err != nil {
+		return fmt.Errorf("watching the leases of replicas: %w", err)
 	}
 	go leases.RunWithContext(klog.NewContext(ctx, m.options.Log.V(1)))
 	toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced)
 	return nil
 }
 
-// troubled reports why the others cannot be watched; that a watch ends is part of its life.
-func (m *members) troubled(_ context.Context, _ *toolscache.Reflector, err error) {
+// watchFailed logs why the leases cannot be watched. The ordinary end of a watch is no failure.
+func (m *members) watchFailed(_ context.Context, _ *toolscache.Reflector, err error) {
 	if !errors.Is(err, io.EOF) && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-		m.complain("the leases of other replicas cannot be watched", err)
+		m.logProblem("the leases of other replicas cannot be watched", err)
 	}
 }
 
-// complain logs a trouble unless it was logged already for the same reason. An error of nil ends it.
-func (m *members) complain(what string, err error) {
+// logProblem logs a problem once for each reason. An error of nil ends the problem.
+func (m *members) logProblem(what string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case err == nil:
-		delete(m.troubles, what)
-	case m.troubles[what] != err.Error():
-		m.troubles[what] = err.Error()
+		delete(m.problems, what)
+	case m.problems[what] != err.Error():
+		m.problems[what] = err.Error()
 		m.options.Log.Info(what, "reason", err.Error())
 	}
 }
 
-// notice takes over the lease of another replica.
-func (m *members) notice(object any) {
+// observe notes the lease of another replica.
+func (m *members) observe(object any) {
 	lease, ok := object.(*coordinationv1.Lease)
 	if !ok || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == m.options.Identity {
 		return
@@ -148,7 +148,7 @@ func (m *members) notice(object any) {
 	}
 }
 
-func (m *members) miss(object any) {
+func (m *members) remove(object any) {
 	if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj
 	}
@@ -164,9 +164,9 @@ func (m *members) isAlive(who *member, now time.Time) bool {
 	return clocks.Elapsed(who.seen, now) < m.options.LeaseDuration
 }
 
-// live returns the identities of those that live and agree about the number of shards, sorted, and the time after which that
-// may be otherwise. The one that lives longest decides about the number; those that disagree wait until it is gone. So a change of
-// the number goes through all replicas, none of which begins to work on what one that ends orderly has not ended.
+// live returns the sorted identities of replicas that are alive and use the same number of shards, and how long to wait until
+// that may change. The oldest replica decides on the number of shards; replicas with another number wait until it is gone. So a
+// new number takes effect only when all replicas with the former one have ended their work (or have not renewed their leases).
 func (m *members) live() ([]string, time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

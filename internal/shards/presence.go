@@ -15,13 +15,13 @@ import (
 	"github.com/component-operator/runtime/internal/clocks"
 )
 
-// keep renews the lease of this replica, and removes those that others have left behind, until the context ends.
+// keep renews the lease of this replica, and deletes stale leases, until the context ends.
 func (m *members) keep(ctx context.Context) {
 	ticker := time.NewTicker(m.options.RetryPeriod)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		if err := m.renew(ctx); ctx.Err() == nil {
-			m.complain("the lease of this replica cannot be renewed", err)
+			m.logProblem("the lease of this replica cannot be renewed", err)
 		}
 		m.sweep(ctx)
 		select {
@@ -31,7 +31,7 @@ func (m *members) keep(ctx context.Context) {
 	}
 }
 
-// renew makes known that this replica lives.
+// renew renews the lease of this replica.
 func (m *members) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
 	defer cancel()
@@ -75,7 +75,7 @@ func (m *members) write(ctx context.Context, now time.Time) (*coordinationv1.Lea
 	return updated, err
 }
 
-// known returns a copy of the lease as it was written last, or nil if that is not what the server has.
+// known returns a copy of the last written lease; nil if the server may have another one.
 func (m *members) known() *coordinationv1.Lease {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,10 +93,10 @@ func (m *members) describe(lease *coordinationv1.Lease, now time.Time) {
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
 }
 
-// forgottenAfter is after how many durations a lease is removed whose replica has not renewed it.
+// forgottenAfter is the number of lease durations without a renewal after which a member lease is deleted.
 const forgottenAfter = 10
 
-// sweep removes what replicas have left behind that ended without saying so. One replica is enough for that.
+// sweep deletes the leases of replicas that have ended without doing so. Only one replica does this.
 func (m *members) sweep(ctx context.Context) {
 	live, _ := m.live()
 	if len(live) == 0 || live[0] != m.options.Identity {
@@ -107,7 +107,7 @@ func (m *members) sweep(ctx context.Context) {
 			Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 		})
 		if err != nil && ctx.Err() == nil {
-			m.options.Log.V(1).Info("a lease that was left behind is not removed yet", "lease", left.Name, "reason", err.Error())
+			m.options.Log.V(1).Info("the lease of a replica that has ended cannot be deleted yet", "lease", left.Name, "reason", err.Error())
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (m *members) stale() []*coordinationv1.Lease {
 	return leases
 }
 
-// resign makes known that this replica goes. If it fails, the others notice some time later.
+// resign deletes the lease of this replica. If that fails, the lease expires.
 func (m *members) resign(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, m.options.RenewDeadline)
 	defer cancel()

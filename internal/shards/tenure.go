@@ -13,17 +13,17 @@ import (
 	"github.com/component-operator/runtime/internal/clocks"
 )
 
-// ErrOver is the cause with which the contexts of work end, and what [Tenure.Check] returns, when the shard is not held any more.
-var ErrOver = errors.New("the shard is not held any more")
+// ErrOver is the cause that ends contexts of work, and the error of [Tenure.Check], when this replica no longer holds the shard.
+var ErrOver = errors.New("this replica no longer holds the shard")
 
-// Tenure is the time during which a replica holds a shard without interruption. It is safe for concurrent use. A nil Tenure
-// stands for work that is not divided: it never ends.
+// Tenure is the time during which a replica holds a shard without interruption. It is safe for concurrent use. A nil Tenure is
+// for work that is not divided into shards: it never ends.
 type Tenure struct {
 	shard int
-	// validity is for how long the lease is relied upon after the request to renew it was sent.
+	// validity is how long the lease is trusted after a renewal was sent.
 	validity time.Duration
 	now      func() time.Time
-	// ended ends what was begun.
+	// ended is the context of all work.
 	ended context.Context //nolint:containedctx // the lifetime of the tenure
 	end   context.CancelFunc
 
@@ -32,7 +32,7 @@ type Tenure struct {
 	closing bool
 	over    bool
 	running int
-	// idle is closed when nothing runs, and nothing will.
+	// idle is closed when no work is running, and none can begin.
 	idle chan struct{}
 }
 
@@ -42,7 +42,7 @@ func newTenure(shard int, validity time.Duration, now func() time.Time) *Tenure 
 	return t
 }
 
-// Check fails unless the lease was certainly valid at the beginning of the call.
+// Check fails unless the lease was certainly valid when Check was called.
 func (t *Tenure) Check() error {
 	if t == nil {
 		return nil
@@ -54,12 +54,12 @@ func (t *Tenure) Check() error {
 		return fmt.Errorf("shard %d: %w", t.shard, ErrOver)
 	}
 	if age := clocks.Elapsed(t.renewed, now); age >= t.validity {
-		return fmt.Errorf("shard %d: the lease was renewed %s ago, and is relied upon for %s", t.shard, age, t.validity)
+		return fmt.Errorf("shard %d: the lease was last renewed %s ago, and is trusted for %s only", t.shard, age, t.validity)
 	}
 	return nil
 }
 
-// Context returns a context for work that ends with the tenure. It must be cancelled when the work is done.
+// Context returns a context that ends with the tenure. It must be cancelled when the work is done.
 func (t *Tenure) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	if t == nil {
 		return parent, func() {}
@@ -80,7 +80,7 @@ func (t *Tenure) Leave() {
 	t.settleLocked()
 }
 
-// enter tells whether something may begin.
+// enter reports whether work may begin, and counts it.
 func (t *Tenure) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *Tenure) enter() bool {
 	return true
 }
 
-// close lets nothing begin any more. The channel that it returns is closed when everything has ended.
+// close lets no more work begin. The returned channel is closed when all work has ended.
 func (t *Tenure) close() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +108,7 @@ func (t *Tenure) settleLocked() {
 	}
 }
 
-// finish makes all further checks fail.
+// finish ends the contexts of work, and makes all further checks fail.
 func (t *Tenure) finish() {
 	t.mu.Lock()
 	t.over = true
@@ -116,14 +116,14 @@ func (t *Tenure) finish() {
 	t.end()
 }
 
-// renew takes over when a request was sent that has renewed the lease.
+// renew records when the renewal of the lease was sent.
 func (t *Tenure) renew(sent time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renewed = sent
 }
 
-// began tells whether the lease was ever acquired.
+// began reports whether the lease was ever acquired.
 func (t *Tenure) began() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

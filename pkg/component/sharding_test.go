@@ -184,7 +184,7 @@ func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
 		t.Errorf("want the status not to be written, got %v, %+v", err, o)
 	}
 	o := application{sc}.ensureFinalizer(t.Context())
-	if o.Kind != outcomes.Abandoned || !strings.Contains(o.Message, "the shard is not held any more") {
+	if o.Kind != outcomes.Abandoned || !strings.Contains(o.Message, "this replica no longer holds the shard") {
 		t.Errorf("want the finalizer not to be written, got %+v", o)
 	}
 	chunk := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "chunk"}}
