@@ -28,7 +28,7 @@ func (g *Greeting) GetSpec() types.Unstructurable {
 // GetStatus returns the part of the greeting that the reconciler writes.
 func (g *Greeting) GetStatus() *component.Status { return &g.Status }
 
-// generate is all that the operator knows: which objects a greeting consists of.
+// generate returns the objects of a greeting.
 func generate(_ context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	return []client.Object{&corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -43,7 +43,7 @@ func setup(mgr ctrl.Manager) error {
 		return err
 	}
 	return component.NewReconciler[*Greeting]("hello.example.io", generator.Func(generate), component.ReconcilerOptions{
-		// Whoever may create greetings chooses the name of the ConfigMap: one of somebody else is left alone.
+		// Users who may create greetings choose the name of the ConfigMap: do not adopt one that exists.
 		AdoptionPolicy: new(reconciler.AdoptionPolicyNever),
 	}).SetupWithManager(mgr)
 }

@@ -60,7 +60,7 @@ func run() error {
 		return err
 	}
 	if err := parceloperator.SetupWithManager(mgr, component.ReconcilerOptions{
-		// Whoever may create components chooses the names of dependents: what somebody else has is left alone.
+		// Users who may create components choose the names of dependents: do not adopt objects that exist.
 		AdoptionPolicy: new(reconciler.AdoptionPolicyNever),
 	}); err != nil {
 		return err
