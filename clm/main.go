@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/component-operator/runtime/clm/cmd"
-	_ "github.com/component-operator/runtime/clm/internal/hurry"
+	_ "github.com/component-operator/runtime/clm/internal/gogc"
 )
 
 func main() {

@@ -19,9 +19,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // completionTimeout bounds how long somebody waits who has pressed the tab key.
@@ -219,7 +219,7 @@ func completeDependents(ctx context.Context, e *environment, args []string) ([]c
 		if item.Namespace != "" && item.Namespace != release.Namespace {
 			path += item.Namespace + "/"
 		}
-		offers = append(offers, cobra.CompletionWithDesc(path+item.Name, types.ObjectText(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name)))
+		offers = append(offers, cobra.CompletionWithDesc(path+item.Name, dependents.Text(item)))
 	}
 	slices.Sort(offers)
 	return offers, nil

@@ -13,10 +13,10 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/connection"
 	"github.com/component-operator/runtime/clm/internal/deletion"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/pkg/reconciler"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 type deleteOptions struct {
@@ -120,7 +120,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 func itemTexts(items []*reconciler.InventoryItem) []string {
 	texts := make([]string, len(items))
 	for i, item := range items {
-		texts[i] = types.ObjectText(item.GroupVersionKind().GroupKind(), item.Namespace, item.Name)
+		texts[i] = dependents.Text(item)
 	}
 	return texts
 }
@@ -128,7 +128,7 @@ func itemTexts(items []*reconciler.InventoryItem) []string {
 func hookTexts(d *deletion.Deletion, at deletionhooks.Time) []string {
 	var texts []string
 	for _, hook := range deletionhooks.At(at, d.Hooks) {
-		texts = append(texts, types.ObjectText(hook.GetObjectKind().GroupVersionKind().GroupKind(), hook.GetNamespace(), hook.GetName()))
+		texts = append(texts, dependents.Text(hook))
 	}
 	return texts
 }

@@ -212,13 +212,3 @@ func driftContent(d apply.Drift) map[string]any {
 	}
 	return map[string]any{"status": status}
 }
-
-// objectContent denotes an object to programs.
-func objectContent(object reconciler.ObjectInfo) map[string]any {
-	version, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
-	content := map[string]any{"apiVersion": version, "kind": kind, "name": object.Name}
-	if object.Namespace != "" {
-		content["namespace"] = object.Namespace
-	}
-	return content
-}

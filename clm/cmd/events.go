@@ -17,7 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
@@ -68,14 +69,14 @@ func runEvents(ctx context.Context, e *environment, o eventOptions) error {
 	if o.watch {
 		return o.follow(ctx, e, options)
 	}
-	report, err := inspect.Events(ctx, options)
+	report, err := live.Events(ctx, options)
 	if err != nil {
 		return err
 	}
 	for _, note := range report.Notes {
 		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
 	}
-	found := slices.DeleteFunc(report.Events, func(event inspect.Event) bool { return !o.wants(event) })
+	found := slices.DeleteFunc(report.Events, func(event live.Event) bool { return !o.wants(event) })
 	if !o.output.forPeople() {
 		objects := make([]*unstructured.Unstructured, len(found))
 		for i, event := range found {
@@ -98,17 +99,17 @@ func runEvents(ctx context.Context, e *environment, o eventOptions) error {
 	return table(e.out, "LAST SEEN\tTYPE\tREASON\tOBJECT\tCOUNT\tMESSAGE", lines)
 }
 
-func (o eventOptions) wants(event inspect.Event) bool {
+func (o eventOptions) wants(event live.Event) bool {
 	return len(o.types) == 0 || slices.ContainsFunc(o.types, func(name string) bool { return strings.EqualFold(name, event.Type) })
 }
 
 // follow prints events as they come.
-func (o eventOptions) follow(ctx context.Context, e *environment, options inspect.Options) error {
+func (o eventOptions) follow(ctx context.Context, e *environment, options live.Options) error {
 	style := e.color.Style(e.out)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	err := inspect.WatchEvents(ctx, options, inspect.EventSink{
-		Event: func(event inspect.Event) {
+	err := live.WatchEvents(ctx, options, live.EventSink{
+		Event: func(event live.Event) {
 			if !o.wants(event) {
 				return
 			}
@@ -116,12 +117,12 @@ func (o eventOptions) follow(ctx context.Context, e *environment, options inspec
 				stop(err)
 			}
 		},
-		Note: func(note inspect.Note) { fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note))) },
+		Note: func(note dependents.Note) { fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note))) },
 	})
 	return interrupted(ctx, err)
 }
 
-func (o eventOptions) printEvent(e *environment, event inspect.Event, style terminal.Style) error {
+func (o eventOptions) printEvent(e *environment, event live.Event, style terminal.Style) error {
 	if !o.output.forPeople() {
 		object, err := eventObject(event)
 		if err != nil {
@@ -143,7 +144,7 @@ func (o eventOptions) printEvent(e *environment, event inspect.Event, style term
 	return err
 }
 
-func eventObject(event inspect.Event) (*unstructured.Unstructured, error) {
+func eventObject(event live.Event) (*unstructured.Unstructured, error) {
 	content, err := plainContent(event)
 	if err != nil {
 		return nil, err

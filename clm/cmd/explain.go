@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -28,7 +28,7 @@ func (e *environment) explain(ctx context.Context, s *connection.Connection, rel
 	if !terminal.IsTerminal(e.err) {
 		columns = 0
 	}
-	_ = inspect.Write(e.err, report.Nodes, inspect.WriteOptions{Color: bool(e.color.Style(e.err)), Width: columns, Why: true, Flat: true})
+	_ = dependents.Write(e.err, report.Nodes, dependents.WriteOptions{Color: bool(e.color.Style(e.err)), Width: columns, Why: true, Flat: true})
 	for _, note := range report.Notes {
 		fmt.Fprintln(e.err, terminal.Clean(fmt.Sprint(note)))
 	}

@@ -10,14 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/selection"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
 type logOptions struct {
-	inspect.LogOptions
+	live.LogOptions
 
 	name    string
 	objects []string
@@ -74,7 +74,7 @@ func runLogs(ctx context.Context, e *environment, o logOptions) error {
 	o.Select = chosen.Has
 	o.Color = bool(e.color.Style(e.out))
 	o.Problem = func(text string) { fmt.Fprintln(e.err, terminal.Clean(text)) }
-	err = inspect.Logs(ctx, o.LogOptions, e.out)
+	err = live.Logs(ctx, o.LogOptions, e.out)
 	if o.Follow {
 		return interrupted(ctx, err)
 	}

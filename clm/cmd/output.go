@@ -16,7 +16,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // outputVersion is the apiVersion of what commands print for programs. Fields may be added to it; none changes its meaning.
@@ -92,3 +94,13 @@ func age(since time.Time, now time.Time) string {
 
 // timestamp is how programs are told of a time.
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// objectContent denotes an object to programs.
+func objectContent(object types.ObjectKey) map[string]any {
+	o := dependents.ObjectOf(object)
+	content := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "name": o.Name}
+	if o.Namespace != "" {
+		content["namespace"] = o.Namespace
+	}
+	return content
+}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/background"
+	"github.com/component-operator/runtime/clm/internal/daemon"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -47,7 +47,7 @@ func superviseArgs(options sandbox.Options) []string {
 }
 
 func runSandboxSupervise(ctx context.Context, options sandbox.Options) error {
-	reporter, err := background.NewReporter()
+	reporter, err := daemon.NewReporter()
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/component-operator/runtime/clm/internal/background"
+	"github.com/component-operator/runtime/clm/internal/daemon"
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
@@ -76,12 +76,12 @@ func runSandboxUp(ctx context.Context, s streams, options sandbox.Options) error
 	if err != nil {
 		return err
 	}
-	err = background.Launch(ctx, background.Program{
+	err = daemon.Launch(ctx, daemon.Program{
 		Args:     append([]string{program, "sandbox", superviseName}, superviseArgs(options)...),
 		LogPath:  log,
 		Progress: s.err,
 	})
-	var failure *background.FailureError
+	var failure *daemon.FailureError
 	if errors.As(err, &failure) && failure.Kind == kindRegistered {
 		fmt.Fprintln(s.err, "it is already running or starting")
 		err = nil

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
@@ -29,17 +29,17 @@ type statusView struct {
 
 func (v statusView) write(out io.Writer, style terminal.Style, width int) error {
 	rows := v.head(style)
-	waves := v.waves()
+	waves := dependents.Waves(v.Dependents)
 	numbers := 0
 	for _, wave := range waves {
-		numbers = max(numbers, len(strconv.Itoa(wave.wave)))
+		numbers = max(numbers, len(strconv.Itoa(wave.First)))
 	}
 	for i, wave := range waves {
 		label := ""
 		if i == 0 {
 			label = "Waves"
 		}
-		rows = append(rows, [2]string{label, fmt.Sprintf("%*d  %s", numbers, wave.wave, wave.describe(style))})
+		rows = append(rows, [2]string{label, fmt.Sprintf("%*d  %s", numbers, wave.First, wave.Describe(style))})
 	}
 	const indent = 12
 	for _, row := range rows {
@@ -61,14 +61,10 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 	if len(problems) == 0 {
 		return nil
 	}
-	nodes := make([]*inspect.Node, len(problems))
-	for i, problem := range problems {
-		nodes[i] = problem.Node
-	}
 	if _, err := fmt.Fprintln(out); err != nil {
 		return err
 	}
-	return inspect.Write(out, nodes, inspect.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true})
+	return dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true})
 }
 
 // head says what is recorded.
@@ -167,52 +163,6 @@ func (v statusView) work(now time.Time) string {
 	}
 }
 
-// waveCounts is how many dependents of a wave are where.
-type waveCounts struct {
-	wave   int
-	counts map[views.Place]int
-}
-
-func (v statusView) waves() []waveCounts {
-	var waves []waveCounts
-	for _, d := range v.Dependents {
-		if len(waves) == 0 || waves[len(waves)-1].wave != d.Wave {
-			waves = append(waves, waveCounts{wave: d.Wave, counts: map[views.Place]int{}})
-		}
-		waves[len(waves)-1].counts[d.Place]++
-	}
-	return waves
-}
-
-// placeTexts say of dependents where they are.
-var placeTexts = map[views.Place]string{
-	views.PlaceReady: "✓ %d ready", views.PlaceCompleted: "✓ %d completed", views.PlaceGone: "✓ %d gone", views.PlaceStays: "= %d to stay",
-	views.PlaceUnready: "▸ %d not ready", views.PlaceFailed: "✗ %d failed", views.PlacePending: "· %d to come",
-}
-
-func (w waveCounts) describe(style terminal.Style) string {
-	var parts []string
-	for _, place := range views.Places {
-		n := w.counts[place]
-		if n == 0 {
-			continue
-		}
-		text := fmt.Sprintf(placeTexts[place], n)
-		switch place {
-		case views.PlaceReady, views.PlaceCompleted, views.PlaceGone, views.PlaceStays:
-			text = style.Green(text)
-		case views.PlaceUnready:
-			text = style.Yellow(text)
-		case views.PlaceFailed:
-			text = style.Red(text)
-		case views.PlacePending:
-			text = style.Faint(text)
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, "  ")
-}
-
 func (v statusView) facts() []fact {
 	state := v.stateText()
 	if v.Release.Message != "" && !v.Ready() {
@@ -220,17 +170,17 @@ func (v statusView) facts() []fact {
 	}
 	facts := []fact{{"release " + v.Release.String(), state}}
 	for _, d := range v.Dependents {
-		text := string(d.Place)
-		if d.Place == views.PlaceUnready || d.Place == views.PlaceFailed {
-			text = nodeText(d.Node)
+		text := string(d.State)
+		if d.State.IsProblem() {
+			text = nodeText(d)
 		}
-		facts = append(facts, fact{d.Object.String(), text})
+		facts = append(facts, fact{d.String(), text})
 	}
 	return facts
 }
 
 // nodeText says in one line how an object stands and, if there are reasons, the first one of them.
-func nodeText(node *inspect.Node) string {
+func nodeText(node *dependents.Node) string {
 	text := node.Status.String()
 	if node.Message != "" {
 		text += ": " + node.Message
@@ -238,13 +188,13 @@ func nodeText(node *inspect.Node) string {
 	if at, reason := firstReason(node); at == node {
 		text += "; " + reason
 	} else if at != nil {
-		text += "; " + at.Object.Kind + " " + at.Object.Name + ": " + reason
+		text += "; " + at.Kind + " " + at.Name + ": " + reason
 	}
 	return terminal.Clean(text)
 }
 
 // firstReason returns the first reason of the node or of what it owns, and whose it is; nil if there is none.
-func firstReason(node *inspect.Node) (*inspect.Node, string) {
+func firstReason(node *dependents.Node) (*dependents.Node, string) {
 	if len(node.Why) > 0 {
 		return node, node.Why[0].Text
 	}
@@ -261,15 +211,15 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 	status, _ := content["status"].(map[string]any)
 	status["ready"] = v.Ready()
 	var waves, problems []any
-	for _, wave := range v.waves() {
-		entry := map[string]any{"wave": int64(wave.wave)}
-		for place, n := range wave.counts {
-			entry[string(place)] = int64(n)
+	for _, wave := range dependents.Waves(v.Dependents) {
+		entry := map[string]any{"wave": int64(wave.First)}
+		for state, count := range wave.Counts {
+			entry[string(state)] = int64(count)
 		}
 		waves = append(waves, entry)
 	}
 	for _, problem := range v.Problems() {
-		entry, err := plainContent(problem.Node)
+		entry, err := plainContent(problem)
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +238,7 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 }
 
 // withNotes adds what is missing because the user may not read it.
-func withNotes(content map[string]any, notes []inspect.Note) error {
+func withNotes(content map[string]any, notes []dependents.Note) error {
 	if len(notes) == 0 {
 		return nil
 	}

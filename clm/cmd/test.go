@@ -143,11 +143,7 @@ func showTest(out io.Writer, result testrun.Result) {
 func testContents(results []testrun.Result) []any {
 	contents := make([]any, len(results))
 	for i, result := range results {
-		object := map[string]any{"apiVersion": result.Test.APIVersion, "kind": result.Test.Kind, "name": result.Test.Name}
-		if result.Test.Namespace != "" {
-			object["namespace"] = result.Test.Namespace
-		}
-		content := map[string]any{"object": object, "state": string(result.State)}
+		content := map[string]any{"object": objectContent(result.Test), "state": string(result.State)}
 		if result.Message != "" {
 			content["message"] = result.Message
 		}

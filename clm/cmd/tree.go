@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/clm/internal/views"
 )
@@ -57,27 +57,19 @@ type treeView struct {
 	why bool
 }
 
-func (v treeView) nodes() []*inspect.Node {
-	nodes := make([]*inspect.Node, len(v.Dependents))
-	for i, d := range v.Dependents {
-		nodes[i] = d.Node
-	}
-	return nodes
-}
-
 func (v treeView) write(out io.Writer, style terminal.Style, width int) error {
-	return inspect.Write(out, v.nodes(), inspect.WriteOptions{Color: bool(style), Width: width, Why: v.why})
+	return dependents.Write(out, v.Dependents, dependents.WriteOptions{Color: bool(style), Width: width, Why: v.why})
 }
 
 func (v treeView) facts() []fact {
 	var facts []fact
-	for _, node := range v.nodes() {
+	for _, node := range v.Dependents {
 		facts = appendFacts(facts, node)
 	}
 	return facts
 }
 
-func appendFacts(facts []fact, node *inspect.Node) []fact {
+func appendFacts(facts []fact, node *dependents.Node) []fact {
 	text := node.Status.String()
 	if node.Message != "" {
 		text += ": " + terminal.Clean(node.Message)
@@ -85,7 +77,7 @@ func appendFacts(facts []fact, node *inspect.Node) []fact {
 	for _, reason := range node.Why {
 		text += "; " + terminal.Clean(reason.Text)
 	}
-	facts = append(facts, fact{node.Object.String(), text})
+	facts = append(facts, fact{node.String(), text})
 	for _, child := range node.Children {
 		facts = appendFacts(facts, child)
 	}
@@ -94,7 +86,7 @@ func appendFacts(facts []fact, node *inspect.Node) []fact {
 
 func (v treeView) object() (*unstructured.Unstructured, error) {
 	dependents := make([]any, 0, len(v.Dependents))
-	for _, node := range v.nodes() {
+	for _, node := range v.Dependents {
 		entry, err := plainContent(node)
 		if err != nil {
 			return nil, err

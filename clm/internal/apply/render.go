@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/manifest"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/annotations"
@@ -119,7 +119,7 @@ func checkReserved(release *releases.Release, manifest []*unstructured.Unstructu
 	var problems []string
 	for _, object := range manifest {
 		if reason := releases.Reserved(release.Namespace, release.Name, object); reason != "" {
-			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", objects.Text(object), reason))
+			problems = append(problems, fmt.Sprintf("%s: %s; leave it out of the sources", dependents.Text(object), reason))
 		}
 	}
 	if len(problems) == 0 {
@@ -135,7 +135,7 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	for _, object := range recorded {
 		if text, exists := object.GetAnnotations()[manifest.ReleaseHookKey]; exists {
 			if _, err := annotations.ReleaseHook(text); err != nil {
-				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", objects.Text(object), manifest.ReleaseHookKey, err))
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", dependents.Text(object), manifest.ReleaseHookKey, err))
 			}
 		}
 	}

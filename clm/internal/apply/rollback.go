@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/manifest"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -68,7 +68,7 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 		plan.Revision.Description = fmt.Sprintf("rolled back to revision %d", to.Number)
 		plan.Revision.Installed, plan.Revision.Rollback, plan.Revision.Basis = true, true, 0
 	}
-	wanted, err := objects.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
+	wanted, err := dependents.Keys(c.Client().RESTMapper(), objectsOf(plan), release.Namespace)
 	if err != nil {
 		return nil, err
 	}

@@ -7,18 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // SpareAdopted has those dependents stay that were there before the release has adopted them, although what comes next does not want them: an earlier
 // revision, or what was before the release. It returns them as texts.
-func SpareAdopted(release *releases.Release, wanted map[objects.Key]bool) []string {
+func SpareAdopted(release *releases.Release, wanted map[dependents.Key]bool) []string {
 	var spared []string
 	for _, item := range release.Inventory {
-		if item.Adopted && !wanted[objects.KeyOf(item)] {
+		if item.Adopted && !wanted[dependents.KeyOf(item)] {
 			spared = append(spared, Spare(item))
 		}
 	}
@@ -29,7 +29,7 @@ func SpareAdopted(release *releases.Release, wanted map[objects.Key]bool) []stri
 // Spare has a dependent stay, and returns its text.
 func Spare(item *reconciler.InventoryItem) string {
 	item.DeletePolicy = reconciler.DeletePolicyOrphan
-	return objects.Text(item)
+	return dependents.Text(item)
 }
 
 // ConfirmLast refuses to undo what a plan has done if somebody else has worked on the release since: what he has done would be undone with it.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/manifest"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/internal/deletionhooks"
@@ -101,7 +101,7 @@ func (r *removal) hookRunner(ctx context.Context, at deletionhooks.Time) *deleti
 		},
 		LeftOut: func(hooks []reconciler.Notice) {
 			for _, hook := range hooks {
-				if text := objects.Text(hook.Object); !slices.Contains(r.leftOut, text) {
+				if text := dependents.Text(hook.Object); !slices.Contains(r.leftOut, text) {
 					r.leftOut = append(r.leftOut, text)
 				}
 			}

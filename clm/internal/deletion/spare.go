@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -49,7 +49,7 @@ func isOlder(ctx context.Context, clnt client.Reader, item *reconciler.Inventory
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("looking how old %s is: %w", objects.Text(item), err)
+		return false, fmt.Errorf("looking how old %s is: %w", dependents.Text(item), err)
 	}
 	return object.CreationTimestamp.Before(&than), nil
 }

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/transfer"
@@ -47,7 +47,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 	for release, left := range found {
 		namespace, name, _ := strings.Cut(release, "/")
 		finding := Finding{
-			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", objects.CountText(left.marked)),
+			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", dependents.CountText(left.marked)),
 			Repair: "a record is written that has these objects, and no revisions",
 			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
 			repair: e.repairs().restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
@@ -58,7 +58,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 			finding.Repair, finding.Advice = "these parts are removed", ""
 		case left.marked == 0:
 			finding.Message = fmt.Sprintf("there is no record of the release, and %s in other namespaces with its mark, which proves nothing: anybody who may write there can have made it",
-				objects.CountText(left.doubtful))
+				dependents.CountText(left.doubtful))
 			finding.Advice, finding.repair = e.trustAdvice(namespace, name, left.elsewhere), nil
 		}
 		exists, err := e.namespaceExists(ctx, namespace)
@@ -163,22 +163,22 @@ func (e *examination) ago(t time.Time) string {
 
 // examineRelease compares an intact record with the cluster.
 func (e *examination) examineRelease(ctx context.Context, release *releases.Release) error {
-	known := map[objects.Key]bool{}
+	known := map[dependents.Key]bool{}
 	for _, item := range release.Inventory {
-		known[objects.KeyOf(item)] = true
+		known[dependents.KeyOf(item)] = true
 		if err := e.examineItem(ctx, release, item); err != nil {
 			return err
 		}
 	}
 	for _, hook := range release.HookInventory {
-		known[objects.KeyOf(hook)] = true
+		known[dependents.KeyOf(hook)] = true
 	}
 	owner := releases.OwnerID(release.Namespace, release.Name)
 	for _, found := range e.found {
 		if found.OwnerID() != owner || found.copied {
 			continue
 		}
-		if !known[objects.KeyOf(found)] {
+		if !known[dependents.KeyOf(found)] {
 			if err := e.examineUnrecorded(ctx, release, found); err != nil {
 				return err
 			}
@@ -194,7 +194,7 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 // examineUnrecorded is about an object with the mark of a release that has not recorded it.
 func (e *examination) examineUnrecorded(ctx context.Context, release *releases.Release, found sighting) error {
 	finding := Finding{
-		Kind: FindingUnrecorded, Release: release.String(), Object: &found.ObjectInfo,
+		Kind: FindingUnrecorded, Release: release.String(), Object: &found.Object,
 		Message: "it has the mark of the release, which has not recorded it",
 		Repair:  "it is recorded; it stays if the release renders it, and otherwise the next clm apply says that it deletes it",
 		Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
@@ -218,7 +218,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		return nil
 	}
 	id := releases.OwnerID(release.Namespace, release.Name)
-	owner, exists := e.byKey[objects.KeyOf(item)].Mark, true
+	owner, exists := e.byKey[dependents.KeyOf(item)].Mark, true
 	if owner.IsMissing() {
 		var err error
 		if owner, err = ownership.Read(ctx, e.connection.Client(), item); apierrors.IsNotFound(err) || cluster.IsNoMatch(err) {
@@ -227,7 +227,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 			return e.denied(err)
 		}
 	}
-	finding := Finding{Release: release.String(), Object: &reconciler.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}}
+	finding := Finding{Release: release.String(), Object: new(dependents.ObjectOf(item))}
 	unwanted := item.Phase == reconciler.PhaseScheduledForDeletion || item.Phase == reconciler.PhaseDeleting
 	switch {
 	case exists && owner.Is(id), unwanted:
@@ -261,7 +261,7 @@ func isExpected(item *reconciler.InventoryItem) bool {
 		return item.UID != ""
 	case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
 	}
-	return !objects.IsJob(item)
+	return !dependents.IsJob(item)
 }
 
 // stolen completes the finding of an object that has another owner.

@@ -14,9 +14,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // patience is how long a deletion may take before it counts as stuck.
@@ -28,7 +27,7 @@ func (e *examination) examineDeletion(release *releases.Release, found sighting)
 		return
 	}
 	finding := Finding{
-		Kind: FindingStuck, Release: release.String(), Object: &found.ObjectInfo,
+		Kind: FindingStuck, Release: release.String(), Object: &found.Object,
 		Message: fmt.Sprintf("it is being deleted since %s, and has no finalizers; it waits for the end of its grace period", e.ago(found.deleting.Time)),
 	}
 	if len(found.finalizers) > 0 {
@@ -71,7 +70,7 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 		}
 		e.add(Finding{
 			Kind: FindingStuck, Release: release.String(),
-			Object:  &reconciler.ObjectInfo{TypeVersionInfo: reconciler.TypeVersionInfo{Version: "v1", Kind: "Namespace"}, NameInfo: reconciler.NameInfo{Name: name}},
+			Object:  &dependents.Object{APIVersion: "v1", Kind: "Namespace", Name: name},
 			Message: fmt.Sprintf("it is being deleted since %s: %s", e.ago(namespace.DeletionTimestamp.Time), strings.Join(left, "; ")),
 		})
 	}
@@ -82,7 +81,7 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 func awaitedFor(release *releases.Release) string {
 	var outside []string
 	for _, item := range release.Beyond() {
-		outside = append(outside, objects.Text(item))
+		outside = append(outside, dependents.Text(item))
 	}
 	const shown = 5
 	if count := len(outside); count > shown {

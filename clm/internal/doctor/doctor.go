@@ -16,11 +16,10 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/digest"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // FindingKind says what is wrong.
@@ -53,7 +52,7 @@ type Finding struct {
 	// Release is namespace and name of the release that it is about.
 	Release string
 	// Object is the object that it is about; nil if it is about the record.
-	Object *reconciler.ObjectInfo
+	Object *dependents.Object
 	// Message says what is wrong.
 	Message string
 	// Repair says what the function of this name does about it; empty if that does nothing.
@@ -134,7 +133,7 @@ type examination struct {
 	// unread are those whose record exists, and cannot be used; by namespace and name.
 	unread map[string]bool
 	found  []sighting
-	byKey  map[objects.Key]sighting
+	byKey  map[dependents.Key]sighting
 	// lettingGo is what releases have recorded that others own, by namespace and name of the release.
 	lettingGo map[string]*lettingGo
 }
@@ -200,9 +199,9 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	if err := s.run(ctx); err != nil {
 		return err
 	}
-	e.found, e.byKey = s.found, make(map[objects.Key]sighting, len(s.found))
+	e.found, e.byKey = s.found, make(map[dependents.Key]sighting, len(s.found))
 	for _, found := range s.found {
-		e.byKey[objects.KeyOf(found)] = found
+		e.byKey[dependents.KeyOf(found)] = found
 	}
 	e.diagnosis.Notes = append(e.diagnosis.Notes, s.unlisted...)
 	return nil

@@ -12,6 +12,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/clm/internal/transfer"
@@ -32,7 +33,7 @@ type repairs struct {
 // these objects have their repair in common: one further revision.
 type lettingGo struct {
 	release apitypes.NamespacedName
-	objects []reconciler.ObjectInfo
+	objects []dependents.Object
 	// done means that it was tried; err is what came of it.
 	done bool
 	err  error

@@ -21,18 +21,18 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/clm/internal/selection"
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // sighting is an object that carries the mark of a release.
 type sighting struct {
-	reconciler.ObjectInfo
+	dependents.Object
 	ownership.Mark
 
 	uid        apitypes.UID
@@ -74,7 +74,7 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(sweepers)
-	objects.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
+	selection.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
 		if slices.Contains(resource.Verbs, "list") {
 			group.Go(func() error { return s.resource(ctx, gv, resource) })
 		}
@@ -87,7 +87,7 @@ func (s *sweep) run(ctx context.Context) error {
 		s.unlisted = append(s.unlisted, fmt.Sprintf("you may not list these types%s: %s", where, strings.Join(names, ", ")))
 	}
 	slices.SortFunc(s.found, func(a, b sighting) int {
-		return cmp.Or(cmp.Compare(a.ObjectInfo.String(), b.ObjectInfo.String()), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Key().Group, b.Key().Group))
 	})
 	// The same object may be served by several groups.
 	seen := map[apitypes.UID]bool{}
@@ -171,11 +171,10 @@ func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectM
 		// A record is no dependent, whatever marks it has.
 		return
 	}
+	version, name := kind.ToAPIVersionAndKind()
 	found := sighting{
-		ObjectInfo: reconciler.ObjectInfo{
-			TypeVersionInfo: reconciler.TypeVersionInfo(kind), NameInfo: reconciler.NameInfo{Namespace: object.Namespace, Name: object.Name},
-		},
-		Mark: ownership.Of(object), uid: object.UID, deleting: object.DeletionTimestamp, finalizers: object.Finalizers,
+		Object: dependents.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
+		Mark:   ownership.Of(object), uid: object.UID, deleting: object.DeletionTimestamp, finalizers: object.Finalizers,
 	}
 	// EndpointSlices, say, have the labels of their Services.
 	found.copied = found.OwnerID() == "" || fieldset.IsCopy(object, releases.ReconcilerName)

@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -134,7 +134,7 @@ func noticeTexts(notices []reconciler.Notice) string {
 			texts = append(texts, fmt.Sprintf("and %d more", len(notices)-i))
 			break
 		}
-		texts = append(texts, objects.Text(notice.Object)+" ("+notice.Message+")")
+		texts = append(texts, dependents.Text(notice.Object)+" ("+notice.Message+")")
 	}
 	return strings.Join(texts, ", ")
 }
@@ -226,11 +226,11 @@ func Next(err error) string {
 	}
 }
 
-// Messages returns what is said about objects, by the texts that name these.
-func Messages(notices []reconciler.Notice) map[string]string {
-	texts := make(map[string]string, len(notices))
+// Messages returns what is said about objects.
+func Messages(notices []reconciler.Notice) map[dependents.Key]string {
+	texts := make(map[dependents.Key]string, len(notices))
 	for _, notice := range notices {
-		texts[objects.Text(notice.Object)] = notice.Message
+		texts[dependents.KeyOf(notice.Object)] = notice.Message
 	}
 	return texts
 }

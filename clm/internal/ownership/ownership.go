@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -35,11 +35,6 @@ type Mark struct {
 	label, id string
 	// uid is that of the object.
 	uid apitypes.UID
-}
-
-// NewMark returns the mark of an object with these values of Label and Annotation.
-func NewMark(label, annotation string, uid apitypes.UID) Mark {
-	return Mark{label: label, id: annotation, uid: uid}
 }
 
 // IsMissing reports whether the object does not carry the label of any owner.
@@ -90,7 +85,7 @@ func Read(ctx context.Context, clnt client.Reader, object types.ObjectKey) (Mark
 	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
 	err := clnt.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetName()}, metadata)
 	if err != nil {
-		return Mark{}, fmt.Errorf("reading %s: %w", objects.Text(object), err)
+		return Mark{}, fmt.Errorf("reading %s: %w", dependents.Text(object), err)
 	}
 	return Of(metadata), nil
 }

@@ -3,17 +3,21 @@
 
 package progress
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+)
 
 // history remembers what was said last.
 type history struct {
 	phase, message string
-	objects        map[Key]Object
+	objects        map[dependents.Object]dependents.Dependent
 }
 
 // A change is an object as it was and as it is. An object that is seen for the first time was the zero value.
 type change struct {
-	before, after Object
+	before, after dependents.Dependent
 	isNew         bool
 }
 
@@ -22,12 +26,12 @@ func (h *history) advance(state State) (phase, message bool, changes []change) {
 	phase, message = state.Phase != h.phase, state.Message != h.message
 	h.phase, h.message = state.Phase, state.Message
 	if h.objects == nil {
-		h.objects = make(map[Key]Object, len(state.Objects))
+		h.objects = make(map[dependents.Object]dependents.Dependent, len(state.Objects))
 	}
 	for _, object := range state.Objects {
-		if before, known := h.objects[object.Key]; !known || !before.sameAs(object) {
+		if before, known := h.objects[object.Object]; !known || !isSame(before, object) {
 			changes = append(changes, change{before: before, after: object, isNew: !known})
-			h.objects[object.Key] = object
+			h.objects[object.Object] = object
 		}
 	}
 	if len(h.objects) > len(state.Objects) {
@@ -37,21 +41,18 @@ func (h *history) advance(state State) (phase, message bool, changes []change) {
 }
 
 // forget keeps nothing but these objects.
-func (h *history) forget(but []Object) {
-	left := make(map[Key]bool, len(but))
+func (h *history) forget(but []dependents.Dependent) {
+	left := make(map[dependents.Object]bool, len(but))
 	for _, object := range but {
-		left[object.Key] = true
+		left[object.Object] = true
 	}
-	maps.DeleteFunc(h.objects, func(key Key, _ Object) bool { return !left[key] })
+	maps.DeleteFunc(h.objects, func(object dependents.Object, _ dependents.Dependent) bool { return !left[object] })
 }
 
-// sameAs compares what is said about an object.
-func (o Object) sameAs(other Object) bool {
-	return o.sameButWait(other) && o.Wait == other.Wait
-}
+// isSame compares what is said about an object.
+func isSame(a, b dependents.Dependent) bool { return isSameButMessage(a, b) && a.Message == b.Message }
 
-// sameButWait tells whether at most the reason for waiting has changed, not that there is one.
-func (o Object) sameButWait(other Object) bool {
-	return o.Phase == other.Phase && o.Status == other.Status && o.Failed == other.Failed && o.Verb == other.Verb &&
-		o.Wave == other.Wave && (o.Wait == "") == (other.Wait == "")
+// isSameButMessage reports whether at most the reason for waiting has changed, not that there is one.
+func isSameButMessage(a, b dependents.Dependent) bool {
+	return a.Phase == b.Phase && a.Status == b.Status && a.State == b.State && a.Verb == b.Verb && a.Wave == b.Wave && (a.Message == "") == (b.Message == "")
 }

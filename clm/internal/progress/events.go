@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -31,15 +32,15 @@ type operationEvent struct {
 
 // objectEvent says something about a dependent.
 type objectEvent struct {
-	Time   string           `json:"time"`
-	Type   string           `json:"type"`
-	Object Key              `json:"object"`
-	Wave   int              `json:"wave"`
-	State  standing         `json:"state"`
-	Phase  reconciler.Phase `json:"phase,omitempty"`
-	Status status.Status    `json:"status,omitempty"`
-	Verb   reconciler.Verb  `json:"verb,omitempty"`
-	Reason string           `json:"reason,omitempty"`
+	Time   string            `json:"time"`
+	Type   string            `json:"type"`
+	Object dependents.Object `json:"object"`
+	Wave   int               `json:"wave"`
+	State  string            `json:"state"`
+	Phase  reconciler.Phase  `json:"phase,omitempty"`
+	Status status.Status     `json:"status,omitempty"`
+	Verb   reconciler.Verb   `json:"verb,omitempty"`
+	Reason string            `json:"reason,omitempty"`
 }
 
 // events writes an event per line, for programs.
@@ -75,13 +76,13 @@ func (e *events) Update(state State) {
 	}
 	for _, change := range changes {
 		kind := "object"
-		if !change.isNew && change.before.sameButWait(change.after) {
+		if !change.isNew && isSameButMessage(change.before, change.after) {
 			kind = "wait"
 		}
 		after := change.after
 		e.emit(objectEvent{
-			Time: now, Type: kind, Object: after.Key, Wave: after.Wave, State: after.standing(),
-			Phase: after.Phase, Status: after.Status, Verb: after.Verb, Reason: after.Wait,
+			Time: now, Type: kind, Object: after.Object, Wave: after.Wave, State: word(after.State),
+			Phase: after.Phase, Status: after.Status, Verb: after.Verb, Reason: after.Message,
 		})
 	}
 	state.Objects = nil

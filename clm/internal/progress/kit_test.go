@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hinshun/vt10x"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -91,34 +92,40 @@ func expect(t *testing.T, reason, got, want string) {
 var start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // an object of the given text, for example "apps/v1 Deployment default/web".
-func object(text string, wave int, phase reconciler.Phase, change ...func(*progress.Object)) progress.Object {
+func object(text string, wave int, phase reconciler.Phase, change ...func(*dependents.Dependent)) dependents.Dependent {
 	words := strings.Fields(text)
 	namespace, name, _ := strings.Cut(words[2], "/") // "/name" is cluster-scoped
-	o := progress.Object{
-		Key:  progress.Key{APIVersion: words[0], Kind: words[1], Namespace: namespace, Name: name},
-		Wave: wave, Phase: phase,
+	o := dependents.Dependent{
+		Object: dependents.Object{APIVersion: words[0], Kind: words[1], Namespace: namespace, Name: name},
+		Wave:   wave, Phase: phase,
 	}
 	for _, f := range change {
 		f(&o)
 	}
+	settle(&o)
 	return o
 }
 
-func wait(reason string, since time.Duration) func(*progress.Object) {
-	return func(o *progress.Object) { o.Wait, o.Since = reason, start.Add(since) }
+// settle decides on the state of an object again after it was changed. One that has failed stays so until another state is set.
+func settle(o *dependents.Dependent) {
+	o.State = dependents.StateInOperation(*o, o.State == dependents.StateFailed)
 }
 
-func did(verb reconciler.Verb) func(*progress.Object) {
-	return func(o *progress.Object) { o.Verb = verb }
+func wait(reason string, since time.Duration) func(*dependents.Dependent) {
+	return func(o *dependents.Dependent) { o.Message, o.Since = reason, start.Add(since) }
 }
 
-func failed(o *progress.Object) { o.Failed = true }
+func did(verb reconciler.Verb) func(*dependents.Dependent) {
+	return func(o *dependents.Dependent) { o.Verb = verb }
+}
+
+func failed(o *dependents.Dependent) { o.State = dependents.StateFailed }
 
 // scene is a release in the middle of being applied.
 func scene() progress.State {
 	return progress.State{
 		Operation: "apply", Release: "default/shop", Revision: 3, Phase: "applying wave 2 of 4",
-		Objects: []progress.Object{
+		Objects: []dependents.Dependent{
 			object("v1 Namespace /shop", -1, reconciler.PhaseReady),
 			object("v1 ConfigMap default/settings", 0, reconciler.PhaseReady, did(reconciler.VerbUpdated)),
 			object("v1 Secret default/keys", 0, reconciler.PhaseReady, did(reconciler.VerbCreated)),

@@ -54,9 +54,11 @@ apply default/shop revision 3: applying wave 2 of 4  2s
 
 		state.Phase, state.Message = "applying wave 3 of 4", "retrying: connection refused"
 		for i := 3; i < 6; i++ {
-			state.Objects[i].Phase, state.Objects[i].Wait, state.Objects[i].Failed = reconciler.PhaseReady, "", false
+			state.Objects[i].Phase, state.Objects[i].Message, state.Objects[i].State = reconciler.PhaseReady, "", ""
+			settle(&state.Objects[i])
 		}
 		state.Objects[6].Phase, state.Objects[6].Verb = reconciler.PhaseCreating, reconciler.VerbCreated
+		settle(&state.Objects[6])
 		time.Sleep(time.Second)
 		live.Update(state)
 		time.Sleep(100 * time.Millisecond)
@@ -226,7 +228,7 @@ func TestLiveIsCheap(t *testing.T) {
 
 		for i := range 500 { // half a second
 			time.Sleep(time.Millisecond)
-			state.Objects[3].Wait = fmt.Sprintf("news %d", i)
+			state.Objects[3].Message = fmt.Sprintf("news %d", i)
 			live.Update(state)
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -257,9 +259,9 @@ func TestConcurrentUpdates(t *testing.T) {
 				for i := range 50 {
 					state := scene()
 					state.Phase = fmt.Sprintf("step %d", i)
-					state.Objects[3].Wait = fmt.Sprintf("%d/%d", i, worker)
+					state.Objects[3].Message = fmt.Sprintf("%d/%d", i, worker)
 					printer.Update(state)
-					state.Objects[3].Wait = "changed after the update"
+					state.Objects[3].Message = "changed after the update"
 				}
 				printer.Finish(progress.Outcome{Done: true, Summary: "ended"})
 			})
@@ -281,7 +283,7 @@ func TestWidths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		live := progress.New(progress.Options{Out: s, Mode: progress.ModeLive, Size: s.size, Color: terminal.ColorAlways})
 		state := scene()
-		state.Objects[3].Wait = strings.Repeat("映像を取得できません", 5) + "\x1b[2J"
+		state.Objects[3].Message = strings.Repeat("映像を取得できません", 5) + "\x1b[2J"
 		live.Update(state)
 		text, _ := s.take()
 		for line := range strings.Lines(text) {

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -29,7 +30,7 @@ type plain struct {
 	ended   bool
 	state   State
 	said    history
-	waits   map[Key]*waiting
+	waits   map[dependents.Object]*waiting
 	// timer is set for the first of the reasons that are due.
 	timer clock.Timer
 }
@@ -70,7 +71,7 @@ func (p *plain) Update(state State) {
 	}
 	for _, change := range changes {
 		for _, news := range change.news(p.style) {
-			fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(change.after.Key.String()), news)
+			fmt.Fprintf(&b, "%s: %s\n", terminal.Clean(change.after.String()), news)
 		}
 		p.await(change.after, now)
 	}
@@ -79,18 +80,18 @@ func (p *plain) Update(state State) {
 }
 
 // await has the reason told why an object waits, if it is still waiting then.
-func (p *plain) await(object Object, now time.Time) {
-	if object.standing() != moving || object.Wait == "" {
-		delete(p.waits, object.Key)
+func (p *plain) await(object dependents.Dependent, now time.Time) {
+	if object.State != dependents.StateUnready || object.Message == "" {
+		delete(p.waits, object.Object)
 		return
 	}
 	if p.waits == nil {
-		p.waits = map[Key]*waiting{}
+		p.waits = map[dependents.Object]*waiting{}
 	}
-	if p.waits[object.Key] == nil {
-		p.waits[object.Key] = &waiting{}
+	if p.waits[object.Object] == nil {
+		p.waits[object.Object] = &waiting{}
 	}
-	if w := p.waits[object.Key]; w.due.IsZero() && w.reason != object.Wait {
+	if w := p.waits[object.Object]; w.due.IsZero() && w.reason != object.Message {
 		w.due = now.Add(patience)
 	}
 }
@@ -122,20 +123,20 @@ func (p *plain) tell() {
 	now := p.clock.Now()
 	var b strings.Builder
 	for _, object := range p.state.Objects {
-		w := p.waits[object.Key]
+		w := p.waits[object.Object]
 		if w == nil || w.due.IsZero() || now.Before(w.due) {
 			continue
 		}
 		w.due = time.Time{}
-		if w.reason == object.Wait {
+		if w.reason == object.Message {
 			continue // another one has come and gone meanwhile
 		}
-		w.reason = object.Wait
+		w.reason = object.Message
 		label := "waiting"
-		if object.leaving() {
-			label = object.label()
+		if isLeaving(object) {
+			label = object.Label()
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", terminal.Clean(object.Key.String()), p.style.Yellow(label), terminal.Clean(object.Wait))
+		fmt.Fprintf(&b, "%s: %s: %s\n", terminal.Clean(object.String()), p.style.Yellow(label), terminal.Clean(object.Message))
 	}
 	_, _ = io.WriteString(p.out, b.String())
 	p.schedule(now)
@@ -172,19 +173,19 @@ func (c change) acted() bool {
 
 // situation is empty if it is the same as before, or said already by what was done.
 func (c change) situation(style terminal.Style) string {
-	was, is := c.before.standing(), c.after.standing()
+	was, is := c.before.State, c.after.State
 	switch {
-	case is == failed && (was != failed || c.before.Wait != c.after.Wait):
-		return style.Red(c.after.label()) + c.after.because()
-	case is == moving && c.after.leaving() && (was != moving || !c.before.leaving()):
-		return style.Yellow(c.after.label())
-	case is == done && was != done && was != pending && !c.acted():
-		return style.Green(c.after.label())
+	case is == dependents.StateFailed && (was != is || c.before.Message != c.after.Message):
+		return style.Red(c.after.Label()) + because(c.after)
+	case is == dependents.StateUnready && isLeaving(c.after) && (was != is || !isLeaving(c.before)):
+		return style.Yellow(c.after.Label())
+	case is.IsDone() && was.IsProblem() && !c.acted():
+		return style.Green(c.after.Label())
 	}
 	return ""
 }
 
-// leaving tells whether the object is on its way out.
-func (o Object) leaving() bool {
-	return o.Phase == reconciler.PhaseDeleting || o.Phase == reconciler.PhaseCompleting
+// isLeaving reports whether the object is on its way out.
+func isLeaving(d dependents.Dependent) bool {
+	return d.Phase == reconciler.PhaseDeleting || d.Phase == reconciler.PhaseCompleting
 }

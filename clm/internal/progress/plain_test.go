@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -42,16 +43,18 @@ func course() []progress.State {
 	states[0].Phase = "waiting for the lock held by somebody"
 	for i := range states[0].Objects {
 		o := &states[0].Objects[i]
-		o.Verb, o.Wait, o.Failed = "", "", false
+		o.Verb, o.Message, o.State = "", "", ""
 		if i > 0 {
 			o.Phase = reconciler.PhaseScheduledForApplication
 		}
+		settle(o)
 	}
-	states[1].Objects[4].Failed = false
-	states[1].Objects[4].Wait = ""
-	states[2].Objects[3].Wait = "2/3 replicas available"
+	states[1].Objects[4].Message, states[1].Objects[4].State = "", ""
+	settle(&states[1].Objects[4])
+	states[2].Objects[3].Message = "2/3 replicas available"
 	states[2].Message = "retrying: connection\nrefused"
-	states[3].Objects[3].Phase, states[3].Objects[3].Wait, states[3].Objects[3].Status = reconciler.PhaseReady, "", status.CurrentStatus
+	states[3].Objects[3].Phase, states[3].Objects[3].Message, states[3].Objects[3].Status = reconciler.PhaseReady, "", status.CurrentStatus
+	settle(&states[3].Objects[3])
 	states[4].Objects[3] = states[3].Objects[3]
 	states[4].Phase = "applying wave 3 of 4"
 	states[4].Objects[4] = object("batch/v1 Job default/migrate", 1, reconciler.PhaseCompleted, did(reconciler.VerbUpdated))
@@ -106,7 +109,7 @@ func TestPlainPatience(t *testing.T) {
 			{"it goes at once", "", reconciler.PhaseDeleting, 0, "Deployment default/web: deleting\n"},
 			{"and something holds it", "finalizers: hold", reconciler.PhaseDeleting, time.Minute, "Deployment default/web: deleting: finalizers: hold\n"},
 		} {
-			printer.Update(progress.State{Objects: []progress.Object{object("apps/v1 Deployment default/web", 0, step.phase, wait(step.wait, 0))}})
+			printer.Update(progress.State{Objects: []dependents.Dependent{object("apps/v1 Deployment default/web", 0, step.phase, wait(step.wait, 0))}})
 			time.Sleep(step.pause)
 			synctest.Wait()
 			expect(t, step.reason, out.String(), step.want)
@@ -119,7 +122,7 @@ func TestPlainPatience(t *testing.T) {
 // TestFailuresAreToldOnce has a reason that says itself what the label says.
 func TestFailuresAreToldOnce(t *testing.T) {
 	t.Parallel()
-	state := progress.State{Objects: []progress.Object{
+	state := progress.State{Objects: []dependents.Dependent{
 		object("batch/v1 Job default/migrate", 0, reconciler.PhaseCreating, failed, wait("failed: it has reached its limit", 0)),
 		object("batch/v1 Job default/seed", 0, reconciler.PhaseCreating, failed, wait("failed (BackoffLimitExceeded): too often", 0)),
 		object("batch/v1 Job default/other", 0, reconciler.PhaseCreating, failed, wait("failedness", 0)),
@@ -141,7 +144,7 @@ Job default/silent: failed
 
 func TestPlainDeletion(t *testing.T) {
 	t.Parallel()
-	state := func(objects ...progress.Object) progress.State {
+	state := func(objects ...dependents.Dependent) progress.State {
 		return progress.State{Operation: "delete", Release: "default/shop", Phase: "deleting", Objects: objects}
 	}
 	const web, data = "apps/v1 Deployment default/web", "v1 PersistentVolumeClaim default/data"

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -51,13 +52,13 @@ func writeOutcome(out io.Writer, s summary) {
 }
 
 func (s summary) writeUnready(b *strings.Builder) {
-	unready := inMotion(s.state.Objects)
+	unready := problems(s.state.Objects)
 	for _, object := range unready[:min(len(unready), maxUnready)] {
-		fmt.Fprintf(b, "  %s %s: %s", mark(object, s.style), terminal.Clean(object.Key.String()), object.label())
+		fmt.Fprintf(b, "  %s %s: %s", mark(object, s.style), terminal.Clean(object.String()), object.Label())
 		if age := age(object, s.now); age != "" {
 			b.WriteString(" for " + age)
 		}
-		b.WriteString(object.because() + "\n")
+		b.WriteString(because(object) + "\n")
 	}
 	if more := len(unready) - maxUnready; more > 0 {
 		fmt.Fprintf(b, "  … and %d more\n", more)
@@ -69,12 +70,12 @@ func (s summary) details() string {
 	counts := map[reconciler.Verb]int{}
 	var unchanged, untouched int
 	for _, object := range s.state.Objects {
-		switch standing := object.standing(); {
+		switch {
 		case object.Verb != "":
 			counts[object.Verb]++
-		case standing == done:
+		case object.State.IsDone():
 			unchanged++
-		case standing == pending:
+		case object.State == dependents.StatePending:
 			untouched++
 		}
 	}
@@ -94,30 +95,29 @@ func (s summary) details() string {
 	return strings.Join(details, ", ")
 }
 
-// inMotion returns what is neither done nor to come, failures first.
-func inMotion(objects []Object) []Object {
-	var broken, others []Object
-	for _, object := range objects {
-		switch object.standing() {
-		case failed:
-			broken = append(broken, object)
-		case moving:
-			others = append(others, object)
-		case pending, done:
+// problems returns what is neither done nor to come, failures first.
+func problems(list []dependents.Dependent) []dependents.Dependent {
+	var failed, others []dependents.Dependent
+	for _, d := range list {
+		switch {
+		case d.State == dependents.StateFailed:
+			failed = append(failed, d)
+		case d.State.IsProblem():
+			others = append(others, d)
 		}
 	}
-	return slices.Concat(broken, others)
+	return slices.Concat(failed, others)
 }
 
-func mark(object Object, style terminal.Style) string {
-	if object.standing() == failed {
+func mark(object dependents.Dependent, style terminal.Style) string {
+	if object.State == dependents.StateFailed {
 		return style.Red("✗")
 	}
 	return style.Yellow("▸")
 }
 
 // age is how long the object is in its state, or empty if that is not known. Clocks of different machines may differ.
-func age(object Object, now time.Time) string {
+func age(object dependents.Dependent, now time.Time) string {
 	if object.Since.IsZero() {
 		return ""
 	}

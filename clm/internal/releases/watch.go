@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/component-operator/runtime/clm/internal/follow"
+	"github.com/component-operator/runtime/clm/internal/listwatch"
 	"github.com/component-operator/runtime/internal/lists"
 )
 
@@ -33,7 +33,7 @@ func (s *Store) Watch(ctx context.Context, namespace, name string, changed func(
 	}
 	secrets := objects.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(namespace)
 	named := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, prefix+name).String()}
-	err = follow.Objects(ctx, lists.Of(secrets, named), follow.Sink{
+	err = listwatch.Objects(ctx, lists.Of(secrets, named), listwatch.Sink{
 		Seen: func([]runtime.Object) error { changed(); return nil },
 		Gone: func(runtime.Object) error { changed(); return nil },
 	})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -105,7 +106,7 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	kind := object.GroupVersionKind().GroupKind()
 	resource, err := r.types.find(kind)
 	if err != nil {
-		return fmt.Errorf("%s: %w", types.ObjectText(kind, object.GetNamespace(), object.GetName()), err)
+		return fmt.Errorf("%s: %w", dependents.Text(object), err)
 	}
 	namespace := wholeCluster
 	if resource.Namespaced {

@@ -4,7 +4,6 @@
 package runner
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -13,8 +12,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -28,7 +27,8 @@ type Board struct {
 
 	mu      sync.Mutex
 	state   progress.State
-	index   map[string]int // of objects, by the text that names them, which does not depend on the version
+	index   map[dependents.Key]int  // of the dependents
+	failed  map[dependents.Key]bool // what the engine has said of them last
 	notes   map[string]bool
 	shown   time.Time
 	pending *time.Timer // that shows what was not shown yet; nil if there is nothing
@@ -48,7 +48,7 @@ func NewQuietBoard(c *connection.Connection) *Board {
 }
 
 func newBoard(printer progress.Printer, clock clock.PassiveClock, state progress.State) *Board {
-	return &Board{printer: printer, clock: clock, state: state, index: map[string]int{}, notes: map[string]bool{}}
+	return &Board{printer: printer, clock: clock, state: state, index: map[dependents.Key]int{}, notes: map[string]bool{}}
 }
 
 // Say shows what the operation as a whole is about.
@@ -79,58 +79,59 @@ func (b *Board) ExpectDeletion(inventory []*reconciler.InventoryItem) {
 
 // expect adds the dependents of an inventory, whose wave is what the function says.
 func (b *Board) expect(inventory []*reconciler.InventoryItem, wave func(item *reconciler.InventoryItem) int) {
-	objects := make([]progress.Object, len(inventory))
+	list := make([]dependents.Dependent, len(inventory))
 	for i, item := range inventory {
-		objects[i] = progress.Object{Key: progress.KeyOf(item), Wave: wave(item), Phase: item.Phase, Status: item.Status}
+		list[i] = dependents.Dependent{Object: dependents.ObjectOf(item), Wave: wave(item), Phase: item.Phase, Status: item.Status}
 	}
-	b.add(objects)
+	b.add(list)
 }
 
 // ExpectChanges adds the objects of a plan that are wanted.
 func (b *Board) ExpectChanges(changes []reconciler.Change) {
-	var objects []progress.Object
+	var list []dependents.Dependent
 	for _, change := range changes {
 		if change.Digest != "" {
-			objects = append(objects, progress.Object{Key: progress.KeyOf(change.Object), Wave: change.Wave})
+			list = append(list, dependents.Dependent{Object: dependents.ObjectOf(change.Object), Wave: change.Wave})
 		}
 	}
-	b.add(objects)
+	b.add(list)
 }
 
-// add adds the objects that are not there yet, in the order of their waves.
-func (b *Board) add(objects []progress.Object) {
+// add adds the dependents that are not there yet, in the order of their waves.
+func (b *Board) add(list []dependents.Dependent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	more := false
-	for _, object := range objects {
-		if _, known := b.index[object.Key.String()]; known {
+	for _, d := range list {
+		if _, known := b.index[d.Key()]; known {
 			continue
 		}
-		object.Since = b.clock.Now()
-		b.index[object.Key.String()] = -1
-		b.state.Objects = append(b.state.Objects, object)
+		d.Since, d.State = b.clock.Now(), dependents.StateInOperation(d, b.failed[d.Key()])
+		b.index[d.Key()] = -1
+		b.state.Objects = append(b.state.Objects, d)
 		more = true
 	}
 	if !more {
 		return
 	}
-	slices.SortStableFunc(b.state.Objects, func(a, b progress.Object) int { return cmp.Compare(a.Wave, b.Wave) })
-	for i, object := range b.state.Objects {
-		b.index[object.Key.String()] = i
+	dependents.Sort(b.state.Objects)
+	for i, d := range b.state.Objects {
+		b.index[d.Key()] = i
 	}
 }
 
-// change shows an object as the function changes it, and notes since when it is so.
-func (b *Board) change(text string, change func(object *progress.Object)) {
-	at, known := b.index[text]
+// change shows a dependent as the function changes it, and notes since when it is so.
+func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent)) {
+	at, known := b.index[key]
 	if !known {
 		return
 	}
-	object := &b.state.Objects[at]
-	before := *object
-	change(object)
-	if object.Phase != before.Phase || object.Status != before.Status || object.Verb != before.Verb {
-		object.Since = b.clock.Now()
+	d := &b.state.Objects[at]
+	before := *d
+	change(d)
+	d.State = dependents.StateInOperation(*d, b.failed[key])
+	if d.Phase != before.Phase || d.Status != before.Status || d.Verb != before.Verb {
+		d.Since = b.clock.Now()
 	}
 }
 
@@ -138,13 +139,13 @@ func (b *Board) change(text string, change func(object *progress.Object)) {
 func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.change(objects.Text(key), func(object *progress.Object) {
-		object.Status, object.Wait = found, message
+	b.change(dependents.KeyOf(key), func(d *dependents.Dependent) {
+		d.Status, d.Message = found, message
 		switch {
 		case found == status.CurrentStatus:
-			object.Phase, object.Wait = reconciler.PhaseReady, ""
-		case object.Phase == reconciler.PhaseScheduledForApplication || object.Phase == "":
-			object.Phase = reconciler.PhaseUpdating
+			d.Phase, d.Message = reconciler.PhaseReady, ""
+		case d.Phase == reconciler.PhaseScheduledForApplication || d.Phase == "":
+			d.Phase = reconciler.PhaseUpdating
 		}
 	})
 	if b.pending != nil {
@@ -175,27 +176,29 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	if err != nil {
 		b.state.Message = err.Error()
 	}
-	left := map[string]*reconciler.InventoryItem{}
+	left := map[dependents.Key]*reconciler.InventoryItem{}
 	for _, item := range result.Inventory {
-		left[objects.Text(item)] = item
+		left[dependents.KeyOf(item)] = item
 	}
 	for _, notice := range slices.Concat(result.Notes, result.Drift) {
-		b.notes[objects.Text(notice.Object)+": "+notice.Message] = true
+		b.notes[dependents.Text(notice.Object)+": "+notice.Message] = true
 	}
-	waits, failed := failures.Messages(result.Waits), failures.Messages(result.Failures)
-	for text := range b.index {
-		b.change(text, func(object *progress.Object) {
-			object.Wait, object.Failed = waits[text], failed[text] != ""
-			if item := left[text]; item != nil {
-				object.Phase, object.Status = item.Phase, item.Status
-			} else {
-				object.Phase, object.Status = "", ""
+	waits := failures.Messages(result.Waits)
+	b.failed = map[dependents.Key]bool{}
+	for key, message := range failures.Messages(result.Failures) {
+		b.failed[key] = message != ""
+	}
+	for key := range b.index {
+		b.change(key, func(d *dependents.Dependent) {
+			d.Message, d.Phase, d.Status = waits[key], "", ""
+			if item := left[key]; item != nil {
+				d.Phase, d.Status = item.Phase, item.Status
 			}
 		})
 	}
 	for _, action := range result.Actions {
-		for _, key := range action.Objects {
-			b.change(objects.Text(key), func(object *progress.Object) { object.Verb = action.Verb })
+		for _, object := range action.Objects {
+			b.change(dependents.KeyOf(object), func(d *dependents.Dependent) { d.Verb = action.Verb })
 		}
 	}
 	b.show()

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -102,12 +102,12 @@ func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failu
 
 // hopeless tells whether all that is awaited has failed.
 func hopeless(result reconciler.Result) bool {
-	failed := map[string]bool{}
+	failed := map[dependents.Key]bool{}
 	for _, notice := range result.Failures {
-		failed[objects.Text(notice.Object)] = true
+		failed[dependents.KeyOf(notice.Object)] = true
 	}
 	for _, notice := range result.Waits {
-		if !failed[objects.Text(notice.Object)] && !notice.Doomed {
+		if !failed[dependents.KeyOf(notice.Object)] && !notice.Doomed {
 			return false
 		}
 	}

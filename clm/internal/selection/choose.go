@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/inspect"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -49,10 +49,10 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 }
 
 // Has tells whether a pod of a dependent, perhaps itself, is chosen.
-func (c *Choice) Has(dependent, pod inspect.Object) bool {
+func (c *Choice) Has(dependent, pod dependents.Object) bool {
 	has := len(c.choices) == 0
 	for _, choice := range c.choices {
-		for _, object := range []inspect.Object{dependent, pod} {
+		for _, object := range []dependents.Object{dependent, pod} {
 			if choice.denotes(schema.FromAPIVersionAndKind(object.APIVersion, object.Kind).GroupKind(), object.Namespace, object.Name) {
 				choice.found.Store(true)
 				has = true

@@ -4,6 +4,7 @@
 package selection
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -44,7 +45,7 @@ func parseReference(text string) (reference, error) {
 type Scope struct {
 	// Name for people, such as "release default/web".
 	Name string
-	// Show is the command that lists the objects.
+	// Show is the command that lists the dependents.
 	Show string
 }
 
@@ -58,7 +59,7 @@ type Object interface {
 // the cluster. The error is a RefusedError if a text denotes no object, or several of them.
 func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope) ([]O, error) {
 	var found []O
-	seen := map[objects.Key]bool{}
+	seen := map[dependents.Key]bool{}
 	for _, text := range texts {
 		r, err := parseReference(text)
 		if err != nil {
@@ -68,8 +69,8 @@ func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope)
 		if err != nil {
 			return nil, err
 		}
-		if !seen[objects.KeyOf(match)] {
-			seen[objects.KeyOf(match)] = true
+		if !seen[dependents.KeyOf(match)] {
+			seen[dependents.KeyOf(match)] = true
 			found = append(found, match)
 		}
 	}
@@ -83,7 +84,7 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 		return object.GetName() != r.name || r.namespace != "" && object.GetNamespace() != r.namespace
 	})
 	fits := func(isKind func(schema.GroupKind) bool) []O {
-		return slices.DeleteFunc(slices.Clone(named), func(object O) bool { return !isKind(objects.KeyOf(object).GroupKind) })
+		return slices.DeleteFunc(slices.Clone(named), func(object O) bool { return !isKind(dependents.KeyOf(object).GroupKind) })
 	}
 	matches := fits(func(kind schema.GroupKind) bool { return r.isNameOf(kind.Kind, kind.Group) })
 	if len(matches) == 0 && len(named) > 0 {
@@ -120,11 +121,26 @@ func kindsNamed(clnt cluster.Client, r reference) (map[schema.GroupKind]bool, er
 		return nil, fmt.Errorf("discovering types: %w", err)
 	}
 	kinds := map[schema.GroupKind]bool{}
-	objects.EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
+	EachResource(lists, func(gv schema.GroupVersion, resource metav1.APIResource) {
 		names := append([]string{resource.Name, resource.SingularName}, resource.ShortNames...)
 		if slices.ContainsFunc(names, func(name string) bool { return name != "" && r.isNameOf(name, gv.Group) }) {
 			kinds[schema.GroupKind{Group: gv.Group, Kind: resource.Kind}] = true
 		}
 	})
 	return kinds, nil
+}
+
+// EachResource visits all resources that were discovered, and that are no subresources.
+func EachResource(lists []*metav1.APIResourceList, visit func(gv schema.GroupVersion, resource metav1.APIResource)) {
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, resource := range list.APIResources {
+			if !strings.Contains(resource.Name, "/") {
+				visit(schema.GroupVersion{Group: cmp.Or(resource.Group, gv.Group), Version: cmp.Or(resource.Version, gv.Version)}, resource)
+			}
+		}
+	}
 }

@@ -60,8 +60,3 @@ func (g *manifestGenerator) Generate(ctx context.Context, _ string, _ string, _ 
 func (g *manifestGenerator) Fingerprint() string {
 	return "manifests/1 " + g.fingerprint
 }
-
-// nameOf names an object in messages.
-func nameOf(object client.Object) string {
-	return types.ObjectText(object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName())
-}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -43,7 +44,7 @@ func (u *union) Generate(ctx context.Context, namespace string, name string, par
 			key := identityOf(object, namespace)
 			if other, known := definedBy[key]; known && other != i {
 				return nil, fmt.Errorf("%s is defined by both %s and %s",
-					nameOf(object), displayed(u.members[other].Reference), displayed(m.Reference))
+					dependents.Text(object), displayed(u.members[other].Reference), displayed(m.Reference))
 			}
 			definedBy[key] = i
 		}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/inspect"
 	"github.com/component-operator/runtime/clm/internal/manifest"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -54,13 +54,13 @@ const (
 // Result says what came out of a test.
 type Result struct {
 	// Test is the object that makes the test.
-	Test progress.Key
+	Test dependents.Object
 	// State of the test when the run ended.
 	State State
 	// Message says more about the state; empty if the test has passed.
 	Message string
 	// Why says what keeps the test from passing, the most specific reason first.
-	Why []inspect.Reason
+	Why []dependents.Reason
 	// Log is what containers of the test have written, each line preceded by pod and container; or why that cannot be read.
 	Log string
 

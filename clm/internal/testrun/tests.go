@@ -14,11 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/inspect"
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/ownership"
-	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/views"
 	"github.com/component-operator/runtime/internal/annotations"
@@ -75,16 +74,16 @@ func (r *Run) judge(result reconciler.Result) []Result {
 	failed, waits := failures.Messages(result.Failures), failures.Messages(result.Waits)
 	results := make([]Result, 0, len(r.tests))
 	for _, test := range r.tests {
-		judged := Result{Test: progress.KeyOf(test), State: NotRun}
+		judged := Result{Test: dependents.ObjectOf(test), State: NotRun}
 		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.makes(test, item) }); at >= 0 {
 			item := result.Inventory[at]
-			judged.item, judged.Test = item, progress.KeyOf(item)
-			text := objects.Text(item)
+			judged.item, judged.Test = item, dependents.ObjectOf(item)
+			key := dependents.KeyOf(item)
 			switch {
-			case failed[text] != "":
-				judged.State, judged.Message = Failed, failed[text]
-			case waits[text] != "":
-				judged.State, judged.Message = Unfinished, waits[text]
+			case failed[key] != "":
+				judged.State, judged.Message = Failed, failed[key]
+			case waits[key] != "":
+				judged.State, judged.Message = Unfinished, waits[key]
 			case item.Phase == reconciler.PhaseReady:
 				judged.State = Passed
 			}
@@ -122,16 +121,16 @@ func (r *Run) explain(ctx context.Context, results []Result) {
 		options := views.Inspection(r.connection, r.Release, []*reconciler.InventoryItem{result.item})
 		options.Selector = ownership.Selector(r.target.Owner())
 		if unsuccessful {
-			if report, err := inspect.Tree(ctx, options); err == nil {
+			if report, err := live.Tree(ctx, options); err == nil {
 				result.Why = reasons(report.Nodes)
 			}
 		}
 		var text bytes.Buffer
-		logs := inspect.LogOptions{Options: options, Problem: func(problem string) { fmt.Fprintln(&text, problem) }}
+		logs := live.LogOptions{Options: options, Problem: func(problem string) { fmt.Fprintln(&text, problem) }}
 		if !r.request.AllLogs {
 			logs.Tail = new(int64(lastLines))
 		}
-		if err := inspect.Logs(ctx, logs, &text); err != nil && text.Len() == 0 {
+		if err := live.Logs(ctx, logs, &text); err != nil && text.Len() == 0 {
 			fmt.Fprintln(&text, err)
 		}
 		result.Log = strings.TrimSuffix(text.String(), "\n")
@@ -139,8 +138,8 @@ func (r *Run) explain(ctx context.Context, results []Result) {
 }
 
 // reasons returns those of the nodes or, if these have none, of what they own.
-func reasons(nodes []*inspect.Node) []inspect.Reason {
-	var found []inspect.Reason
+func reasons(nodes []*dependents.Node) []dependents.Reason {
+	var found []dependents.Reason
 	for _, node := range nodes {
 		if len(node.Why) > 0 {
 			found = append(found, node.Why...)

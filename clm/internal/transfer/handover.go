@@ -43,7 +43,7 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Request
 		return nil, err
 	}
 	for _, object := range found {
-		plan.TakeOver(object.ObjectInfo)
+		plan.TakeOver(object.Object)
 	}
 	// Whether an object exists that is not ours, only the server knows.
 	if err := plan.Compare(ctx, true); err != nil {

@@ -13,16 +13,16 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
-	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // LetGo records, in an operation on a release, that it does not have those of the objects that belong to others. Nothing but the record is written: who
 // owns an object is what its label says, and that is settled. Above all, nothing is applied, neither of this release nor of the other ones. Their records may
 // have been written by people who have fewer rights than whoever calls this, and what they have left to do may be deletions.
-func LetGo(ctx context.Context, c *connection.Connection, o *runner.Operation, objects []reconciler.ObjectInfo) error {
+func LetGo(ctx context.Context, c *connection.Connection, o *runner.Operation, objects []dependents.Object) error {
 	plan, err := apply.Current(ctx, c, o.Release().Namespace, o.Release().Name)
 	if err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/objects"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -34,11 +34,11 @@ func (t *Transfer) outcome(err error) progress.Outcome {
 	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
 	switch {
 	case err != nil:
-		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", objects.CountText(len(t.Objects)), between, failures.Summary(err)), Next: failures.Next(err)}
+		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", dependents.CountText(len(t.Objects)), between, failures.Summary(err)), Next: failures.Next(err)}
 	case t.left == 0:
 		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing was left to be moved %s", between)}
 	default:
-		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", objects.CountText(t.left), between)}
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.CountText(t.left), between)}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -27,7 +28,7 @@ type Transfer struct {
 	// From lets go of the objects, To takes them over.
 	From, To *apply.Plan
 	// Objects are those that are handed over.
-	Objects []reconciler.ObjectInfo
+	Objects []dependents.Object
 
 	connection *connection.Connection
 	// left is the number of objects with which there is something left to be done.
@@ -108,8 +109,8 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]possession, er
 		if err != nil {
 			return nil, err
 		}
-		t.Objects = append(t.Objects, object.ObjectInfo)
-		t.To.TakeOver(object.ObjectInfo)
+		t.Objects = append(t.Objects, object.Object)
+		t.To.TakeOver(object.Object)
 		at := find(had, object)
 		if at >= 0 {
 			leaving = append(leaving, had[at])

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/component-operator/runtime/clm/internal/apply"
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -20,7 +20,7 @@ import (
 
 // possession is an object that a release renders, or has recorded.
 type possession struct {
-	reconciler.ObjectInfo
+	dependents.Object
 	// rendered is where the object stands in the manifest of the current revision; negative if it does not.
 	rendered int
 	// item is the record of the object; nil if there is none.
@@ -29,27 +29,25 @@ type possession struct {
 
 // possessions returns the objects that are, or are to be, dependents of the release as it is; sorted.
 func possessions(mapper meta.RESTMapper, plan *apply.Plan) ([]possession, error) {
-	found := map[objects.Key]*possession{}
+	found := map[dependents.Key]*possession{}
 	for _, item := range plan.Release.Inventory {
-		info := reconciler.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}
-		found[objects.KeyOf(info)] = &possession{ObjectInfo: info, rendered: -1, item: item}
+		found[dependents.KeyOf(item)] = &possession{Object: dependents.ObjectOf(item), rendered: -1, item: item}
 	}
 	for i, object := range plan.Content.Manifest {
 		if !plan.Applies(object) {
 			continue
 		}
-		namespace, err := objects.Namespace(mapper, object, plan.Release.Namespace)
+		namespace, err := dependents.Namespace(mapper, object, plan.Release.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		info := reconciler.ObjectInfo{
-			TypeVersionInfo: reconciler.TypeVersionInfo(object.GroupVersionKind()), NameInfo: reconciler.NameInfo{Namespace: namespace, Name: object.GetName()},
-		}
-		if known := found[objects.KeyOf(info)]; known != nil {
-			known.rendered, known.ObjectInfo = i, info
+		placed := dependents.ObjectOf(object)
+		placed.Namespace = namespace
+		if known := found[placed.Key()]; known != nil {
+			known.rendered, known.Object = i, placed
 			continue
 		}
-		found[objects.KeyOf(info)] = &possession{ObjectInfo: info, rendered: i}
+		found[placed.Key()] = &possession{Object: placed, rendered: i}
 	}
 	list := make([]possession, 0, len(found))
 	for _, p := range found {
@@ -61,13 +59,13 @@ func possessions(mapper meta.RESTMapper, plan *apply.Plan) ([]possession, error)
 
 // find returns where an object is in a list; negative if it is not.
 func find(list []possession, object types.ObjectKey) int {
-	return slices.IndexFunc(list, func(p possession) bool { return objects.KeyOf(p) == objects.KeyOf(object) })
+	return slices.IndexFunc(list, func(p possession) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) })
 }
 
 // Renders reports whether an object is part of the revision of a plan, as apply.Current returns it.
 func Renders(mapper meta.RESTMapper, plan *apply.Plan, object types.ObjectKey) (bool, error) {
 	list, err := possessions(mapper, plan)
-	return slices.ContainsFunc(list, func(p possession) bool { return objects.KeyOf(p) == objects.KeyOf(object) && p.rendered >= 0 }), err
+	return slices.ContainsFunc(list, func(p possession) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) && p.rendered >= 0 }), err
 }
 
 // leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.

@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/inspect"
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 )
@@ -44,7 +44,7 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 		following.Trouble = func(error) {}
 	}
 	watching, stop := context.WithCancel(ctx)
-	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[inspect.Note]bool{}, drop: func() {}}
+	f := &follower{Following: following, connection: c, woken: make(chan struct{}, 1), fatal: make(chan error, 1), unwatched: map[dependents.Note]bool{}, drop: func() {}}
 	defer f.running.Wait()
 	defer stop()
 	f.keep(watching, func(ctx context.Context) error {
@@ -90,7 +90,7 @@ type follower struct {
 	drop    context.CancelFunc
 
 	mu        sync.Mutex // guards all below, and calls of the functions of Following
-	unwatched map[inspect.Note]bool
+	unwatched map[dependents.Note]bool
 }
 
 func (f *follower) show(standing *Standing) (enough bool) {
@@ -145,7 +145,7 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	}
 	var names []string
 	for _, item := range release.Inventory {
-		names = append(names, objects.Text(item))
+		names = append(names, dependents.Text(item))
 	}
 	wanted := strings.Join(names, "\n")
 	if wanted == f.watched {
@@ -157,21 +157,21 @@ func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	options := Inspection(f.connection, release, release.Inventory)
 	options.SkipReasons = f.SkipReasons
 	f.keep(ctx, func(ctx context.Context) error {
-		return inspect.Watch(ctx, options, inspect.WatchSink{Changed: f.wake, Note: f.note})
+		return live.Watch(ctx, options, live.WatchSink{Changed: f.wake, Note: f.note})
 	})
 }
 
-func (f *follower) note(note inspect.Note) {
+func (f *follower) note(note dependents.Note) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unwatched[note] = true
 }
 
 // addNotes adds what cannot be watched.
-func (f *follower) addNotes(notes []inspect.Note) []inspect.Note {
+func (f *follower) addNotes(notes []dependents.Note) []dependents.Note {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	unwatched := slices.SortedFunc(maps.Keys(f.unwatched), func(a, b inspect.Note) int { return strings.Compare(a.String(), b.String()) })
+	unwatched := slices.SortedFunc(maps.Keys(f.unwatched), func(a, b dependents.Note) int { return strings.Compare(a.String(), b.String()) })
 	return append(slices.Clone(notes), unwatched...)
 }
 

@@ -8,8 +8,9 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
-	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -17,8 +18,8 @@ import (
 )
 
 // Inspection returns what is needed to look into a release with package inspect. Items are the dependents in question.
-func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) inspect.Options {
-	return inspect.Options{
+func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
+	return live.Options{
 		Client:   c.Client(),
 		Items:    items,
 		Analyzer: status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()}),
@@ -27,7 +28,7 @@ func Inspection(c *connection.Connection, release *releases.Release, items []*re
 }
 
 // Unready finds out why dependents or deletion hooks are not ready that an operation has waited for in vain. It returns nil if the error is no NotReadyError.
-func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*inspect.Report, error) {
+func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*live.Report, error) {
 	var items []*reconciler.InventoryItem
 	for _, notice := range failures.Unready(err) {
 		for _, item := range slices.Concat(release.Inventory, release.HookInventory) {
@@ -39,12 +40,12 @@ func Unready(ctx context.Context, c *connection.Connection, release *releases.Re
 	if len(items) == 0 {
 		return nil, nil
 	}
-	report, err := inspect.Tree(ctx, Inspection(c, release, items))
+	report, err := live.Tree(ctx, Inspection(c, release, items))
 	if err != nil {
 		return nil, err
 	}
 	// What is ready is waited for because of others, such as the instances of a type; that was said where it was waited for.
-	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *inspect.Node) bool { return node.Status == status.CurrentStatus })
+	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *dependents.Node) bool { return node.Status == status.CurrentStatus })
 	if len(report.Nodes) == 0 {
 		return nil, nil
 	}

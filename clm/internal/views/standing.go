@@ -4,15 +4,14 @@
 package views
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/inspect"
-	"github.com/component-operator/runtime/clm/internal/objects"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -29,47 +28,12 @@ type Standing struct {
 	// Silent is true if the holder has not renewed the lock for so long that it seems to be dead.
 	Silent bool
 	// Dependents in the order in which they are worked upon.
-	Dependents []Dependent
+	Dependents []*dependents.Node
 	// Notes say what is missing because the user may not read it.
-	Notes []inspect.Note
+	Notes []dependents.Note
 
 	deadline time.Duration
 }
-
-// Dependent is one object of a release.
-type Dependent struct {
-	*inspect.Node
-
-	// Item is what is recorded of it.
-	Item *reconciler.InventoryItem
-	// Wave is the apply order, or the delete order if the release is being deleted.
-	Wave int
-	// Place is what the above means.
-	Place Place
-}
-
-// Place is where a dependent is on its way.
-type Place string
-
-const (
-	// PlacePending means that its turn has not come.
-	PlacePending Place = "pending"
-	// PlaceUnready means that it is not ready yet, or not gone yet, or was lost, be it to another owner.
-	PlaceUnready Place = "unready"
-	// PlaceFailed means that it will not become ready by itself.
-	PlaceFailed Place = "failed"
-	// PlaceReady means that it is as it should be.
-	PlaceReady Place = "ready"
-	// PlaceCompleted means that it has served its purpose and was removed.
-	PlaceCompleted Place = "completed"
-	// PlaceStays means that it stays although the release is being deleted.
-	PlaceStays Place = "stays"
-	// PlaceGone means that it was not wanted any more, and is gone.
-	PlaceGone Place = "gone"
-)
-
-// Places are all places, in the order in which they are told.
-var Places = []Place{PlaceReady, PlaceCompleted, PlaceGone, PlaceStays, PlaceUnready, PlaceFailed, PlacePending}
 
 // Look finds out how a release stands. The reasons why dependents are not ready take further requests and can be left out. That there is no such
 // release is no error.
@@ -98,7 +62,7 @@ func look(ctx context.Context, c *connection.Connection, namespace, name string,
 	standing := &Standing{Release: release}
 	options := Inspection(c, release, release.Inventory)
 	options.SkipReasons = skipReasons
-	report, err := inspect.Tree(ctx, options)
+	report, err := live.Tree(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -126,41 +90,35 @@ func (s *Standing) listen(now time.Time) {
 }
 
 // place finds out where the dependents are on their way.
-func (s *Standing) place(nodes []*inspect.Node) {
-	items := map[string]*reconciler.InventoryItem{}
-	for _, item := range s.Release.Inventory {
-		items[objects.Text(item)] = item
-	}
-	deleting := s.Release.State == releases.StateDeleting
+func (s *Standing) place(nodes []*dependents.Node) {
 	for _, node := range nodes {
-		d := Dependent{Node: node, Item: items[node.Object.String()], Wave: node.ApplyOrder}
-		if d.Item == nil {
-			continue
+		lostLabel := s.confirmOwner(node)
+		recognizeFinished(node)
+		node.State = stateOf(node)
+		if s.Release.State == releases.StateDeleting {
+			node.State, node.Wave = stateInDeletion(node, lostLabel), node.Item.DeleteOrder
 		}
-		lostLabel := s.confirmOwner(d)
-		recognizeFinished(d.Item, node)
-		d.Place = placeOf(d.Item, node)
-		if deleting {
-			d.Place, d.Wave = placeInDeletion(d.Item, node, lostLabel), d.Item.DeleteOrder
-		}
-		s.Dependents = append(s.Dependents, d)
 	}
-	slices.SortStableFunc(s.Dependents, func(a, b Dependent) int { return cmp.Compare(a.Wave, b.Wave) })
+	dependents.Sort(nodes)
+	s.Dependents = nodes
 }
 
 // confirmOwner notes that a dependent which was found does not have the label of the release, and reports whether it is one nevertheless.
-func (s *Standing) confirmOwner(d Dependent) (lostLabel bool) {
-	owner := ownership.NewMark(d.Label(ownership.Label), d.Annotation(ownership.Annotation), d.UID())
-	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); d.Exists() && !owner.Is(id) {
-		d.Status, d.Message = inspect.Stolen, owner.Loss(id, d.Item)
+func (s *Standing) confirmOwner(node *dependents.Node) (lostLabel bool) {
+	if node.Live == nil {
+		return false
 	}
-	return owner.LostLabel(d.Item)
+	owner := ownership.Of(node.Live)
+	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); !owner.Is(id) {
+		node.Status, node.Message = dependents.StatusStolen, owner.Loss(id, node.Item)
+	}
+	return owner.LostLabel(node.Item)
 }
 
 // recognizeFinished notes that a Job which was complete may remove itself.
-func recognizeFinished(item *reconciler.InventoryItem, node *inspect.Node) {
-	if item.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && objects.IsJob(item) {
-		node.Status, node.Message = inspect.Completed, "has finished, and is gone"
+func recognizeFinished(node *dependents.Node) {
+	if node.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && dependents.IsJob(node) {
+		node.Status, node.Message = dependents.StatusCompleted, "has finished, and is gone"
 	}
 }
 
@@ -169,51 +127,54 @@ const (
 	purgeOrderKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixPurgeOrder
 )
 
-func placeOf(item *reconciler.InventoryItem, node *inspect.Node) Place {
-	switch item.Phase {
+// stateOf returns the state of a dependent of a release that is not being deleted.
+func stateOf(node *dependents.Node) dependents.State {
+	switch node.Phase {
 	case reconciler.PhaseCompleted:
-		return PlaceCompleted
+		return dependents.StateCompleted
 	case reconciler.PhaseFailed:
-		return PlaceFailed
+		return dependents.StateFailed
 	case reconciler.PhaseDeleting, reconciler.PhaseCompleting, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion:
 		return leaving(node)
 	case reconciler.PhaseScheduledForApplication:
 		// How far it came is recorded later. What is there may not yet be what it is to become.
-		if item.Digest == "" || node.Annotation(digestKey) != item.Digest {
-			return PlacePending
+		if node.Item.Digest == "" || node.Annotation(digestKey) != node.Item.Digest {
+			return dependents.StatePending
 		}
 	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
 	}
 	switch node.Status {
-	case status.CurrentStatus, inspect.Completed:
-		return PlaceReady
+	case status.CurrentStatus, dependents.StatusCompleted:
+		return dependents.StateReady
 	case status.FailedStatus:
-		return PlaceFailed
-	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus, inspect.Stolen:
+		return dependents.StateFailed
+	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus, dependents.StatusStolen:
 	}
-	return PlaceUnready
+	return dependents.StateUnready
 }
 
-func placeInDeletion(item *reconciler.InventoryItem, node *inspect.Node, lostLabel bool) Place {
+// stateInDeletion returns the state of a dependent of a release that is being deleted.
+func stateInDeletion(node *dependents.Node, lostLabel bool) dependents.State {
+	policy := node.Item.DeletePolicy
 	switch {
-	case item.Phase == reconciler.PhaseCompleted:
-		return PlaceCompleted
-	case node.Status == inspect.Stolen && !lostLabel || item.DeletePolicy == reconciler.DeletePolicyOrphan || item.DeletePolicy == reconciler.DeletePolicyOrphanOnDelete:
-		return PlaceStays
+	case node.Phase == reconciler.PhaseCompleted:
+		return dependents.StateCompleted
+	case node.Status == dependents.StatusStolen && !lostLabel || policy == reconciler.DeletePolicyOrphan || policy == reconciler.DeletePolicyOrphanOnDelete:
+		return dependents.StateStays
 	default:
 		return leaving(node)
 	}
 }
 
-// leaving tells how far an object is on its way out.
-func leaving(node *inspect.Node) Place {
+// leaving returns the state of an object that is on its way out.
+func leaving(node *dependents.Node) dependents.State {
 	switch {
 	case node.Missing:
-		return PlaceGone
+		return dependents.StateGone
 	case node.Status == status.TerminatingStatus:
-		return PlaceUnready
+		return dependents.StateUnready
 	default:
-		return PlacePending
+		return dependents.StatePending
 	}
 }
 
@@ -223,11 +184,8 @@ func (s *Standing) Ready() bool {
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d Dependent) bool { return d.Place == PlacePending || d.isProblem() })
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State == dependents.StatePending || d.State.IsProblem() })
 }
-
-// isProblem reports whether a dependent is not ready although its turn has come.
-func (d Dependent) isProblem() bool { return d.Place == PlaceUnready || d.Place == PlaceFailed }
 
 // Abandoned reports whether the release is being applied or deleted, as is recorded, and nobody seems to be working on it.
 func (s *Standing) Abandoned() bool {
@@ -248,7 +206,7 @@ func (s *Standing) BecameReady() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, Dependent.isProblem)
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State.IsProblem() })
 }
 
 // nothingLeft reports whether all of the current revision is written, and nothing is to be deleted.
@@ -256,40 +214,40 @@ func (s *Standing) nothingLeft() bool {
 	if s.Release.Current() == nil {
 		return false
 	}
-	return !slices.ContainsFunc(s.Dependents, func(d Dependent) bool {
-		switch d.Item.Phase {
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool {
+		switch d.Phase {
 		case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseCompleting:
-			return d.Place != PlaceGone
+			return d.State != dependents.StateGone
 		case reconciler.PhaseScheduledForApplication, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
 			reconciler.PhaseFailed, reconciler.PhaseCompleted:
 		}
-		return d.Place == PlacePending || d.Exists() && d.Annotation(purgeOrderKey) != ""
+		return d.State == dependents.StatePending || d.Annotation(purgeOrderKey) != ""
 	})
 }
 
 // Problems are the dependents that are not ready although their turn has come: the oldest problem first, after those of which nobody knows how
 // old they are.
-func (s *Standing) Problems() []Dependent {
-	var found []Dependent
+func (s *Standing) Problems() []*dependents.Node {
+	var found []*dependents.Node
 	for _, d := range s.Dependents {
-		if d.isProblem() {
+		if d.State.IsProblem() {
 			found = append(found, d)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Dependent) int { return a.Since().Compare(b.Since()) })
+	slices.SortStableFunc(found, func(a, b *dependents.Node) int { return sinceOf(a).Compare(sinceOf(b)) })
 	return found
 }
 
-// Since is when the oldest of the reasons began why a dependent is not ready, or when the dependent was created, if there are none.
-func (d Dependent) Since() time.Time {
-	oldest := oldestReason(d.Node)
+// sinceOf is when the oldest of the reasons began why a dependent is not ready, or when the dependent was created, if there are none.
+func sinceOf(node *dependents.Node) time.Time {
+	oldest := oldestReason(node)
 	if oldest.IsZero() {
-		return d.Created
+		return node.Created
 	}
 	return oldest
 }
 
-func oldestReason(node *inspect.Node) time.Time {
+func oldestReason(node *dependents.Node) time.Time {
 	var oldest time.Time
 	consider := func(t time.Time) {
 		if !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
-	"github.com/component-operator/runtime/clm/internal/inspect"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-func TestPlaces(t *testing.T) {
+func TestStates(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		reason  string
@@ -24,55 +26,58 @@ func TestPlaces(t *testing.T) {
 		status  status.Status
 		missing bool
 		stays   bool
-		want    Place
+		want    dependents.State
 		// leaving is where it is if the release is being deleted.
-		leaving Place
+		leaving dependents.State
 	}{
-		{"as it should be", reconciler.PhaseReady, status.CurrentStatus, false, false, PlaceReady, PlacePending},
-		{"not ready any more", reconciler.PhaseReady, status.InProgressStatus, false, false, PlaceUnready, PlacePending},
-		{"lost", reconciler.PhaseReady, status.NotFoundStatus, true, false, PlaceUnready, PlaceGone},
-		{"somebody deletes it", reconciler.PhaseReady, status.TerminatingStatus, false, false, PlaceUnready, PlaceUnready},
-		{"it will not become ready", reconciler.PhaseCreating, status.FailedStatus, false, false, PlaceFailed, PlacePending},
-		{"it may not be read", reconciler.PhaseReady, status.UnknownStatus, false, false, PlaceUnready, PlacePending},
-		{"not created yet", reconciler.PhaseScheduledForApplication, status.NotFoundStatus, true, false, PlacePending, PlaceGone},
-		{"ready as it was before", reconciler.PhaseScheduledForApplication, status.CurrentStatus, false, false, PlacePending, PlacePending},
-		{"no longer wanted", reconciler.PhaseScheduledForDeletion, status.CurrentStatus, false, false, PlacePending, PlacePending},
-		{"on its way out", reconciler.PhaseDeleting, status.TerminatingStatus, false, false, PlaceUnready, PlaceUnready},
-		{"gone, which is not recorded yet", reconciler.PhaseDeleting, status.NotFoundStatus, true, false, PlaceGone, PlaceGone},
-		{"it has served its purpose", reconciler.PhaseCompleted, inspect.Completed, false, false, PlaceCompleted, PlaceCompleted},
-		{"it has failed, and was removed", reconciler.PhaseFailed, status.NotFoundStatus, true, false, PlaceFailed, PlaceGone},
-		{"somebody else has it", reconciler.PhaseReady, inspect.Stolen, false, false, PlaceUnready, PlaceStays},
-		{"it is going to be taken over", reconciler.PhaseScheduledForApplication, inspect.Stolen, false, false, PlacePending, PlaceStays},
-		{"its delete policy keeps it", reconciler.PhaseReady, status.CurrentStatus, false, true, PlaceReady, PlaceStays},
+		{"as it should be", reconciler.PhaseReady, status.CurrentStatus, false, false, dependents.StateReady, dependents.StatePending},
+		{"not ready any more", reconciler.PhaseReady, status.InProgressStatus, false, false, dependents.StateUnready, dependents.StatePending},
+		{"lost", reconciler.PhaseReady, status.NotFoundStatus, true, false, dependents.StateUnready, dependents.StateGone},
+		{"somebody deletes it", reconciler.PhaseReady, status.TerminatingStatus, false, false, dependents.StateUnready, dependents.StateUnready},
+		{"it will not become ready", reconciler.PhaseCreating, status.FailedStatus, false, false, dependents.StateFailed, dependents.StatePending},
+		{"it may not be read", reconciler.PhaseReady, status.UnknownStatus, false, false, dependents.StateUnready, dependents.StatePending},
+		{"not created yet", reconciler.PhaseScheduledForApplication, status.NotFoundStatus, true, false, dependents.StatePending, dependents.StateGone},
+		{"ready as it was before", reconciler.PhaseScheduledForApplication, status.CurrentStatus, false, false, dependents.StatePending, dependents.StatePending},
+		{"no longer wanted", reconciler.PhaseScheduledForDeletion, status.CurrentStatus, false, false, dependents.StatePending, dependents.StatePending},
+		{"on its way out", reconciler.PhaseDeleting, status.TerminatingStatus, false, false, dependents.StateUnready, dependents.StateUnready},
+		{"gone, which is not recorded yet", reconciler.PhaseDeleting, status.NotFoundStatus, true, false, dependents.StateGone, dependents.StateGone},
+		{"it has served its purpose", reconciler.PhaseCompleted, dependents.StatusCompleted, false, false, dependents.StateCompleted, dependents.StateCompleted},
+		{"it has failed, and was removed", reconciler.PhaseFailed, status.NotFoundStatus, true, false, dependents.StateFailed, dependents.StateGone},
+		{"somebody else has it", reconciler.PhaseReady, dependents.StatusStolen, false, false, dependents.StateUnready, dependents.StateStays},
+		{"it is going to be taken over", reconciler.PhaseScheduledForApplication, dependents.StatusStolen, false, false, dependents.StatePending, dependents.StateStays},
+		{"its delete policy keeps it", reconciler.PhaseReady, status.CurrentStatus, false, true, dependents.StateReady, dependents.StateStays},
 	} {
 		item := &reconciler.InventoryItem{Phase: test.phase, Digest: "new"}
 		if test.stays {
 			item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
-		node := &inspect.Node{Status: test.status, Missing: test.missing}
-		if got := placeOf(item, node); got != test.want {
+		node := &dependents.Node{Dependent: dependents.Dependent{Status: test.status, Phase: test.phase}, Missing: test.missing, Item: item}
+		if got := stateOf(node); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
-		if got := placeInDeletion(item, node, false); got != test.leaving {
+		if got := stateInDeletion(node, false); got != test.leaving {
 			t.Errorf("%s, while the release is being deleted: got %s, wanted %s", test.reason, got, test.leaving)
 		}
 	}
 }
 
-// TestPlacesOfWhatLostItsLabel is about the recorded object, from which merely the label was removed: it goes with the release.
-func TestPlacesOfWhatLostItsLabel(t *testing.T) {
+// TestStatesOfWhatLostItsLabel is about the recorded object, from which merely the label was removed: it goes with the release.
+func TestStatesOfWhatLostItsLabel(t *testing.T) {
 	t.Parallel()
 	item := &reconciler.InventoryItem{Phase: reconciler.PhaseReady, UID: "u"}
 	for _, test := range []struct {
 		reason string
-		owner  ownership.Mark
-		want   Place
+		uid    apitypes.UID
+		label  string
+		want   dependents.State
 	}{
-		{"the recorded object", ownership.NewMark("", "", "u"), PlacePending},
-		{"another object of that name", ownership.NewMark("", "", "v"), PlaceStays},
-		{"somebody else has it", ownership.NewMark("x", "", "u"), PlaceStays},
+		{"the recorded object", "u", "", dependents.StatePending},
+		{"another object of that name", "v", "", dependents.StateStays},
+		{"somebody else has it", "u", "x", dependents.StateStays},
 	} {
-		if got := placeInDeletion(item, &inspect.Node{Status: inspect.Stolen}, test.owner.LostLabel(item)); got != test.want {
+		node := &dependents.Node{Dependent: dependents.Dependent{Status: dependents.StatusStolen, Phase: item.Phase}, Item: item}
+		owner := ownership.Of(&metav1.ObjectMeta{UID: test.uid, Labels: map[string]string{ownership.Label: test.label}})
+		if got := stateInDeletion(node, owner.LostLabel(item)); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
 	}
@@ -82,21 +87,20 @@ func TestPlacesOfWhatLostItsLabel(t *testing.T) {
 func TestJobsMayRemoveThemselves(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		reason, group, kind string
-		phase               reconciler.Phase
-		missing             bool
-		want                Place
+		reason, version, kind string
+		phase                 reconciler.Phase
+		missing               bool
+		want                  dependents.State
 	}{
-		{"it was complete", "batch", "Job", reconciler.PhaseReady, true, PlaceReady},
-		{"it was not", "batch", "Job", reconciler.PhaseCreating, true, PlaceUnready},
-		{"others do not remove themselves", "", "Pod", reconciler.PhaseReady, true, PlaceUnready},
-		{"it is there, and unknown", "batch", "Job", reconciler.PhaseReady, false, PlaceUnready},
+		{"it was complete", "batch/v1", "Job", reconciler.PhaseReady, true, dependents.StateReady},
+		{"it was not", "batch/v1", "Job", reconciler.PhaseCreating, true, dependents.StateUnready},
+		{"others do not remove themselves", "v1", "Pod", reconciler.PhaseReady, true, dependents.StateUnready},
+		{"it is there, and unknown", "batch/v1", "Job", reconciler.PhaseReady, false, dependents.StateUnready},
 	} {
-		item := &reconciler.InventoryItem{Phase: test.phase}
-		item.Group, item.Kind = test.group, test.kind
-		node := &inspect.Node{Status: status.NotFoundStatus, Missing: test.missing}
-		recognizeFinished(item, node)
-		if got := placeOf(item, node); got != test.want {
+		object := dependents.Object{APIVersion: test.version, Kind: test.kind}
+		node := &dependents.Node{Dependent: dependents.Dependent{Object: object, Status: status.NotFoundStatus, Phase: test.phase}, Missing: test.missing}
+		recognizeFinished(node)
+		if got := stateOf(node); got != test.want {
 			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
 		}
 	}
@@ -105,20 +109,20 @@ func TestJobsMayRemoveThemselves(t *testing.T) {
 func TestReadyAndProblems(t *testing.T) {
 	t.Parallel()
 	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
-	dependent := func(name string, place Place, node inspect.Node) Dependent {
-		node.Object = inspect.Object{APIVersion: "v1", Kind: "Pod", Name: name}
-		return Dependent{Node: &node, Place: place}
+	dependent := func(name string, state dependents.State, node dependents.Node) *dependents.Node {
+		node.Object, node.State = dependents.Object{APIVersion: "v1", Kind: "Pod", Name: name}, state
+		return &node
 	}
-	below := inspect.Node{Created: at(1), Children: []*inspect.Node{{Why: []inspect.Reason{{Since: at(20)}, {Since: at(10)}}}}}
-	s := &Standing{Release: &releases.Release{State: releases.StateReady}, Dependents: []Dependent{
-		dependent("ready", PlaceReady, inspect.Node{Created: at(0)}),
-		dependent("young", PlaceUnready, inspect.Node{Created: at(15)}),
-		dependent("old", PlaceFailed, below),
-		dependent("lost", PlaceUnready, inspect.Node{Missing: true}),
+	below := dependents.Node{Created: at(1), Children: []*dependents.Node{{Why: []dependents.Reason{{Since: at(20)}, {Since: at(10)}}}}}
+	s := &Standing{Release: &releases.Release{State: releases.StateReady}, Dependents: []*dependents.Node{
+		dependent("ready", dependents.StateReady, dependents.Node{Created: at(0)}),
+		dependent("young", dependents.StateUnready, dependents.Node{Created: at(15)}),
+		dependent("old", dependents.StateFailed, below),
+		dependent("lost", dependents.StateUnready, dependents.Node{Missing: true}),
 	}}
 	var names []string
 	for _, problem := range s.Problems() {
-		names = append(names, problem.Object.Name)
+		names = append(names, problem.Name)
 	}
 	if diff := cmp.Diff([]string{"lost", "old", "young"}, names); diff != "" {
 		t.Errorf("the oldest problem should come first, that of unknown age before (-want +got):\n%s", diff)
@@ -139,8 +143,8 @@ func TestReadyAndProblems(t *testing.T) {
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	revision := []releases.Revision{{Number: 1}}
-	of := func(phase reconciler.Phase, place Place) Dependent {
-		return Dependent{Node: &inspect.Node{}, Item: &reconciler.InventoryItem{Phase: phase}, Place: place}
+	of := func(phase reconciler.Phase, state dependents.State) *dependents.Node {
+		return &dependents.Node{Dependent: dependents.Dependent{Phase: phase, State: state}}
 	}
 	for _, test := range []struct {
 		reason     string
@@ -148,21 +152,21 @@ func TestComplete(t *testing.T) {
 		revisions  []releases.Revision
 		holder     *releases.Holder
 		silent     bool
-		dependents []Dependent
+		dependents []*dependents.Node
 		want       bool
 		ready      bool
 	}{
-		{"all is ready", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseReady, PlaceReady), of(reconciler.PhaseCompleted, PlaceCompleted)}, true, true},
-		{"written, and judged by nobody", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseScheduledForApplication, PlaceReady)}, true, true},
-		{"not ready yet", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseCreating, PlaceUnready)}, true, false},
+		{"all is ready", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseReady, dependents.StateReady), of(reconciler.PhaseCompleted, dependents.StateCompleted)}, true, true},
+		{"written, and judged by nobody", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForApplication, dependents.StateReady)}, true, true},
+		{"not ready yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseCreating, dependents.StateUnready)}, true, false},
 		{"nothing at all", releases.StateApplying, revision, nil, false, nil, true, true},
 		{"whoever worked on it is dead", releases.StateApplying, revision, &releases.Holder{}, true, nil, true, true},
 		{"somebody works on it", releases.StateApplying, revision, &releases.Holder{}, false, nil, false, false},
 		{"a record that was restored has no revision", releases.StateApplying, nil, nil, false, nil, false, false},
-		{"not written yet", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseScheduledForApplication, PlacePending)}, false, false},
-		{"to be deleted", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseScheduledForDeletion, PlacePending)}, false, false},
-		{"being deleted", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseDeleting, PlaceUnready)}, false, false},
-		{"deleted, which is not recorded yet", releases.StateApplying, revision, nil, false, []Dependent{of(reconciler.PhaseDeleting, PlaceGone)}, true, true},
+		{"not written yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForApplication, dependents.StatePending)}, false, false},
+		{"to be deleted", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForDeletion, dependents.StatePending)}, false, false},
+		{"being deleted", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseDeleting, dependents.StateUnready)}, false, false},
+		{"deleted, which is not recorded yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseDeleting, dependents.StateGone)}, true, true},
 		{"it has failed", releases.StateFailed, revision, nil, false, nil, false, false},
 		{"it is being deleted", releases.StateDeleting, revision, nil, false, nil, false, false},
 	} {

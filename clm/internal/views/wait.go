@@ -4,12 +4,14 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
@@ -61,8 +63,6 @@ type waiting struct {
 	printer progress.Printer
 	state   progress.State
 	waits   []reconciler.Notice
-	// since is when a dependent has come where it is.
-	since map[progress.Key]time.Time
 	// abandoned means that nobody does what is left to be done.
 	abandoned bool
 }
@@ -85,77 +85,74 @@ func (w *waiting) show(standing *Standing) bool {
 }
 
 func (w *waiting) take(standing *Standing) {
-	now, since := time.Now(), map[progress.Key]time.Time{}
-	before := map[progress.Key]progress.Object{}
-	for _, object := range w.state.Objects {
-		before[object.Key] = object
+	now, before := time.Now(), map[dependents.Object]dependents.Dependent{}
+	for _, d := range w.state.Objects {
+		before[d.Object] = d
 	}
 	w.waits, w.abandoned = nil, standing.Abandoned() && !standing.Complete()
 	w.state.Phase, w.state.Revision, w.state.Objects = w.situation(standing), 0, nil
 	if standing.Release != nil && standing.Release.Current() != nil && w.goal == GoalReady {
 		w.state.Revision = standing.Release.Current().Number
 	}
-	for _, d := range standing.Dependents {
-		object := w.object(d)
-		since[object.Key] = now
-		if was, known := before[object.Key]; known && was.Phase == object.Phase && was.Status == object.Status {
-			since[object.Key] = w.since[object.Key]
+	for _, node := range standing.Dependents {
+		d := w.dependent(node)
+		d.Since = now
+		if was, known := before[d.Object]; known && was.Phase == d.Phase && was.Status == d.Status {
+			d.Since = was.Since
 		}
-		object.Since = since[object.Key]
-		w.state.Objects = append(w.state.Objects, object)
-		if object.Wait != "" {
-			w.waits = append(w.waits, reconciler.Notice{Object: d.Item, Message: object.Wait})
+		w.state.Objects = append(w.state.Objects, d)
+		if d.Message != "" {
+			w.waits = append(w.waits, reconciler.Notice{Object: node.Item, Message: d.Message})
 		}
 	}
-	w.since = since
 }
 
-// object shows a dependent as one that an operation has to do with.
-func (w *waiting) object(d Dependent) progress.Object {
-	object := progress.Object{Key: progress.KeyOf(d.Item), Wave: d.Wave, Phase: d.Item.Phase, Status: d.Status}
-	if w.goal == GoalDeleted {
-		w.leaving(d, &object)
-		return object
-	}
-	switch d.Place {
-	case PlaceReady:
-		object.Phase = reconciler.PhaseReady
-	case PlaceCompleted, PlaceGone, PlaceStays:
-		object.Phase = reconciler.PhaseCompleted
-	case PlacePending:
-		object.Phase = reconciler.PhaseScheduledForApplication
+// dependent returns a dependent as an operation would show it: with a message only if it is not ready or not gone, and with the phase that fits the state.
+func (w *waiting) dependent(node *dependents.Node) dependents.Dependent {
+	d := node.Dependent
+	d.Object, d.Message = dependents.ObjectOf(node.Item), ""
+	switch {
+	case w.goal == GoalDeleted:
+		return leavingDependent(d, node)
+	case d.State == dependents.StateReady:
+		d.Phase = reconciler.PhaseReady
+	case d.State.IsDone():
+		d.Phase = reconciler.PhaseCompleted
+	case d.State.IsProblem():
+		d.Message = cmp.Or(node.Message, node.Status.String())
+	default:
+		d.Phase = reconciler.PhaseScheduledForApplication
 		if w.abandoned {
-			object.Wait = toDo(d)
-		}
-	case PlaceUnready, PlaceFailed:
-		object.Wait, object.Failed = d.Message, d.Place == PlaceFailed
-		if object.Wait == "" {
-			object.Wait = d.Status.String()
+			d.Message = toDo(node)
 		}
 	}
-	return object
+	d.State = dependents.StateInOperation(d, d.State == dependents.StateFailed)
+	return d
 }
 
 // toDo says what nobody does about a dependent.
-func toDo(d Dependent) string {
-	if d.Item.Phase == reconciler.PhaseScheduledForApplication {
+func toDo(node *dependents.Node) string {
+	if node.Phase == reconciler.PhaseScheduledForApplication {
 		return "it is still to be applied"
 	}
 	return "it is still to be deleted"
 }
 
-func (w *waiting) leaving(d Dependent, object *progress.Object) {
-	object.Phase = reconciler.PhaseScheduledForDeletion
+// leavingDependent returns a dependent as a deletion would show it.
+func leavingDependent(d dependents.Dependent, node *dependents.Node) dependents.Dependent {
+	d.Phase = reconciler.PhaseScheduledForDeletion
 	switch {
-	case d.Place == PlaceStays:
-		object.Verb = reconciler.VerbOrphaned
-	case d.Place == PlaceCompleted:
-		object.Phase = reconciler.PhaseCompleted
-	case d.Missing:
-		object.Verb = reconciler.VerbDeleted
-	case d.Place == PlaceUnready:
-		object.Phase, object.Wait = reconciler.PhaseDeleting, d.Message
+	case d.State == dependents.StateStays:
+		d.Verb = reconciler.VerbOrphaned
+	case d.State == dependents.StateCompleted:
+		d.Phase = reconciler.PhaseCompleted
+	case node.Missing:
+		d.Verb = reconciler.VerbDeleted
+	case d.State == dependents.StateUnready:
+		d.Phase, d.Message = reconciler.PhaseDeleting, node.Message
 	}
+	d.State = dependents.StateInOperation(d, false)
+	return d
 }
 
 // situation says what is waited for as a whole.

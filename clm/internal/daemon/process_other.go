@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package daemon
+
+import (
+	"os"
+	"syscall"
+)
+
+// There is neither on other systems; nothing that needs it gets this far there.
+func ownSession() *syscall.SysProcAttr { return nil }
+
+func keepFromChildren(*os.File) {}

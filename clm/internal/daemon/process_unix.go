@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package daemon
+
+import (
+	"os"
+	"syscall"
+)
+
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// keepFromChildren makes the descriptor close on exec, which it is not after it came through one.
+func keepFromChildren(file *os.File) { syscall.CloseOnExec(int(file.Fd())) }

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// Reporter is the program's side of [Launch]. After Ready or Fail, and if there is nobody who listens any more, reports go nowhere.
+// Its methods may be called from several goroutines.
+type Reporter struct {
+	mu   sync.Mutex
+	pipe *os.File
+}
+
+// NewReporter fails if the program was not started by [Launch].
+func NewReporter() (*Reporter, error) {
+	pipe := os.NewFile(reportFD, "reports")
+	if info, err := pipe.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return nil, errors.New("this is run by clm itself, not by people")
+	}
+	keepFromChildren(pipe)
+	return &Reporter{pipe: pipe}, nil
+}
+
+// Write reports progress. It never fails.
+func (r *Reporter) Write(text []byte) (int, error) {
+	r.report(message{Log: string(text)})
+	return len(text), nil
+}
+
+// Ready lets Launch return without an error.
+func (r *Reporter) Ready() { r.end(message{Ready: true}) }
+
+// Fail lets Launch return a [FailureError] with the error's text.
+func (r *Reporter) Fail(err error, kind string) {
+	r.end(message{Error: fmt.Sprint(err), Kind: kind})
+}
+
+func (r *Reporter) end(last message) {
+	r.report(last)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.pipe.Close()
+}
+
+func (r *Reporter) report(m message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = json.NewEncoder(r.pipe).Encode(m)
+}

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dependents_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// picture is a release as it may look at night. The clock stands at the time that it returns.
+func picture() ([]*dependents.Node, time.Time) {
+	now := time.Date(2026, 3, 1, 2, 30, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	object := func(apiVersion, kind, namespace, name string) dependents.Object {
+		return dependents.Object{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name}
+	}
+	stands := func(object dependents.Object, found status.Status, message string) dependents.Dependent {
+		return dependents.Dependent{Object: object, Status: found, Message: message}
+	}
+	pod := func(name string, why ...dependents.Reason) *dependents.Node {
+		node := &dependents.Node{
+			Dependent: stands(object("v1", "Pod", "demo", name), status.CurrentStatus, "ready"), Created: ago(3 * time.Hour), Why: why,
+		}
+		if len(why) > 0 {
+			node.Status, node.Message = status.FailedStatus, "Ready is False (ContainersNotReady): containers with unready status: [main]"
+		}
+		return node
+	}
+	crash := dependents.Reason{Source: dependents.SourceContainer, Text: "container main: CrashLoopBackOff, restarted 41 times; exited with code 1", Since: ago(95 * time.Second)}
+	log := dependents.Reason{Source: dependents.SourceLog, Text: "container main wrote last: cannot connect to the database at db.demo.svc:5432: connection refused"}
+	probe := dependents.Reason{Source: dependents.SourceEvent, Text: "Unhealthy: Readiness probe failed", Since: ago(26 * time.Hour), Count: 123}
+	later := crash
+	later.Since = ago(5 * time.Second)
+	return []*dependents.Node{
+		{
+			Dependent: stands(object("v1", "Namespace", "", "demo"), status.TerminatingStatus, "being deleted"), Created: ago(400 * 24 * time.Hour),
+			Why: []dependents.Reason{{Source: dependents.SourceStatus, Text: "is being deleted", Since: now.Add(30 * time.Second)}},
+		}, {
+			Dependent: stands(object("apps/v1", "Deployment", "demo", "web"), status.InProgressStatus, "1/3 replicas available"), Created: ago(50 * time.Hour),
+			Children: []*dependents.Node{{
+				Dependent: stands(object("apps/v1", "ReplicaSet", "demo", "web-5d4f"), status.InProgressStatus, "1/3 replicas available"), Created: ago(3 * time.Hour),
+				Children: []*dependents.Node{pod("web-5d4f-a"), pod("web-5d4f-b", crash, log, probe), pod("web-5d4f-c", later, log)},
+			}, {
+				Dependent: stands(object("apps/v1", "ReplicaSet", "demo", "web-6e5a"), status.CurrentStatus, "größer als 大"), Created: ago(50 * time.Hour),
+			}},
+		}, {
+			Dependent: stands(object("example.io/v1", "Widget", "demo", "gone"), status.NotFoundStatus, "does not exist"), Missing: true, ApplyOrder: 2,
+		},
+	}, now
+}
+
+var update = flag.Bool("update", false, "write the files of testdata")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := "testdata/" + name
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	nodes, now := picture()
+	for _, test := range []struct {
+		file    string
+		options dependents.WriteOptions
+	}{
+		{"write-plain.txt", dependents.WriteOptions{}},
+		{"write-why.txt", dependents.WriteOptions{Why: true}},
+		{"write-narrow.txt", dependents.WriteOptions{Why: true, Width: 80}},
+		{"write-tiny.txt", dependents.WriteOptions{Why: true, Width: 20}},
+		{"write-flat.txt", dependents.WriteOptions{Why: true, Flat: true, Width: 120}},
+		{"write-color.txt", dependents.WriteOptions{Why: true, Color: true, Width: 80}},
+	} {
+		var out bytes.Buffer
+		test.options.Clock = testingclock.NewFakePassiveClock(now)
+		if err := dependents.Write(&out, nodes, test.options); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, test.file, out.String())
+	}
+}
+
+func TestNodesAsJSON(t *testing.T) {
+	t.Parallel()
+	nodes, _ := picture()
+	content, err := json.MarshalIndent(struct {
+		Nodes []*dependents.Node `json:"dependents"`
+		Notes []dependents.Note  `json:"notes"`
+	}{nodes, []dependents.Note{{Verb: "list", Resource: "events", Namespace: "demo"}}}, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report.json", string(content)+"\n")
+}

@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/listwatch"
+)
+
+// Event is what somebody has reported about an object.
+type Event struct {
+	// Name is that of the event, in the namespace of the object, or "default" if that has none.
+	Name string `json:"-"`
+	// Time is when it happened last, First when it happened first.
+	Time  time.Time `json:"time"`
+	First time.Time `json:"first"`
+	// Type is Normal or Warning.
+	Type string `json:"type"`
+	// Reason is one word, Message is one line without control characters.
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// Reporter is who has reported it, for example "kubelet".
+	Reporter string `json:"reporter,omitempty"`
+	// Count is how often it happened, at least 1.
+	Count int `json:"count"`
+	// Object is what it happened to.
+	Object dependents.Object `json:"object"`
+}
+
+// EventReport is what Events has found.
+type EventReport struct {
+	// Events are sorted by time, the latest last.
+	Events []Event `json:"events"`
+	// Notes say what is missing because the user may not read it. Sorted.
+	Notes []dependents.Note `json:"notes,omitempty"`
+}
+
+// Events returns what was reported about the dependents, and about what they own at present. It sends one LIST for each namespace, in
+// addition to those of Tree. Options.SkipReasons does not matter.
+func Events(ctx context.Context, options Options) (*EventReport, error) {
+	s, err := newSurvey(options)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	m := s.members()
+	var mu sync.Mutex
+	report := &EventReport{}
+	err = each(ctx, m.eventNamespaces(), func(ctx context.Context, namespace string) error {
+		list, err := s.core.Events(namespace).List(ctx, metav1.ListOptions{})
+		switch {
+		case apierrors.IsForbidden(err):
+			s.note(dependents.Note{Verb: "list", Resource: events.plural, Namespace: namespace})
+			return nil
+		case err != nil:
+			return fmt.Errorf("listing events in namespace %s: %w", namespace, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range list.Items {
+			event := eventOf(&list.Items[i])
+			if _, ok := m.known(event.Object); ok {
+				report.Events = append(report.Events, event)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(report.Events, compareEvents)
+	report.Notes = s.sortedNotes()
+	return report, nil
+}
+
+func compareEvents(a, b Event) int {
+	return cmp.Or(a.Time.Compare(b.Time), a.Object.Compare(b.Object), cmp.Compare(a.Reason, b.Reason))
+}
+
+// EventSink gets what WatchEvents finds. Its functions are not called side by side.
+type EventSink struct {
+	// Event gets each event, and again each time it happens again. Required.
+	Event func(event Event)
+	// Note is told once about each thing that is missing because the user may not read it. Defaults to nobody.
+	Note func(note dependents.Note)
+}
+
+// WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then those to come, also
+// those about objects that come later. It returns nil when the context ends, and an error if no namespace may be watched.
+// A lost connection is taken up again.
+func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
+	s, err := newSurvey(options)
+	if err != nil {
+		return err
+	}
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	w := &eventWatch{members: s.members(), survey: s, sink: sink, seen: map[string]string{}, noted: map[dependents.Note]bool{}}
+	w.tellNotes()
+	return inAll(ctx, w.members.eventNamespaces(), w.namespace)
+}
+
+type eventWatch struct {
+	members *members
+	survey  *survey
+	sink    EventSink
+
+	mu    sync.Mutex
+	seen  map[string]string // the version by the UID of the event
+	noted map[dependents.Note]bool
+}
+
+func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
+	lists := cache.NewListWatchFromClient(w.survey.core.RESTClient(), events.plural, namespace, fields.Everything())
+	err := listwatch.Objects(ctx, lists, listwatch.Sink{Seen: func(objects []runtime.Object) error { return w.pass(ctx, objects) }})
+	if apierrors.IsForbidden(err) {
+		w.survey.note(dependents.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
+		w.tellNotes()
+	}
+	return err
+}
+
+// pass hands on what is new among the given events.
+func (w *eventWatch) pass(ctx context.Context, objects []runtime.Object) error {
+	var fresh []Event
+	for _, object := range objects {
+		entry, ok := object.(*corev1.Event)
+		if !ok || !w.isNew(entry) {
+			continue
+		}
+		event := eventOf(entry)
+		_, belongs, err := w.members.find(ctx, event.Object)
+		if err != nil {
+			return err
+		}
+		if belongs {
+			fresh = append(fresh, event)
+		}
+	}
+	w.tellNotes()
+	slices.SortStableFunc(fresh, compareEvents)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, event := range fresh {
+		w.sink.Event(event)
+	}
+	return nil
+}
+
+func (w *eventWatch) isNew(entry *corev1.Event) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	isNew := w.seen[string(entry.GetUID())] != entry.GetResourceVersion()
+	w.seen[string(entry.GetUID())] = entry.GetResourceVersion()
+	return isNew
+}
+
+func (w *eventWatch) tellNotes() {
+	notes := w.survey.sortedNotes()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, note := range notes {
+		if !w.noted[note] && w.sink.Note != nil {
+			w.noted[note] = true
+			w.sink.Note(note)
+		}
+	}
+}
+
+// eventOf reads an event, whichever generation of reporters has written it: some give a count and two times, others a time with
+// microseconds and a series.
+func eventOf(entry *corev1.Event) Event {
+	about := entry.InvolvedObject
+	event := Event{
+		Name:     entry.Name,
+		Time:     entry.LastTimestamp.Time,
+		First:    entry.FirstTimestamp.Time,
+		Type:     entry.Type,
+		Reason:   oneLine(entry.Reason),
+		Message:  oneLine(entry.Message),
+		Reporter: cmp.Or(entry.ReportingController, entry.Source.Component),
+		Count:    max(int(entry.Count), 1),
+		Object:   dependents.Object{APIVersion: about.APIVersion, Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID},
+	}
+	if event.First.IsZero() {
+		event.First = entry.EventTime.Time
+	}
+	if event.First.IsZero() {
+		event.First = entry.CreationTimestamp.Time
+	}
+	if series := entry.Series; series != nil {
+		event.Count, event.Time = max(event.Count, int(series.Count)), series.LastObservedTime.Time
+	}
+	if event.Time.IsZero() {
+		event.Time = event.First
+	}
+	return event
+}
+
+// eventNamespaces returns where there are events about members: those about cluster-scoped objects are in the default namespace.
+func (m *members) eventNamespaces() []string {
+	namespaces := map[string]bool{}
+	for at := range m.byKey {
+		namespaces[cmp.Or(at.Namespace, metav1.NamespaceDefault)] = true
+	}
+	return slices.Sorted(maps.Keys(namespaces))
+}

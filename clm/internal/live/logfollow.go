@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/listwatch"
+)
+
+const (
+	// maxStreams is the number of logs that are followed at once: each is a connection to a node.
+	maxStreams = 100
+	// reconnectDelay is the pause before a log is asked for again whose connection broke.
+	reconnectDelay = time.Second
+)
+
+// logFollower follows the logs of all pods that belong to the release.
+type logFollower struct {
+	*logReader
+	members *members
+	streams sync.WaitGroup
+
+	known struct {
+		sync.Mutex
+		// begun are the runs that are or were followed, running those whose container has not ended.
+		begun, running map[run]bool
+		active         int
+		full           bool
+	}
+}
+
+func (r *logReader) followAll(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	f := &logFollower{logReader: r, members: r.survey.members()}
+	f.known.begun, f.known.running = map[run]bool{}, map[run]bool{}
+	defer f.streams.Wait()
+	defer cancel()
+	return inAll(ctx, f.members.namespaces(), f.namespace)
+}
+
+// namespace watches the pods of a namespace. Those that are there in the beginning are shown as far back as was asked for.
+func (f *logFollower) namespace(ctx context.Context, namespace string) error {
+	lists := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
+	first := true
+	err := listwatch.Objects(ctx, lists, listwatch.Sink{Seen: func(objects []runtime.Object) error {
+		for _, object := range objects {
+			if pod, ok := object.(*corev1.Pod); ok {
+				if err := f.pod(ctx, pod, first); err != nil {
+					return err
+				}
+			}
+		}
+		first = false
+		return nil
+	}})
+	if apierrors.IsForbidden(err) {
+		f.survey.note(dependents.Note{Verb: "list and watch", Resource: pods.plural, Namespace: namespace})
+	}
+	f.tellNotes()
+	return err
+}
+
+// pod begins to follow what a pod runs and is not followed yet.
+func (f *logFollower) pod(ctx context.Context, pod *corev1.Pod, first bool) error {
+	// Objects of a typed list do not say what type they are of.
+	object := dependents.Object{APIVersion: "v1", Kind: pods.Kind, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	dependent, belongs, err := f.members.findOwned(ctx, object, pod.OwnerReferences)
+	if err != nil || !belongs || f.Select != nil && !f.Select(dependent, object) {
+		return err
+	}
+	f.noteRunning(pod)
+	for _, run := range f.runs(pod) {
+		if !f.begin(run) {
+			continue
+		}
+		options := &corev1.PodLogOptions{Container: run.container}
+		if first {
+			options = f.logOptions(run)
+		}
+		options.Follow, options.Timestamps = true, true
+		f.streams.Go(func() {
+			defer f.end()
+			f.stream(ctx, run, options)
+		})
+	}
+	return nil
+}
+
+// noteRunning keeps in mind which runs go on, to tell a broken connection from the end of a log.
+func (f *logFollower) noteRunning(pod *corev1.Pod) {
+	f.known.Lock()
+	defer f.known.Unlock()
+	for run := range f.known.running {
+		if run.podUID == string(pod.UID) {
+			delete(f.known.running, run)
+		}
+	}
+	if pod.DeletionTimestamp != nil {
+		return
+	}
+	for _, c := range append(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses...) {
+		if c.State.Running != nil {
+			f.known.running[run{namespace: pod.Namespace, pod: pod.Name, container: c.Name, podUID: string(pod.UID), restarts: c.RestartCount}] = true
+		}
+	}
+}
+
+func (f *logFollower) begin(run run) bool {
+	f.known.Lock()
+	defer f.known.Unlock()
+	if f.known.begun[run] {
+		return false
+	}
+	if f.known.active == maxStreams {
+		if !f.known.full {
+			f.known.full = true
+			f.problem(fmt.Sprintf("%s and others are not followed: these are more than %d containers; choose some of them", run, maxStreams))
+		}
+		return false
+	}
+	f.known.active++
+	f.known.begun[run] = true
+	return true
+}
+
+func (f *logFollower) end() {
+	f.known.Lock()
+	defer f.known.Unlock()
+	f.known.active--
+}
+
+// stream follows one run to its end, across connections. Whatever keeps it from being read is told once, and tried again.
+func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLogOptions) {
+	// last is the time of the latest line, shown that of the latest before the connection broke.
+	var last, shown time.Time
+	failures := 0
+	for {
+		err := f.copy(ctx, run, options, func(line []byte) {
+			at, text := splitTime(line)
+			if !at.IsZero() && !at.After(shown) {
+				return
+			}
+			if at.After(last) {
+				last = at
+			}
+			f.write(run, text)
+		})
+		switch {
+		case f.isOver(ctx, run, err):
+			return
+		case err == nil:
+			failures = 0
+		default:
+			// A connection may break; that it cannot be made again is something to know.
+			if failures++; failures == 2 {
+				f.report(run, err)
+			}
+		}
+		if shown = last; !shown.IsZero() {
+			since := metav1.NewTime(last)
+			options.SinceTime, options.TailLines = &since, nil
+		}
+		select {
+		case <-time.After(reconnectDelay):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// isOver tells whether there is nothing more to be read of a run whose connection has ended, and reports what kept it from being read then.
+func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
+	f.known.Lock()
+	goesOn := f.known.running[run]
+	f.known.Unlock()
+	switch {
+	case ctx.Err() != nil || apierrors.IsNotFound(err):
+		return true
+	case err != nil && (!goesOn || apierrors.IsForbidden(err)):
+		f.report(run, err)
+		return true
+	default:
+		return !goesOn
+	}
+}
+
+// splitTime takes a line apart that begins with its time.
+func splitTime(line []byte) (time.Time, []byte) {
+	stamp, text, _ := bytes.Cut(line, []byte(" "))
+	at, err := time.Parse(time.RFC3339Nano, string(stamp))
+	if err != nil {
+		return time.Time{}, line
+	}
+	return at, text
+}
+
+// eachLine passes on the lines, however long, without their ends.
+func eachLine(stream io.Reader, pass func(line []byte)) error {
+	reader := bufio.NewReader(stream)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if len(line) > 0 {
+			pass(bytes.TrimRight(line, "\r\n"))
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("reading a log: %w", err)
+		}
+	}
+}

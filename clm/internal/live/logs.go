@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+)
+
+// LogOptions say which logs to read. The zero value of the further fields means all that there is.
+type LogOptions struct {
+	Options
+	// Follow goes on with what is written from now on, also by containers and pods that come later, until the context ends.
+	Follow bool
+	// Since leaves out what is older. Defaults to no limit.
+	Since time.Duration
+	// Tail is the number of lines of each container to begin with; containers that start later are shown from their first line.
+	// Defaults to all.
+	Tail *int64
+	// Container is the name of the containers to read. Defaults to all, init containers included.
+	Container string
+	// Previous reads what the run before the present one has written, of containers that were started again. It cannot be followed.
+	Previous bool
+	// Select chooses among the pods, by the dependents that they belong to (perhaps themselves), or by their own names. Defaults to all.
+	Select func(dependent, pod dependents.Object) bool
+	// Color gives each container a colour.
+	Color bool
+	// Problem is told in one line what cannot be read. It is not called side by side. Defaults to nobody.
+	Problem func(text string)
+}
+
+// Logs writes what the containers of the release have written, each line preceded by the names of the pod and the container. Lines are
+// written whole. Without Follow, one container comes after the other, and it is an error if one of them cannot be read, or if no pod has such a
+// container.
+//
+// With Follow, lines of different containers mix as they come. It returns nil when the context ends, and an error if no namespace may
+// be watched. A lost connection is taken up again where it broke.
+func Logs(ctx context.Context, options LogOptions, out io.Writer) error {
+	s, err := newSurvey(options.Options)
+	if err != nil {
+		return err
+	}
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	r := &logReader{LogOptions: options, survey: s, out: out, noted: map[dependents.Note]bool{}}
+	r.tellNotes()
+	if options.Follow {
+		return r.followAll(ctx)
+	}
+	return r.readAll(ctx)
+}
+
+type logReader struct {
+	LogOptions
+	survey *survey
+
+	mu    sync.Mutex // guards all below, and calls of Problem
+	out   io.Writer
+	noted map[dependents.Note]bool
+}
+
+// run is one run of a container: when a container is started again, there is a new log.
+type run struct {
+	namespace, pod, container string
+	podUID                    string
+	restarts                  int32
+}
+
+func (r run) String() string { return r.pod + "/" + r.container }
+
+// readAll reads what is there.
+func (r *logReader) readAll(ctx context.Context) error {
+	runs, names := r.chosen()
+	failed := 0
+	for _, run := range runs {
+		if err := r.copy(ctx, run, r.logOptions(run), func(line []byte) { r.write(run, line) }); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			failed++
+			r.report(run, err)
+		}
+	}
+	r.tellNotes()
+	switch {
+	case failed > 0:
+		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, len(runs))
+	case r.Container != "" && len(names) > 0 && !names[r.Container]:
+		return fmt.Errorf("no pod that was chosen has a container %q; there are: %s", r.Container, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+	case len(runs) == 0 && r.Previous:
+		r.problem("no container that was chosen was started more than once")
+	case len(runs) == 0:
+		r.problem("no container that was chosen was started yet")
+	}
+	return nil
+}
+
+// chosen returns what is to be read, and the names of all containers of the pods that were chosen.
+func (r *logReader) chosen() ([]run, map[string]bool) {
+	var runs []run
+	names := map[string]bool{}
+	for _, root := range r.survey.grow() {
+		root.Walk(func(node *dependents.Node) {
+			pod := &corev1.Pod{}
+			if node.Live == nil || node.Object.Key().GroupKind != pods.GroupKind() || r.Select != nil && !r.Select(root.Object, node.Object) {
+				return
+			}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
+				runs = append(runs, r.runs(pod)...)
+				addContainers(names, pod)
+			}
+		})
+	}
+	return runs, names
+}
+
+// addContainers adds the names of the containers of a pod.
+func addContainers(names map[string]bool, pod *corev1.Pod) {
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		names[c.Name] = true
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		names[c.Name] = true
+	}
+}
+
+// runs returns the runs of containers of a pod that have a log.
+func (r *logReader) runs(pod *corev1.Pod) []run {
+	var found []run
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, c := range statuses {
+			started := c.LastTerminationState.Terminated != nil || !r.Previous && (c.State.Running != nil || c.State.Terminated != nil)
+			if started && (r.Container == "" || r.Container == c.Name) {
+				found = append(found, run{namespace: pod.Namespace, pod: pod.Name, container: c.Name, podUID: string(pod.UID), restarts: c.RestartCount})
+			}
+		}
+	}
+	return found
+}
+
+func (r *logReader) logOptions(run run) *corev1.PodLogOptions {
+	options := &corev1.PodLogOptions{Container: run.container, TailLines: r.Tail, Previous: r.Previous}
+	if r.Since > 0 {
+		since := metav1.NewTime(time.Now().Add(-r.Since))
+		options.SinceTime = &since
+	}
+	return options
+}
+
+// copy passes on the lines of a log, without their ends, until the log ends.
+func (r *logReader) copy(ctx context.Context, run run, options *corev1.PodLogOptions, pass func(line []byte)) error {
+	stream, err := r.survey.core.Pods(run.namespace).GetLogs(run.pod, options).Stream(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close() }()
+	return eachLine(stream, pass)
+}
+
+// write prints a line behind the names of its pod and container.
+func (r *logReader) write(run run, line []byte) {
+	var text bytes.Buffer
+	prefix := run.String() + ":"
+	if r.Color {
+		prefix = fmt.Sprintf("\x1b[%dm%s\x1b[0m", colorOf(prefix), prefix)
+	}
+	_, _ = fmt.Fprintf(&text, "%s %s\n", prefix, line)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = r.out.Write(text.Bytes())
+}
+
+// report says what cannot be read. What is forbidden is said once for a namespace, what is gone is not worth a word.
+func (r *logReader) report(run run, err error) {
+	var status apierrors.APIStatus
+	switch {
+	case apierrors.IsForbidden(err):
+		r.survey.note(dependents.Note{Verb: "get", Resource: podLogs, Namespace: run.namespace})
+		r.tellNotes()
+	case errors.As(err, &status):
+		// The text of other errors names the address of the server, which helps nobody.
+		r.problem(fmt.Sprintf("%s cannot be read: %s", run, oneLine(status.Status().Message)))
+	default:
+		r.problem(fmt.Sprintf("%s cannot be read: %s", run, oneLine(err.Error())))
+	}
+}
+
+func (r *logReader) problem(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Problem != nil {
+		r.Problem(text)
+	}
+}
+
+func (r *logReader) tellNotes() {
+	for _, note := range r.survey.sortedNotes() {
+		r.mu.Lock()
+		isNew := !r.noted[note]
+		r.noted[note] = true
+		r.mu.Unlock()
+		if isNew {
+			r.problem(note.String())
+		}
+	}
+}
+
+// colorOf gives a name one of the colours that can be read on any background, as the parameter of the sequence that selects it.
+func colorOf(name string) int {
+	palette := []int{32, 33, 34, 35, 36, 92, 94, 95}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(name))
+	return palette[hash.Sum32()%uint32(len(palette))]
+}

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// maxDepth bounds how far the owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.
+const maxDepth = 5
+
+// members knows which objects belong to which dependent, and finds out about those that come later. It is safe for concurrent use.
+type members struct {
+	survey *survey
+	// byKey holds the dependents. Those that are created anew are recognised by it.
+	byKey map[dependents.Key]dependents.Object
+
+	mu sync.Mutex
+	// byUID holds the dependent that an object belongs to, and the empty Object for what belongs to none.
+	byUID map[apitypes.UID]dependents.Object
+}
+
+// members starts out with what was read.
+func (s *survey) members() *members {
+	m := &members{survey: s, byKey: map[dependents.Key]dependents.Object{}, byUID: map[apitypes.UID]dependents.Object{}}
+	for _, root := range s.grow() {
+		m.byKey[root.Object.Key()] = root.Object
+		root.Walk(func(node *dependents.Node) {
+			if node.Object.UID != "" {
+				m.byUID[node.Object.UID] = root.Object
+			}
+		})
+	}
+	return m
+}
+
+// known returns the dependent that the object belongs to, as far as that is known without asking.
+func (m *members) known(object dependents.Object) (dependents.Object, bool) {
+	if dependent, ok := m.byKey[object.Key()]; ok {
+		return dependent, true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dependent, ok := m.byUID[object.UID]
+	return dependent, ok && dependent != dependents.Object{}
+}
+
+// find returns the dependent that the object belongs to. If need be it asks the cluster for the owners of the object, once for each
+// object.
+func (m *members) find(ctx context.Context, object dependents.Object) (dependents.Object, bool, error) {
+	dependent, err := m.climb(ctx, object, nil, maxDepth)
+	return dependent, dependent != dependents.Object{}, err
+}
+
+// findOwned is find for an object whose owners are known.
+func (m *members) findOwned(ctx context.Context, object dependents.Object, owners []metav1.OwnerReference) (dependents.Object, bool, error) {
+	if owners == nil {
+		owners = []metav1.OwnerReference{}
+	}
+	dependent, err := m.climb(ctx, object, owners, maxDepth)
+	return dependent, dependent != dependents.Object{}, err
+}
+
+func (m *members) climb(ctx context.Context, object dependents.Object, owners []metav1.OwnerReference, depth int) (dependents.Object, error) {
+	if dependent, ok := m.known(object); ok {
+		return dependent, nil
+	}
+	m.mu.Lock()
+	_, isForeign := m.byUID[object.UID]
+	m.mu.Unlock()
+	if isForeign || object.UID == "" || depth == 0 {
+		return dependents.Object{}, nil
+	}
+	if owners == nil {
+		var err error
+		if owners, err = m.ownersOf(ctx, object); err != nil {
+			return dependents.Object{}, err
+		}
+	}
+	found := dependents.Object{}
+	for _, owner := range owners {
+		above := dependents.Object{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID}
+		if !m.isClusterScoped(above) {
+			above.Namespace = object.Namespace
+		}
+		dependent, err := m.climb(ctx, above, nil, depth-1)
+		if err != nil {
+			return dependents.Object{}, err
+		}
+		found = cmp.Or(found, dependent)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.byUID[object.UID] = found
+	return found, nil
+}
+
+// isClusterScoped takes for namespaced what is not known.
+func (m *members) isClusterScoped(object dependents.Object) bool {
+	gvk := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
+	mapping, err := m.survey.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	return err == nil && mapping.Scope.Name() == "root"
+}
+
+// ownersOf asks for the owners of an object. One that is gone has none any more.
+func (m *members) ownersOf(ctx context.Context, object dependents.Object) ([]metav1.OwnerReference, error) {
+	gvk := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
+	metadata := &metav1.PartialObjectMetadata{}
+	metadata.SetGroupVersionKind(gvk)
+	err := m.survey.Client.Get(ctx, client.ObjectKey{Namespace: object.Namespace, Name: object.Name}, metadata)
+	switch {
+	case apierrors.IsForbidden(err):
+		mapping, err := m.survey.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
+			return nil, fmt.Errorf("finding type %s: %w", gvk.GroupKind(), err)
+		}
+		m.survey.note(dependents.Note{Verb: "get", Group: gvk.Group, Resource: mapping.Resource.Resource, Namespace: object.Namespace})
+		return []metav1.OwnerReference{}, nil
+	case apierrors.IsNotFound(err), cluster.IsNoMatch(err), err == nil && metadata.UID != object.UID:
+		return []metav1.OwnerReference{}, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the owners of %s: %w", object, err)
+	}
+	return slices.Clip(append([]metav1.OwnerReference{}, metadata.OwnerReferences...)), nil
+}
+
+// namespaces returns those that dependents are in.
+func (m *members) namespaces() []string {
+	found := map[string]bool{}
+	for at := range m.byKey {
+		if at.Namespace != "" {
+			found[at.Namespace] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}

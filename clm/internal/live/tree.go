@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Tree looks at the dependents and what they own. It fails if the cluster does not answer; what the user may not read is no failure,
+// but missing and noted.
+func Tree(ctx context.Context, options Options) (*Report, error) {
+	s, err := newSurvey(options)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	nodes := s.grow()
+	if !s.SkipReasons {
+		if err := s.explain(ctx, nodes); err != nil {
+			return nil, err
+		}
+	}
+	return &Report{Nodes: nodes, Notes: s.sortedNotes(), Deadline: s.deadline}, nil
+}
+
+func (s *survey) sortedNotes() []dependents.Note {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(s.notes), func(a, b dependents.Note) int { return cmp.Compare(a.String(), b.String()) })
+}
+
+// grow builds the nodes from what was read.
+func (s *survey) grow() []*dependents.Node {
+	placed := map[apitypes.UID]bool{}
+	for _, t := range s.targets {
+		if live := s.objects[t.key]; live != nil {
+			// A dependent stands for itself, also if another one owns it.
+			placed[live.GetUID()] = true
+		}
+	}
+	nodes := make([]*dependents.Node, 0, len(s.targets))
+	for _, t := range s.targets {
+		node := s.dependent(t)
+		if node.Live != nil {
+			s.addChildren(node, placed)
+		}
+		nodes = append(nodes, node)
+	}
+	slices.SortStableFunc(nodes, func(a, b *dependents.Node) int {
+		return cmp.Or(cmp.Compare(a.ApplyOrder, b.ApplyOrder), a.Object.Compare(b.Object))
+	})
+	return nodes
+}
+
+// dependent returns the node of a recorded object.
+func (s *survey) dependent(t *target) *dependents.Node {
+	item := t.item
+	node := &dependents.Node{Dependent: dependents.Dependent{Object: dependents.ObjectOf(item), Wave: item.ApplyOrder, Phase: item.Phase}, ApplyOrder: item.ApplyOrder, Item: item}
+	live := s.objects[t.key]
+	switch {
+	case item.Phase == reconciler.PhaseCompleted:
+		node.Status, node.Message = dependents.StatusCompleted, "has served its purpose and was removed"
+	case live != nil:
+		s.judge(node, live)
+	case t.denied != nil:
+		node.Status, node.Message = status.UnknownStatus, fmt.Sprintf("you may not %s %s", t.denied.Verb, t.denied.Resource)
+	default:
+		node.Status, node.Message, node.Missing = status.NotFoundStatus, missingMessage(t), true
+	}
+	return node
+}
+
+func missingMessage(t *target) string {
+	switch {
+	case t.resource.plural == "":
+		return "its type is not served"
+	case t.item.Phase == reconciler.PhaseScheduledForApplication:
+		return "not created yet"
+	case t.item.Phase == reconciler.PhaseFailed:
+		return "has failed and was deleted"
+	default:
+		return "does not exist"
+	}
+}
+
+// judge fills the node from the live object.
+func (s *survey) judge(node *dependents.Node, live *unstructured.Unstructured) {
+	// An invalid hint comes as a message, too.
+	result, _ := s.Analyzer.AnalyzeAnnotated(live)
+	node.Object, node.Live = objectOf(live), live
+	node.Status, node.Message = result.Status, oneLine(result.Message)
+	node.Created = live.GetCreationTimestamp().Time
+	if result.Deadline > 0 && (s.deadline == 0 || result.Deadline < s.deadline) {
+		s.deadline = result.Deadline
+	}
+}
+
+// judgePod adds to the verdict on a pod that another object owns. For the analyzer, a pod that has failed is as current as one that has
+// succeeded, since it is up to its owner what becomes of it; and a pod that is ready may have been so for a moment only.
+func judgePod(node *dependents.Node) {
+	if node.Object.Key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
+		return
+	}
+	switch phase, _, _ := unstructured.NestedString(node.Live.Object, "status", "phase"); corev1.PodPhase(phase) {
+	case corev1.PodFailed:
+		node.Status, node.Message = status.FailedStatus, "has failed"
+	case corev1.PodSucceeded:
+		node.Message = "completed"
+	case corev1.PodRunning:
+		if restarts := restartsOf(node.Live); restarts > 0 && node.IsReady() {
+			node.Message += ", restarted " + times(restarts)
+		}
+	case corev1.PodPending, corev1.PodUnknown:
+	}
+}
+
+// restartsOf returns the restarts of all containers of a pod.
+func restartsOf(live *unstructured.Unstructured) int64 {
+	containers, _, _ := unstructured.NestedSlice(live.Object, "status", "containerStatuses")
+	var total int64
+	for _, container := range containers {
+		container, _ := container.(map[string]any)
+		restarts, _, _ := unstructured.NestedInt64(container, "restartCount")
+		total += restarts
+	}
+	return total
+}
+
+// addChildren adds what the object owns, unless it has a place already.
+func (s *survey) addChildren(node *dependents.Node, placed map[apitypes.UID]bool) {
+	for _, live := range slices.Concat(s.owned[node.Object.UID], s.claimsOf(node)) {
+		if placed[live.GetUID()] || isEarlierRollout(live) {
+			continue
+		}
+		placed[live.GetUID()] = true
+		child := &dependents.Node{}
+		s.judge(child, live)
+		judgePod(child)
+		s.addChildren(child, placed)
+		node.Children = append(node.Children, child)
+	}
+	slices.SortFunc(node.Children, func(a, b *dependents.Node) int { return a.Object.Compare(b.Object) })
+}
+
+// isEarlierRollout tells whether this is a ReplicaSet that is kept only to go back to it.
+func isEarlierRollout(live *unstructured.Unstructured) bool {
+	if live.GroupVersionKind().GroupKind() != replicaSets.GroupKind() {
+		return false
+	}
+	wanted, found, _ := unstructured.NestedInt64(live.Object, "spec", "replicas")
+	present, _, _ := unstructured.NestedInt64(live.Object, "status", "replicas")
+	return found && wanted == 0 && present == 0
+}
+
+// claimsOf returns the claims of a StatefulSet. Unless they are to be deleted along with it, nothing but their names says whose they
+// are: <template>-<set>-<ordinal>.
+func (s *survey) claimsOf(node *dependents.Node) []*unstructured.Unstructured {
+	if node.Object.Key().GroupKind != statefulSets.GroupKind() {
+		return nil
+	}
+	templates, _, _ := unstructured.NestedSlice(node.Live.Object, "spec", "volumeClaimTemplates")
+	var found []*unstructured.Unstructured
+	for _, template := range templates {
+		template, _ := template.(map[string]any)
+		name, _, _ := unstructured.NestedString(template, "metadata", "name")
+		prefix := name + "-" + node.Object.Name + "-"
+		for at, live := range s.objects {
+			if at.GroupKind != claims.GroupKind() || at.Namespace != node.Object.Namespace {
+				continue
+			}
+			if ordinal, ok := strings.CutPrefix(at.Name, prefix); ok && ordinal != "" && strings.Trim(ordinal, "0123456789") == "" {
+				found = append(found, live)
+			}
+		}
+	}
+	return found
+}

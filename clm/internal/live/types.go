@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Options say what to look at.
+type Options struct {
+	// Client reads from the cluster. It must not answer from a cache. Required.
+	Client cluster.Client
+	// Items are the inventory of the release. Defaults to none.
+	Items []*reconciler.InventoryItem
+	// Analyzer is that of the engine. Defaults to one that knows no hints.
+	Analyzer *status.Analyzer
+	// Selector fits the labels of the dependents, so that no others have to be read. Those that have lost their labels are found
+	// nevertheless, at the price of a request each. Defaults to everything.
+	Selector labels.Selector
+	// SkipReasons leaves Node.Why empty, and saves the requests for events and logs.
+	SkipReasons bool
+}
+
+// complete returns the options with their defaults.
+func (o Options) complete() Options {
+	if o.Analyzer == nil {
+		o.Analyzer = status.NewAnalyzer("", status.Options{})
+	}
+	if o.Selector == nil {
+		o.Selector = labels.Everything()
+	}
+	return o
+}
+
+// Report is what Tree has found.
+type Report struct {
+	// Nodes are the dependents, sorted by apply order, kind, namespace and name.
+	Nodes []*dependents.Node `json:"dependents"`
+	// Notes say what is missing because the user may not read it. Sorted.
+	Notes []dependents.Note `json:"notes,omitempty"`
+	// Deadline is the time after which a verdict may change although no object does; zero if there is none.
+	Deadline time.Duration `json:"-"`
+}
+
+// objectOf returns the identity of an object that was read.
+func objectOf(live *unstructured.Unstructured) dependents.Object {
+	object := dependents.ObjectOf(live)
+	object.UID = live.GetUID()
+	return object
+}

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/listwatch"
+	"github.com/component-operator/runtime/internal/lists"
+)
+
+// WatchSink is told when it is time for another picture.
+type WatchSink struct {
+	// Changed is called once when everything is watched that Tree looks at, and then whenever something of it has changed. It must not block, and
+	// may be called from several goroutines. Required.
+	Changed func()
+	// Note is told once about each thing whose changes go unnoticed because the user may not watch it. It may be called from several
+	// goroutines. Defaults to nobody.
+	Note func(note dependents.Note)
+}
+
+// Watch tells when Tree with the same options may have another result, until the context ends, which is no error. It watches no more than the
+// metadata of objects: one watch for each kind and namespace, and, unless Options.SkipReasons is set, the events of each namespace. What
+// belongs to others calls nobody's attention.
+func Watch(ctx context.Context, options Options, sink WatchSink) error {
+	s, err := newSurvey(options)
+	if err != nil {
+		return err
+	}
+	client, err := metadata.NewForConfigAndClient(metadata.ConfigFor(s.Client.Config()), s.Client.HttpClient())
+	if err != nil {
+		return fmt.Errorf("setting up watches: %w", err)
+	}
+	w := &treeWatch{survey: s, sink: sink, metadata: client, roots: map[dependents.Key]bool{}, owners: map[apitypes.UID][]apitypes.UID{}, members: map[apitypes.UID]bool{}}
+	places := map[string]bool{}
+	for _, t := range s.targets {
+		w.roots[t.key] = true
+		if !s.SkipReasons {
+			places[cmp.Or(t.key.Namespace, metav1.NamespaceDefault)] = true
+		}
+	}
+	queries := planQueries(s.targets)
+	w.missing = len(queries) + len(places)
+	if w.missing == 0 {
+		sink.Changed()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var all sync.WaitGroup
+	failures := make(chan error, w.missing)
+	start := func(run func() error) {
+		all.Go(func() {
+			if err := run(); err != nil {
+				failures <- err
+				cancel()
+			}
+		})
+	}
+	for _, q := range queries {
+		start(func() error { return w.kind(ctx, q) })
+	}
+	for namespace := range places {
+		start(func() error { return w.events(ctx, namespace) })
+	}
+	all.Wait()
+	close(failures)
+	<-ctx.Done()
+	var found []error
+	for err := range failures {
+		found = append(found, err)
+	}
+	return errors.Join(found...)
+}
+
+// treeWatch knows which objects belong to the tree. It learns who owns whom from what it watches: all that Tree looks at.
+type treeWatch struct {
+	*survey
+	sink     WatchSink
+	metadata metadata.Interface
+	roots    map[dependents.Key]bool
+
+	mu      sync.Mutex
+	missing int // watches that have not shown yet what there is
+	owners  map[apitypes.UID][]apitypes.UID
+	members map[apitypes.UID]bool
+}
+
+// kind watches what one LIST of Tree returns.
+func (w *treeWatch) kind(ctx context.Context, q query) error {
+	resource := w.metadata.Resource(schema.GroupVersionResource{Group: q.resource.Group, Version: q.resource.Version, Resource: q.resource.plural}).Namespace(q.namespace)
+	selection := lists.Selection{}
+	if !q.all {
+		selection.Labels = w.Selector.String()
+	}
+	look := func(object runtime.Object) bool { return w.belongs(q.resource.GroupKind(), object) }
+	return w.follow(ctx, lists.Of(resource, selection), look, dependents.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
+}
+
+// events watches what is reported, as far as it may be a reason.
+func (w *treeWatch) events(ctx context.Context, namespace string) error {
+	reported := cache.NewListWatchFromClient(w.core.RESTClient(), events.plural, namespace, fields.Everything())
+	look := func(object runtime.Object) bool {
+		event, ok := object.(*corev1.Event)
+		if !ok {
+			return false
+		}
+		about := eventOf(event).Object
+		if event.Type != corev1.EventTypeWarning && about.Key().GroupKind != claims.GroupKind() {
+			return false
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.roots[about.Key()] || w.members[about.UID]
+	}
+	return w.follow(ctx, reported, look, dependents.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
+}
+
+// follow calls attention to what the function says is ours.
+func (w *treeWatch) follow(ctx context.Context, lists cache.ListerWatcherWithContext, isOurs func(object runtime.Object) bool, denial dependents.Note) error {
+	first := true
+	tell := func(objects ...runtime.Object) {
+		changed := false
+		for _, object := range objects {
+			changed = isOurs(object) || changed
+		}
+		switch {
+		case first:
+			first = false
+			w.arrived()
+		case changed:
+			w.sink.Changed()
+		}
+	}
+	err := listwatch.Objects(ctx, lists, listwatch.Sink{
+		Seen: func(objects []runtime.Object) error { tell(objects...); return nil },
+		Gone: func(object runtime.Object) error { tell(object); return nil },
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		if w.sink.Note != nil {
+			w.sink.Note(denial)
+		}
+	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
+		// The type is not served any more, or nobody can watch it.
+	default:
+		return err
+	}
+	if first {
+		w.arrived()
+	}
+	return nil
+}
+
+// arrived counts the watches that have shown what there is.
+func (w *treeWatch) arrived() {
+	w.mu.Lock()
+	w.missing--
+	complete := w.missing == 0
+	w.mu.Unlock()
+	if complete {
+		w.sink.Changed()
+	}
+}
+
+// belongs tells whether an object is part of the tree, as far as that is known. Whoever owns it is watched, too, and calls attention when it comes.
+func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
+	found, ok := object.(metav1.Object)
+	if !ok {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var owners []apitypes.UID
+	for _, owner := range found.GetOwnerReferences() {
+		owners = append(owners, owner.UID)
+	}
+	w.owners[found.GetUID()] = owners
+	// The claims of a StatefulSet are known by their names alone.
+	isMember := w.roots[dependents.Key{GroupKind: kind, Namespace: found.GetNamespace(), Name: found.GetName()}] ||
+		kind == claims.GroupKind() && len(owners) == 0 || w.ownedLocked(owners, maxDepth)
+	if isMember {
+		w.members[found.GetUID()] = true
+	}
+	return isMember
+}
+
+func (w *treeWatch) ownedLocked(owners []apitypes.UID, depth int) bool {
+	for _, owner := range owners {
+		if w.members[owner] || depth > 0 && w.ownedLocked(w.owners[owner], depth-1) {
+			return true
+		}
+	}
+	return false
+}

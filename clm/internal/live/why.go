@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// maxExplained is the number of pods of one owner that are asked about: they mostly fail for the same reason.
+const maxExplained = 3
+
+// explain adds the reasons to all nodes that are not ready.
+func (s *survey) explain(ctx context.Context, roots []*dependents.Node) error {
+	var unready []*dependents.Node
+	for _, root := range roots {
+		root.Walk(func(node *dependents.Node) {
+			var explained int
+			for _, child := range node.Children {
+				isPod := child.Object.Key().GroupKind == pods.GroupKind()
+				// Pods that have failed stay there after others have succeeded.
+				isPast := isPod && child.Status == status.FailedStatus && node.IsReady()
+				if child.IsReady() || isPast || isPod && explained == maxExplained {
+					continue
+				}
+				if isPod {
+					explained++
+				}
+				unready = append(unready, child)
+			}
+		})
+		if !root.IsReady() && root.Live != nil {
+			unready = append(unready, root)
+		}
+	}
+	return each(ctx, unready, s.explainOne)
+}
+
+// explainOne orders what it finds from the specific to the vague: what the object itself says, then what others have reported
+// about it, and only if there is nothing else, what merely restates the status.
+func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
+	var vague []dependents.Reason
+	if node.Object.Key().GroupKind == pods.GroupKind() {
+		pod := &corev1.Pod{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(node.Live.Object, pod); err == nil {
+			for _, f := range podFindings(pod) {
+				if f.vague {
+					vague = append(vague, f.Reason)
+					continue
+				}
+				node.Why = append(node.Why, f.Reason)
+				if f.crashed != "" {
+					node.Why = append(node.Why, s.lastWords(ctx, pod, f)...)
+				}
+			}
+		}
+	} else if node.Object.Key().GroupKind != deployments.GroupKind() || len(node.Children) == 0 {
+		// A Deployment repeats what its ReplicaSets say.
+		node.Why = conditionReasons(node.Live, node.Message)
+	}
+	if reason, ok := deletionReason(node.Live); ok {
+		node.Why = slices.Insert(node.Why, 0, reason)
+	}
+	found, err := s.eventReasons(ctx, node)
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(reason dependents.Reason) bool {
+		_, said, _ := strings.Cut(reason.Text, ": ")
+		return said != "" && strings.Contains(node.Message, said)
+	})
+	node.Why = withoutRepetitions(append(node.Why, found...))
+	if len(node.Why) == 0 {
+		node.Why = vague
+	}
+	return nil
+}
+
+// deletionReason says since when an object is being deleted, and who holds it.
+func deletionReason(live *unstructured.Unstructured) (dependents.Reason, bool) {
+	deleted := live.GetDeletionTimestamp()
+	if deleted == nil {
+		return dependents.Reason{}, false
+	}
+	reason := dependents.Reason{Source: dependents.SourceStatus, Text: "is being deleted", Since: deleted.Time}
+	if finalizers := slices.Sorted(slices.Values(live.GetFinalizers())); len(finalizers) > 0 {
+		reason.Text += ", held by the finalizers " + strings.Join(finalizers, ", ")
+	}
+	return reason, true
+}
+
+// bad are the conditions that say something is wrong by being True; of all others, False is what says it.
+var bad = map[string]bool{
+	"ReplicaFailure": true, "Failed": true, "FailureTarget": true, "Stalled": true, "Degraded": true,
+
+	"NamespaceDeletionDiscoveryFailure": true, "NamespaceDeletionGroupVersionParsingFailure": true, "NamespaceDeletionContentFailure": true,
+	"NamespaceContentRemaining": true, "NamespaceFinalizersRemaining": true,
+}
+
+// conditionReasons returns the conditions that something is wrong, with the exception of what the message already says.
+func conditionReasons(live *unstructured.Unstructured, message string) []dependents.Reason {
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+	var reasons []dependents.Reason
+	for _, entry := range conditions {
+		fields, _ := entry.(map[string]any)
+		text := func(field string) string {
+			value, _, _ := unstructured.NestedString(fields, field)
+			return oneLine(value)
+		}
+		wrong := "False"
+		if bad[text("type")] {
+			wrong = "True"
+		}
+		restates := strings.Contains(message, text("message")) || text("reason") == "MinimumReplicasUnavailable"
+		if text("status") != wrong || text("message") == "" || restates {
+			continue
+		}
+		reason := dependents.Reason{Source: dependents.SourceCondition, Text: text("type") + ": " + text("message")}
+		if text("reason") != "" {
+			reason.Text = text("type") + " (" + text("reason") + "): " + text("message")
+		}
+		if since, err := time.Parse(time.RFC3339, text("lastTransitionTime")); err == nil {
+			reason.Since = since
+		}
+		reasons = append(reasons, reason)
+	}
+	return reasons
+}
+
+// withoutRepetitions drops events that say again what a state already says, and leaves their count with the state.
+func withoutRepetitions(reasons []dependents.Reason) []dependents.Reason {
+	var kept []dependents.Reason
+	for _, reason := range reasons {
+		repeated := slices.IndexFunc(kept, func(k dependents.Reason) bool {
+			word, said, _ := strings.Cut(reason.Text, ": ")
+			return reason.Source == dependents.SourceEvent && k.Source != dependents.SourceEvent &&
+				(said == "" || strings.Contains(k.Text, said) || strings.Contains(k.Text, "("+word+")"))
+		})
+		if repeated < 0 {
+			kept = append(kept, reason)
+			continue
+		}
+		kept[repeated].Count = max(kept[repeated].Count, reason.Count)
+	}
+	return kept
+}
+
+// controlSequence matches what colours text in a terminal, and the like.
+var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+
+// oneLine makes text of others fit to be shown: in one line, without colours and what else a terminal would take for commands, and not
+// endless.
+func oneLine(text string) string {
+	text = controlSequence.ReplaceAllString(strings.ToValidUTF8(text, "?"), "")
+	text = terminal.Clean(strings.Join(strings.Fields(text), " "))
+	if runes := []rune(text); len(runes) > 2*status.MaxMessageLength {
+		return string(runes[:2*status.MaxMessageLength]) + "…"
+	}
+	return text
+}

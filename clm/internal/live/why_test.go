@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+func mergePatch(content []byte) client.Patch {
+	return client.RawPatch(types.StrategicMergePatchType, content)
+}
+
+func selector(t testing.TB, text string) labels.Selector {
+	t.Helper()
+	parsed, err := labels.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+func TestWhy(t *testing.T) {
+	t.Parallel()
+	ended := metav1.Now()
+	for _, test := range []struct {
+		name, reason, manifest string
+		// state is what the kubelet says about the container of the pod, if it is asked at all.
+		state *corev1.ContainerStatus
+		// event is what somebody reports about the pod.
+		event *corev1.Event
+		logs  map[string]string
+		until []string
+	}{
+		{
+			name: "image", reason: "an image that cannot be pulled is named",
+			manifest: workload("Deployment", "web", neverReady),
+			state: &corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "ImagePullBackOff", Message: "Back-off pulling image: not found",
+			}}},
+			event: &corev1.Event{Reason: "BackOff", Message: "Back-off pulling image demo:1"},
+			until: []string{"ImagePullBackOff of demo:1"},
+		}, {
+			name: "crash", reason: "a crash loop shows how the container ended and what it wrote last",
+			manifest: workload("Deployment", "web", neverReady),
+			state: &corev1.ContainerStatus{
+				RestartCount: 4,
+				State:        corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 5m0s"}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+					ExitCode: 137, Reason: "OOMKilled", FinishedAt: ended,
+				}},
+			},
+			event: &corev1.Event{Reason: "BackOff", Message: "Back-off restarting failed container"},
+			logs:  map[string]string{"main previous": "starting\n\x1b[31mallocating 3 GiB\x1b[0m\n", "main": "this is not it\n"},
+			until: []string{"wrote last"},
+		}, {
+			name: "config", reason: "a ConfigMap that is missing is named by the state of the container",
+			manifest: workload("Deployment", "web", neverReady),
+			state: &corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "CreateContainerConfigError", Message: `configmap "settings" not found`,
+			}}},
+			event: &corev1.Event{Reason: "Failed", Message: `Error: configmap "settings" not found`},
+			until: []string{"CreateContainerConfigError"},
+		}, {
+			name: "mount", reason: "a volume that cannot be mounted is known from events only",
+			manifest: workload("Deployment", "web", neverReady),
+			state:    &corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}},
+			event:    &corev1.Event{Reason: "FailedMount", Message: `secret "tls" not found`, Count: 7},
+			until:    []string{"FailedMount"},
+		}, {
+			name: "probe", reason: "a probe that fails is known from events only",
+			manifest: workload("Deployment", "web", neverReady),
+			event:    &corev1.Event{Reason: "Unhealthy", Message: "Readiness probe failed: HTTP probe failed with statuscode: 503", Count: 12},
+			until:    []string{"Unhealthy"},
+		}, {
+			name: "vague", reason: "if nobody says more, what the pod says has to do",
+			manifest: workload("Deployment", "web", neverReady),
+			until:    []string{"running, but not ready"},
+		}, {
+			name: "unschedulable", reason: "the scheduler says why in a condition, and the event that repeats it is left out",
+			manifest: `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {nodeSelector: {disk: none}, containers: [{name: main, image: demo:1}]}
+`,
+			until: []string{"cannot be scheduled", "0/1 replicas available\n└─"},
+		}, {
+			name: "quota", reason: "a quota is a matter of the ReplicaSet, since there is no pod",
+			manifest: "{apiVersion: v1, kind: ResourceQuota, metadata: {name: limit}, spec: {hard: {pods: 0}}}\n---" + workload("Deployment", "web", ""),
+			until:    []string{"ReplicaFailure"},
+		}, {
+			name: "quotaset", reason: "a StatefulSet has no condition for it, only the event",
+			manifest: "{apiVersion: v1, kind: ResourceQuota, metadata: {name: limit}, spec: {hard: {pods: 0}}}\n---" + workload("StatefulSet", "db", ""),
+			until:    []string{"FailedCreate", "0/1 replicas ready"},
+		}, {
+			name: "job", reason: "a failed Job shows its failed pods, and what they wrote last",
+			manifest: `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, annotations: {` + fail + `}}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {annotations: {` + fail + `}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: demo:1}]}
+`,
+			logs:  map[string]string{"main": "connecting\nno such host: db\n"},
+			until: []string{"wrote last", "failed (BackoffLimitExceeded)", "has failed"},
+		}, {
+			name: "claim", reason: "what a claim waits for is reported as normal, and shown nevertheless",
+			manifest: `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: fast, resources: {requests: {storage: 1Gi}}}
+`,
+			until: []string{"ProvisioningFailed"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.logs.texts = test.logs
+			for _, object := range testenv.Objects(t, test.manifest) {
+				object.SetNamespace(w.namespace)
+				if err := w.client.Create(t.Context(), object); err != nil {
+					t.Fatal(err)
+				}
+				w.record(object)
+				if object.GetKind() == "ResourceQuota" {
+					w.awaitQuota(object.GetName())
+				}
+			}
+			if test.state != nil || test.event != nil {
+				pod := w.pods("web-", 1)[0]
+				state := test.state
+				if state == nil {
+					state = &corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+				}
+				w.asKubelet(pod, *state)
+				if test.event != nil {
+					w.report(&pod, *test.event)
+				}
+			}
+			w.golden("why-"+test.name+".txt", dependents.WriteOptions{Why: true}, test.until...)
+		})
+	}
+}
+
+func (w *world) awaitQuota(name string) {
+	w.Helper()
+	testenv.Eventually(w, func() (bool, string) {
+		quota := &corev1.ResourceQuota{}
+		if err := w.client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, quota); err != nil {
+			return false, err.Error()
+		}
+		return len(quota.Status.Hard) > 0, "the quota is not observed yet"
+	})
+}
+
+// report writes an event about a pod, as a kubelet does.
+func (w *world) report(pod *corev1.Pod, event corev1.Event) {
+	w.Helper()
+	now := metav1.Now()
+	event.Namespace, event.GenerateName = w.namespace, pod.Name+"-"
+	event.InvolvedObject = corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
+	event.Source.Component, event.FirstTimestamp, event.LastTimestamp = "kubelet", now, now
+	if event.Type == "" {
+		event.Type = corev1.EventTypeWarning
+	}
+	if err := w.client.Create(w.Context(), &event); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func TestManyPodsFailForTheSameReason(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	deployment := testenv.Object(t, workload("Deployment", "web", fail))
+	deployment.SetNamespace(w.namespace)
+	deployment.Object["spec"].(map[string]any)["replicas"] = int64(8)
+	if err := w.client.Create(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+	w.record(deployment)
+	w.logs.texts["main previous"] = "boom\n"
+	testenv.Eventually(t, func() (bool, string) {
+		shown := w.show(w.tree(), dependents.WriteOptions{Why: true})
+		return len(w.pods("web-", 8)) == 8 && countOf(shown, "CrashLoopBackOff,") == 3, shown
+	})
+	w.requests.Reset()
+	w.tree()
+	logRequests := w.requests.Count(func(r testenv.Request) bool { return r.Subresource == "log" })
+	eventRequests := w.requests.Count(func(r testenv.Request) bool { return r.Resource == "events" })
+	if logRequests > 3 || eventRequests > 5 {
+		t.Errorf("expected 3 pods, their owner and its owner to be asked about, got:\n%s", w.requests)
+	}
+	w.golden("flat.txt", dependents.WriteOptions{Why: true, Flat: true}, "CrashLoopBackOff")
+}
+
+func TestTerminating(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	held := w.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: held, finalizers: [example.io/second, example.io/first]}}`)[0]
+	name := testenv.UniqueName(t)
+	namespace := w.create(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + name + `}}`)[0]
+	content := w.createForeign(`{apiVersion: v1, kind: ConfigMap, metadata: {name: stuck, namespace: ` + name + `, finalizers: [example.io/first]}}`)[0]
+	w.Cleanup(func() {
+		for _, object := range []client.Object{held, content} {
+			release := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+			if err := w.client.Patch(context.WithoutCancel(t.Context()), object, release); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for _, object := range []client.Object{held, namespace} {
+		if err := w.client.Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.golden("terminating.txt", dependents.WriteOptions{Why: true}, "held by the finalizers", "Some content in the namespace has finalizers", "Some resources are remaining")
+}
+
+func countOf(text, part string) int { return strings.Count(text, part) }
+
+// denyPods makes the API server ask a webhook about pods in the namespace, which refuses all of them.
+func (w *world) denyPods() {
+	w.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		review := &admissionv1.AdmissionReview{}
+		if err := json.NewDecoder(request.Body).Decode(review); err != nil {
+			w.Error(err)
+			return
+		}
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Message: "no pods after midnight"}}
+		response.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(response).Encode(review)
+	}))
+	w.Cleanup(server.Close)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	w.createForeign(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: ` + testenv.UniqueName(w) + `}
+webhooks:
+- name: curfew.example.io
+  clientConfig: {url: "` + server.URL + `", caBundle: ` + base64.StdEncoding.EncodeToString(authority) + `}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ` + w.namespace + `}}
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
+  sideEffects: None
+  admissionReviewVersions: [v1]
+`)
+}
+
+func TestDeniedByWebhook(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.denyPods()
+	testenv.Eventually(t, func() (bool, string) { // the API server learns of webhooks after a while
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "probe-"}}
+		pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "demo:1"}}
+		err := w.client.Create(t.Context(), pod, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "curfew"), fmt.Sprint(err)
+	})
+	w.create(workload("Deployment", "web", ""))
+	w.golden("why-webhook.txt", dependents.WriteOptions{Why: true}, "ReplicaFailure")
+}
+
+func TestReadyPodsShowTheirRestarts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create(workload("Deployment", "web", ""))
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	w.asKubelet(w.running("web-", 1)[0], corev1.ContainerStatus{Ready: true, RestartCount: 2, State: state})
+	w.until(dependents.WriteOptions{}, "ready, restarted 2 times")
+}

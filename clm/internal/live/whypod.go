@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+)
+
+// finding is a reason that a pod itself gives.
+type finding struct {
+	dependents.Reason
+	// vague is true for what says no more than that the pod is not ready.
+	vague bool
+	// crashed is the name of the container whose last words may tell more; previous, that they are those of its run before this one.
+	crashed  string
+	previous bool
+}
+
+// podFindings reads from the status of a pod why it is not ready.
+func podFindings(pod *corev1.Pod) []finding {
+	var found []finding
+	if pod.Status.Reason != "" {
+		found = append(found, finding{Reason: dependents.Reason{Source: dependents.SourceStatus, Text: joined(pod.Status.Reason, pod.Status.Message)}})
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			text := joined("cannot be scheduled", condition.Message)
+			found = append(found, finding{Reason: dependents.Reason{Source: dependents.SourceCondition, Text: text, Since: condition.LastTransitionTime.Time}})
+		}
+	}
+	for _, container := range pod.Status.InitContainerStatuses {
+		found = append(found, containerFindings(pod, "init container "+container.Name, container)...)
+	}
+	for _, container := range pod.Status.ContainerStatuses {
+		found = append(found, containerFindings(pod, "container "+container.Name, container)...)
+	}
+	return append(found, gateFindings(pod)...)
+}
+
+// containerFindings returns at most one finding.
+func containerFindings(pod *corev1.Pod, title string, c corev1.ContainerStatus) []finding {
+	if c.Ready {
+		return nil
+	}
+	f := finding{Reason: dependents.Reason{Source: dependents.SourceContainer}}
+	last := c.LastTerminationState.Terminated
+	switch {
+	case c.State.Waiting != nil:
+		f = waitingFinding(pod, c)
+	case c.State.Terminated != nil && (c.State.Terminated.ExitCode != 0 || pod.Status.Phase == corev1.PodFailed):
+		f.Text, f.Since, f.crashed = exitText(c.State.Terminated), c.State.Terminated.FinishedAt.Time, c.Name
+	case c.State.Terminated != nil:
+		return nil
+	case last != nil:
+		f.Text = fmt.Sprintf("running, but not ready; restarted %s, before that it %s", times(int64(c.RestartCount)), exitText(last))
+		f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
+	case c.State.Running != nil:
+		f.Text, f.Since, f.vague = "running, but not ready", c.State.Running.StartedAt.Time, true
+	default:
+		f.Text, f.vague = "not started yet", true
+	}
+	f.Text = title + ": " + f.Text
+	return []finding{f}
+}
+
+func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) finding {
+	waiting, last := c.State.Waiting, c.LastTerminationState.Terminated
+	f := finding{Reason: dependents.Reason{Source: dependents.SourceContainer}}
+	if pod.Status.StartTime != nil {
+		f.Since = pod.Status.StartTime.Time
+	}
+	switch waiting.Reason {
+	case "", "PodInitializing", "ContainerCreating":
+		f.Text, f.vague = joined("not started yet", waiting.Reason), true
+	case "CrashLoopBackOff":
+		f.Text = waiting.Reason + ", restarted " + times(int64(c.RestartCount))
+		if last != nil {
+			f.Text += "; " + exitText(last)
+			f.Since, f.crashed, f.previous = last.FinishedAt.Time, c.Name, true
+		}
+	default:
+		f.Text = joined(waiting.Reason, waiting.Message)
+		if strings.Contains(waiting.Reason, "Image") && !strings.Contains(waiting.Message, c.Image) {
+			f.Text = joined(waiting.Reason+" of "+c.Image, waiting.Message)
+		}
+	}
+	return f
+}
+
+// exitText says how a container has ended.
+func exitText(t *corev1.ContainerStateTerminated) string {
+	text := fmt.Sprintf("exited with code %d", t.ExitCode)
+	if t.Signal != 0 {
+		text = fmt.Sprintf("was ended by signal %d", t.Signal)
+	}
+	switch t.Reason {
+	case "", "Error", "Completed":
+	default:
+		text += " (" + t.Reason + ")"
+	}
+	return joined(text, t.Message)
+}
+
+// gateFindings returns the readiness gates that are closed.
+func gateFindings(pod *corev1.Pod) []finding {
+	var found []finding
+	for _, gate := range pod.Spec.ReadinessGates {
+		isOpen, message, since := false, "", time.Time{}
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == gate.ConditionType {
+				isOpen, message, since = condition.Status == corev1.ConditionTrue, condition.Message, condition.LastTransitionTime.Time
+			}
+		}
+		if !isOpen {
+			text := joined(fmt.Sprintf("readiness gate %s is not True", gate.ConditionType), message)
+			found = append(found, finding{Reason: dependents.Reason{Source: dependents.SourceCondition, Text: text, Since: since}})
+		}
+	}
+	return found
+}
+
+func joined(text, more string) string {
+	if more = oneLine(more); more != "" {
+		text += ": " + more
+	}
+	return text
+}
+
+func times(count int64) string {
+	if count == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", count)
+}
