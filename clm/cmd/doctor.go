@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/doctor"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
@@ -131,15 +132,8 @@ func writeDiagnosis(e *environment, out io.Writer, diagnosis *doctor.Diagnosis) 
 	for _, note := range diagnosis.Notes {
 		fmt.Fprintln(out, style.Faint("note: "+terminal.Clean(note)))
 	}
-	_, err := fmt.Fprintf(out, "%s examined, %s\n", counted(diagnosis.Releases, "release"), counted(len(diagnosis.Findings), "finding"))
+	_, err := fmt.Fprintf(out, "%s examined, %s\n", dependents.Count(diagnosis.Releases, "release"), dependents.Count(len(diagnosis.Findings), "finding"))
 	return err
-}
-
-func counted(count int, unit string) string {
-	if count == 1 {
-		return "1 " + unit
-	}
-	return fmt.Sprintf("%d %ss", count, unit)
 }
 
 func findingText(finding doctor.Finding) string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/apply"
 	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/transfer"
 )
 
@@ -104,7 +105,7 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection
 			return err
 		}
 	}
-	if err := c.get(ctx, fmt.Sprintf("Move %s from release %s to release %s?", counted(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
+	if err := c.get(ctx, fmt.Sprintf("Move %s from release %s to release %s?", dependents.Count(len(t.Objects), "object"), t.From.Release, t.To.Release)); err != nil {
 		return err
 	}
 	err = t.Move(ctx, o.Options)

@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
@@ -12,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 
@@ -85,12 +85,7 @@ func table(out io.Writer, header string, lines []string) error {
 }
 
 // age is how long ago something was, as kubectl writes it.
-func age(since time.Time, now time.Time) string {
-	if since.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(max(now.Sub(since), 0))
-}
+func age(since, now time.Time) string { return cmp.Or(dependents.Age(since, now), "<unknown>") }
 
 // timestamp is how programs are told of a time.
 func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -75,14 +75,6 @@ func (k Key) String() string { return types.ObjectText(k.GroupKind, k.Namespace,
 // Text names an object as messages do.
 func Text(object types.ObjectKey) string { return KeyOf(object).String() }
 
-// CountText says how many objects there are.
-func CountText(count int) string {
-	if count == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", count)
-}
-
 // IsJob reports whether an object is a Job, which may remove itself after it has finished.
 func IsJob(object types.ObjectKey) bool {
 	return KeyOf(object).GroupKind == schema.GroupKind{Group: "batch", Kind: "Job"}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -63,7 +62,7 @@ type row struct {
 // add prints a node behind the given branch, and below it whatever it has behind the given guides.
 func (p *printer) add(node *Node, title, branch, guides string) {
 	p.rows = append(p.rows, row{
-		name: branch + terminal.Clean(title), status: node.Status.String(), age: p.age(node.Created), message: node.Message, verdict: node.Status,
+		name: branch + terminal.Clean(title), status: node.Status.String(), age: Age(node.Created, p.now), message: node.Message, verdict: node.Status,
 	})
 	children := node.Children
 	if p.Flat {
@@ -154,20 +153,12 @@ func (p *printer) text(reason Reason) string {
 		details = append(details, fmt.Sprintf("%d times", reason.Count))
 	}
 	if !reason.Since.IsZero() {
-		details = append(details, "since "+p.age(reason.Since))
+		details = append(details, "since "+Age(reason.Since, p.now))
 	}
 	if len(details) == 0 {
 		return reason.Text
 	}
 	return reason.Text + " (" + strings.Join(details, ", ") + ")"
-}
-
-// age is empty for a time that is not known. Clocks differ, and a deletion may be due in the future: that is no age.
-func (p *printer) age(since time.Time) string {
-	if since.IsZero() {
-		return ""
-	}
-	return duration.HumanDuration(max(p.now.Sub(since), 0))
 }
 
 // String aligns the rows.

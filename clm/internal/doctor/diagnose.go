@@ -47,7 +47,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 	for release, left := range found {
 		namespace, name, _ := strings.Cut(release, "/")
 		finding := Finding{
-			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", dependents.CountText(left.marked)),
+			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", dependents.Count(left.marked, "object")),
 			Repair: "a record is written that has these objects, and no revisions",
 			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
 			repair: e.repairs().restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
@@ -58,7 +58,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 			finding.Repair, finding.Advice = "these parts are removed", ""
 		case left.marked == 0:
 			finding.Message = fmt.Sprintf("there is no record of the release, and %s in other namespaces with its mark, which proves nothing: anybody who may write there can have made it",
-				dependents.CountText(left.doubtful))
+				dependents.Count(left.doubtful, "object"))
 			finding.Advice, finding.repair = e.trustAdvice(namespace, name, left.elsewhere), nil
 		}
 		exists, err := e.namespaceExists(ctx, namespace)

@@ -77,20 +77,19 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 	return nil
 }
 
+// shownOutside bounds how many objects a finding names.
+const shownOutside = 5
+
 // awaitedFor says why the record of a release outlives its namespace.
 func awaitedFor(release *releases.Release) string {
 	var outside []string
 	for _, item := range release.Beyond() {
 		outside = append(outside, dependents.Text(item))
 	}
-	const shown = 5
-	if count := len(outside); count > shown {
-		outside = append(outside[:shown:shown], fmt.Sprintf("and %d more", count-shown))
-	}
 	if len(outside) == 0 {
 		return "it has deletion hooks, or its deletion has begun"
 	}
-	return "these objects are not in the namespace, and would be left behind: " + strings.Join(outside, ", ")
+	return "these objects are not in the namespace, and would be left behind: " + dependents.Enumerate(outside, shownOutside)
 }
 
 // examineRecord looks for what is left beside a record.

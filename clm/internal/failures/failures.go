@@ -128,15 +128,11 @@ func (e *InterruptedError) Error() string {
 const shownNotices = 10
 
 func noticeTexts(notices []reconciler.Notice) string {
-	var texts []string
+	texts := make([]string, len(notices))
 	for i, notice := range notices {
-		if i == shownNotices {
-			texts = append(texts, fmt.Sprintf("and %d more", len(notices)-i))
-			break
-		}
-		texts = append(texts, dependents.Text(notice.Object)+" ("+notice.Message+")")
+		texts[i] = dependents.Text(notice.Object) + " (" + notice.Message + ")"
 	}
-	return strings.Join(texts, ", ")
+	return dependents.Enumerate(texts, shownNotices)
 }
 
 // IsFinal tells whether an error of the engine will not go away by itself while somebody looks on.

@@ -55,7 +55,7 @@ func (s summary) writeUnready(b *strings.Builder) {
 	unready := problems(s.state.Objects)
 	for _, object := range unready[:min(len(unready), maxUnready)] {
 		fmt.Fprintf(b, "  %s %s: %s", mark(object, s.style), terminal.Clean(object.String()), object.Label())
-		if age := age(object, s.now); age != "" {
+		if age := dependents.Age(object.Since, s.now); age != "" {
 			b.WriteString(" for " + age)
 		}
 		b.WriteString(because(object) + "\n")
@@ -114,12 +114,4 @@ func mark(object dependents.Dependent, style terminal.Style) string {
 		return style.Red("✗")
 	}
 	return style.Yellow("▸")
-}
-
-// age is how long the object is in its state, or empty if that is not known. Clocks of different machines may differ.
-func age(object dependents.Dependent, now time.Time) string {
-	if object.Since.IsZero() {
-		return ""
-	}
-	return duration.HumanDuration(max(0, now.Sub(object.Since)))
 }

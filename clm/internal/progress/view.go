@@ -86,7 +86,7 @@ func (v view) columns(waves []*dependents.Wave, shown map[dependents.Object]depe
 	for _, object := range shown {
 		c.object = max(c.object, terminal.Width(terminal.Clean(object.String())))
 		c.label = max(c.label, len(object.Label()))
-		c.age = max(c.age, len(age(object, v.now)))
+		c.age = max(c.age, len(dependents.Age(object.Since, v.now)))
 	}
 	c.object = min(c.object, max(v.width/2, 10))
 	return c
@@ -96,7 +96,7 @@ func (v view) object(object dependents.Dependent, c columns) string {
 	name := terminal.Truncate(terminal.Clean(object.String()), c.object)
 	line := "    " + mark(object, v.style) + " " + terminal.Pad(name, c.object) + "  " + terminal.Pad(object.Label(), c.label)
 	if c.age > 0 {
-		line += "  " + fmt.Sprintf("%*s", c.age, age(object, v.now))
+		line += "  " + fmt.Sprintf("%*s", c.age, dependents.Age(object.Since, v.now))
 	}
 	return strings.TrimRight(line+"  "+strings.TrimLeft(because(object), ": "), " ")
 }

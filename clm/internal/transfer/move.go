@@ -34,11 +34,11 @@ func (t *Transfer) outcome(err error) progress.Outcome {
 	between := fmt.Sprintf("from release %s to release %s", t.From.Release, t.To.Release)
 	switch {
 	case err != nil:
-		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", dependents.CountText(len(t.Objects)), between, failures.Summary(err)), Next: failures.Next(err)}
+		return progress.Outcome{Summary: fmt.Sprintf("moving %s %s: %s", dependents.Count(len(t.Objects), "object"), between, failures.Summary(err)), Next: failures.Next(err)}
 	case t.left == 0:
 		return progress.Outcome{Done: true, Summary: fmt.Sprintf("nothing was left to be moved %s", between)}
 	default:
-		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.CountText(t.left), between)}
+		return progress.Outcome{Done: true, Summary: fmt.Sprintf("moved %s %s", dependents.Count(t.left, "object"), between)}
 	}
 }
 
