@@ -33,6 +33,7 @@ const (
 	hooked                    // what components record of deletion hooks
 	destinations              // where dependents are, and where they go
 	authoring                 // what an operator is written with
+	model                     // what the command line shows of dependents
 	parts                     // what the command line is put together from
 	terms                     // what operations on releases speak of
 	linking                   // one cluster, and the releases in it
@@ -72,8 +73,8 @@ var rooms = []room{
 	{path: "internal/redact", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
-	{path: "clm/internal/follow", layer: vocabulary},
-	{path: "clm/internal/hurry", layer: vocabulary},
+	{path: "clm/internal/gogc", layer: vocabulary},
+	{path: "clm/internal/listwatch", layer: vocabulary},
 	{path: "clm/internal/terminal", layer: vocabulary},
 
 	{path: "pkg/cluster", layer: foundations},
@@ -145,8 +146,8 @@ var rooms = []room{
 	{path: "pkg/manifests/isolated", layer: authoring},
 	{path: "pkg/manifests/kustomize", layer: authoring},
 
-	{path: "clm/internal/inspect", layer: parts},
-	{path: "clm/internal/objects", layer: parts},
+	{path: "clm/internal/dependents", layer: model},
+	{path: "clm/internal/live", layer: parts},
 	{path: "clm/internal/progress", layer: parts},
 	{path: "clm/internal/releases", layer: parts},
 	{path: "clm/internal/sources", layer: parts},
