@@ -80,10 +80,10 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	return e.again(s, limit, func() error { return o.attempt(ctx, e, s, plan) })
 }
 
-// events tells whether what is done is shown to a program.
+// events reports whether what is done is shown to a program.
 func (o *changeOptions) events() bool { return o.output.value == outputJSON }
 
-// compares tells whether the server is asked about each object, even if nobody is asked for a confirmation.
+// compares reports whether the server is asked about each object, even if nobody is asked for a confirmation.
 func (o *changeOptions) compares() bool { return o.diff.show || o.dryRun.value == dryRunServer }
 
 // errDryRunEvents keeps programs from reading what is written for people.
@@ -106,7 +106,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	defer p.Close()
 	if o.dryRun.value != "" {
 		if !o.compares() {
-			admitIgnorance(p)
+			noteUnverified(p)
 		}
 		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected())
 	}

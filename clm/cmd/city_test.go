@@ -74,7 +74,7 @@ func (c *city) record() (*releases.Release, error) {
 	return releases.NewStore(releases.Options{Client: factory.Local()}).Get(c.Context(), c.namespace, c.release)
 }
 
-// ready tells whether the release is recorded as ready.
+// ready reports whether the release is recorded as ready.
 func (c *city) ready() bool {
 	c.Helper()
 	release, err := c.record()

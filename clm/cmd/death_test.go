@@ -39,7 +39,7 @@ func newMortal(t *testing.T, untold bool) *mortal {
 	return m
 }
 
-// strike counts a request, and tells whether the process was killed for it.
+// strike counts a request, and reports whether the process was killed for it.
 func (m *mortal) strike() bool {
 	if m.left.Add(-1) != 0 {
 		return false
@@ -53,7 +53,7 @@ func (m *mortal) strike() bool {
 	return true
 }
 
-// run runs clm as a process that is killed at its k-th request, and tells whether it was.
+// run runs clm as a process that is killed at its k-th request, and reports whether it was.
 func (m *mortal) run(p *place, k int, args ...string) bool {
 	p.Helper()
 	m.left.Store(int64(k))
@@ -120,7 +120,7 @@ type worker struct {
 	mortal *mortal
 }
 
-// round tells whether an apply and a deletion have been killed at their k-th request.
+// round reports whether an apply and a deletion have been killed at their k-th request.
 func (w *worker) round(k int) (applied, deleted bool) {
 	w.Helper()
 	c := newCity(w.place, fmt.Sprintf("n%d", k))

@@ -115,7 +115,7 @@ func (o *driftOptions) agree(ctx context.Context, e *environment, p *apply.Plan,
 	return c.get(ctx, fmt.Sprintf("Heal release %s?", p.Release))
 }
 
-// among tells whether an object is in one of the states.
+// among reports whether an object is in one of the states.
 func among(drift []apply.Drift, states ...apply.DriftState) bool {
 	return slices.ContainsFunc(drift, func(d apply.Drift) bool { return slices.Contains(states, d.State) })
 }

@@ -101,7 +101,7 @@ func (p *place) expectHistory(want ...string) {
 	}
 }
 
-// locked tells whether somebody has the lock of the release.
+// locked reports whether somebody has the lock of the release.
 func (p *place) locked(name string) bool {
 	p.Helper()
 	lease := &metav1.PartialObjectMetadata{}

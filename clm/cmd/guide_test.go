@@ -119,7 +119,7 @@ func (g *guide) lines(output string) []string {
 	return lines
 }
 
-// isWaiting tells whether a line is about what is waited for: how often there is one depends on the cluster.
+// isWaiting reports whether a line is about what is waited for: how often there is one depends on the cluster.
 func isWaiting(line string) bool {
 	return strings.Contains(line, " waiting") || strings.Contains(line, "▸")
 }

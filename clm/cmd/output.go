@@ -37,7 +37,7 @@ func newOutput(command *cobra.Command) output {
 	return output{flags: flags, printer: sync.OnceValues(flags.ToPrinter)}
 }
 
-// forPeople tells whether a table is wanted.
+// forPeople reports whether a table is wanted.
 func (o output) forPeople() bool { return *o.flags.OutputFormat == "" }
 
 // print writes one object.

@@ -27,8 +27,8 @@ type environment struct {
 	color terminal.Color
 	// dialog opens the terminal at which somebody may be asked; nil if there is none.
 	dialog func() (*terminal.Dialog, error)
-	// ease is called when an operation begins, if the process is there for nothing else; nil otherwise.
-	ease func()
+	// useOneProcessor is called when an operation begins, if the process is there for nothing else; nil otherwise.
+	useOneProcessor func()
 }
 
 // exitCode is that of a command that has ended with an error.
@@ -62,23 +62,23 @@ func (e environment) printer(events bool) progress.Printer {
 	if events {
 		options.Out, options.Mode = e.out, progress.ModeJSON
 	}
-	return &unattended{Printer: progress.New(options), ease: e.ease}
+	return &unattended{Printer: progress.New(options), useOneProcessor: e.useOneProcessor}
 }
 
 // unattended goes on when nobody reads any more what it prints, as after "| head": an operation is not to be killed in the middle for that.
 type unattended struct {
 	progress.Printer
 
-	begin sync.Once
-	ease  func()
+	begin           sync.Once
+	useOneProcessor func()
 }
 
 func (u *unattended) Update(state progress.State) {
 	u.begin.Do(func() {
 		// Otherwise the next write would end clm. Writes fail instead, which a Printer ignores.
 		signal.Ignore(syscall.SIGPIPE)
-		if u.ease != nil {
-			u.ease()
+		if u.useOneProcessor != nil {
+			u.useOneProcessor()
 		}
 	})
 	u.Printer.Update(state)

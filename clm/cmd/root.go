@@ -78,14 +78,14 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 
 // Command returns clm with all its commands, for those who describe it.
 func Command() *cobra.Command {
-	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, ease: ease}
+	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, useOneProcessor: useOneProcessor}
 	e.dialog = e.openDialog
 	return newRootCommand(e)
 }
 
-// ease leaves one processor to a process that is going to wait for the API server most of the time. A second one would mostly be woken in vain,
+// useOneProcessor leaves one processor to a process that is going to wait for the API server most of the time. A second one would mostly be woken in vain,
 // which takes a sixth of what the process computes, and matters if the server runs on the same machine.
-func ease() {
+func useOneProcessor() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
 	}

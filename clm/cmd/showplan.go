@@ -52,8 +52,8 @@ func showPlan(e *environment, out io.Writer, p *apply.Plan, flags diffFlags) err
 	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
 }
 
-// admitIgnorance is for plans that are shown without the server having been asked about objects.
-func admitIgnorance(p *apply.Plan) {
+// noteUnverified is for plans that are shown without the server having been asked about objects.
+func noteUnverified(p *apply.Plan) {
 	for i := range p.Changes {
 		if change := &p.Changes[i]; change.Verb == reconciler.VerbCreated {
 			change.Reason = "unless it exists already"

@@ -130,7 +130,7 @@ func (o templateOptions) request() (sources.Request, error) {
 	}, err
 }
 
-// isHook tells whether an object is applied at another time than the others.
+// isHook reports whether an object is applied at another time than the others.
 func isHook(object client.Object) bool {
 	for _, suffix := range []string{types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook} {
 		if _, ok := object.GetAnnotations()[releases.ReconcilerName+"/"+suffix]; ok {

@@ -57,7 +57,7 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 	}
 }
 
-// NeverReady tells whether the revision of a plan that has failed was not ready before, either.
+// NeverReady reports whether the revision of a plan that has failed was not ready before, either.
 func (p *Plan) NeverReady() bool {
 	ready := p.Release.LastReady()
 	return ready == nil || ready.Number != p.Release.Current().Number

@@ -51,15 +51,15 @@ func (a *application) run(ctx context.Context) error {
 	return errors.Join(err, a.leave(ctx, result, err))
 }
 
-// errRehearsed ends a call of the engine that must not change anything.
-var errRehearsed = errors.New("nothing must be changed yet")
+// errOnlyChecked ends a call of the engine that must not change anything.
+var errOnlyChecked = errors.New("nothing must be changed yet")
 
 // checkExact returns an error if the plan is outdated, before anything is recorded.
 func (a *application) checkExact(ctx context.Context) error {
 	request := a.plan.request(unsaved{})
 	request.Expected = a.plan.exact
-	request.Fence = func() error { return errRehearsed }
-	if _, err := a.plan.target.Engine().Apply(ctx, request); err != nil && !errors.Is(err, errRehearsed) {
+	request.Fence = func() error { return errOnlyChecked }
+	if _, err := a.plan.target.Engine().Apply(ctx, request); err != nil && !errors.Is(err, errOnlyChecked) {
 		return err
 	}
 	return nil
@@ -135,7 +135,7 @@ func applyPhase(result reconciler.Result) string {
 	return fmt.Sprintf("waiting until wave %d is ready", result.Wave)
 }
 
-// written tells whether there is nothing left to be applied.
+// written reports whether there is nothing left to be applied.
 func written(result reconciler.Result) bool {
 	for _, item := range result.Inventory {
 		if item.Phase == reconciler.PhaseScheduledForApplication {

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
-// lacksNamespace tells whether a request has failed because the namespace does not exist.
+// lacksNamespace reports whether a request has failed because the namespace does not exist.
 func lacksNamespace(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {

@@ -81,7 +81,7 @@ func (p *Plan) Close() {
 	}
 }
 
-// Idle tells whether nothing is to be done, nor to be waited for.
+// Idle reports whether nothing is to be done, nor to be waited for.
 func (p *Plan) Idle() bool {
 	return !p.New && p.Release.State == releases.StateReady && len(p.Pending()) == 0
 }

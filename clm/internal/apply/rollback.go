@@ -76,7 +76,7 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 	return plan, plan.Compare(ctx, compare)
 }
 
-// resumes tells whether the current revision is the rollback that is wanted, and has not become ready: whoever repeats what was interrupted does
+// resumes reports whether the current revision is the rollback that is wanted, and has not become ready: whoever repeats what was interrupted does
 // not want to return to what it leads away from.
 func resumes(release *releases.Release, number int64) bool {
 	current := release.Current()
@@ -157,13 +157,13 @@ const (
 	reconcilePolicyKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcilePolicy
 )
 
-// isHelmHook tells whether Helm applies an object at its own time only. Definitions in the folder of a chart that is for them are applied in any
+// isHelmHook reports whether Helm applies an object at its own time only. Definitions in the folder of a chart that is for them are applied in any
 // case, whatever their annotations say.
 func isHelmHook(object client.Object) bool {
 	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
 }
 
-// leftBehind tells whether an object of a manifest, which may lack the namespace, is in the inventory, and nothing is to be done about it.
+// leftBehind reports whether an object of a manifest, which may lack the namespace, is in the inventory, and nothing is to be done about it.
 func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
 	gvk := object.GetObjectKind().GroupVersionKind()
 	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {

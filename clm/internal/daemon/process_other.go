@@ -13,4 +13,4 @@ import (
 // There is neither on other systems; nothing that needs it gets this far there.
 func ownSession() *syscall.SysProcAttr { return nil }
 
-func keepFromChildren(*os.File) {}
+func closeOnExec(*os.File) {}

@@ -12,5 +12,5 @@ import (
 
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// keepFromChildren makes the descriptor close on exec, which it is not after it came through one.
-func keepFromChildren(file *os.File) { syscall.CloseOnExec(int(file.Fd())) }
+// closeOnExec makes the descriptor close on exec, which it is not after it came through one.
+func closeOnExec(file *os.File) { syscall.CloseOnExec(int(file.Fd())) }

@@ -24,7 +24,7 @@ func NewReporter() (*Reporter, error) {
 	if info, err := pipe.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return nil, errors.New("this is run by clm itself, not by people")
 	}
-	keepFromChildren(pipe)
+	closeOnExec(pipe)
 	return &Reporter{pipe: pipe}, nil
 }
 

@@ -40,7 +40,7 @@ func spareOlder(ctx context.Context, clnt client.Reader, release *releases.Relea
 	return spared, nil
 }
 
-// isOlder tells whether a dependent was created before that time.
+// isOlder reports whether a dependent was created before that time.
 func isOlder(ctx context.Context, clnt client.Reader, item *reconciler.InventoryItem, than metav1.Time) (bool, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(item.GroupVersionKind())

@@ -100,7 +100,7 @@ func (d *document) sequence(sequence []any, indent int, path string) {
 	}
 }
 
-// isText tells whether a string is shown line by line.
+// isText reports whether a string is shown line by line.
 func isText(value string) bool {
 	return strings.Contains(value, "\n") && strings.Trim(value, "\n") != ""
 }

@@ -123,12 +123,12 @@ func (e *examination) namespaceExists(ctx context.Context, name string) (bool, e
 	return !apierrors.IsNotFound(err), nil
 }
 
-// lost tells whether the examination is about the release, and has found no record of it.
+// lost reports whether the examination is about the release, and has found no record of it.
 func (e *examination) lost(release string) bool {
 	return e.recorded[release] == nil && !e.unread[release] && e.concerns(release)
 }
 
-// concerns tells whether the examination is about the release.
+// concerns reports whether the examination is about the release.
 func (e *examination) concerns(release string) bool {
 	namespace, name, _ := strings.Cut(release, "/")
 	return (e.namespace == "" || e.namespace == namespace) && (e.name == "" || e.name == name)
@@ -252,7 +252,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 	return nil
 }
 
-// isExpected tells whether a recorded object should be in the cluster. A Job may remove itself after it has finished.
+// isExpected reports whether a recorded object should be in the cluster. A Job may remove itself after it has finished.
 func isExpected(item *reconciler.InventoryItem) bool {
 	switch item.Phase {
 	case reconciler.PhaseCompleted, reconciler.PhaseCompleting, reconciler.PhaseScheduledForCompletion:

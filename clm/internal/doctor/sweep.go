@@ -133,7 +133,7 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 	return nil
 }
 
-// isUnserved tells whether a type cannot be listed, because it is gone, or nobody can list it.
+// isUnserved reports whether a type cannot be listed, because it is gone, or nobody can list it.
 func isUnserved(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }

@@ -135,7 +135,7 @@ func noticeTexts(notices []reconciler.Notice) string {
 	return dependents.Enumerate(texts, shownNotices)
 }
 
-// IsFinal tells whether an error of the engine will not go away by itself while somebody looks on.
+// IsFinal reports whether an error of the engine will not go away by itself while somebody looks on.
 func IsFinal(err error) bool {
 	var refused *reconciler.RefusedError
 	var fenced *reconciler.FencedError
@@ -163,7 +163,7 @@ func isDenied(err error) bool {
 	return status.Status().Reason == metav1.StatusReasonInvalid || denial.MatchString(status.Status().Message)
 }
 
-// IsFailure tells whether an operation has ended because what was applied is not good: it was rejected, has failed, or did not become
+// IsFailure reports whether an operation has ended because what was applied is not good: it was rejected, has failed, or did not become
 // ready in time.
 func IsFailure(err error) bool {
 	var notReady *NotReadyError

@@ -45,13 +45,13 @@ var ownedTypes = map[schema.GroupKind][]resource{
 	{Kind: "ReplicationController"}: {pods, claims},
 }
 
-// isCustom tells whether the type is not one of Kubernetes itself, so that nobody knows what its objects own.
+// isCustom reports whether the type is not one of Kubernetes itself, so that nobody knows what its objects own.
 func isCustom(kind schema.GroupKind) bool {
 	aggregated := []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
 	return !clientgoscheme.Scheme.IsGroupRegistered(kind.Group) && !slices.Contains(aggregated, kind.Group)
 }
 
-// isJustMetadata tells whether all there is to know about objects of the type is that they exist. What they hold is often large, or
+// isJustMetadata reports whether all there is to know about objects of the type is that they exist. What they hold is often large, or
 // secret.
 func isJustMetadata(kind schema.GroupKind) bool {
 	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap")

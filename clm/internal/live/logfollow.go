@@ -185,7 +185,7 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 	}
 }
 
-// isOver tells whether there is nothing more to be read of a run whose connection has ended, and reports what kept it from being read then.
+// isOver reports whether there is nothing more to be read of a run whose connection has ended, and tells the user what kept it from being read.
 func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
 	f.known.Lock()
 	goesOn := f.known.running[run]

@@ -158,7 +158,7 @@ func (s *survey) addChildren(node *dependents.Node, placed map[apitypes.UID]bool
 	slices.SortFunc(node.Children, func(a, b *dependents.Node) int { return a.Object.Compare(b.Object) })
 }
 
-// isEarlierRollout tells whether this is a ReplicaSet that is kept only to go back to it.
+// isEarlierRollout reports whether this is a ReplicaSet that is kept only to go back to it.
 func isEarlierRollout(live *unstructured.Unstructured) bool {
 	if live.GroupVersionKind().GroupKind() != replicaSets.GroupKind() {
 		return false

@@ -178,7 +178,7 @@ func (w *treeWatch) arrived() {
 	}
 }
 
-// belongs tells whether an object is part of the tree, as far as that is known. Whoever owns it is watched, too, and calls attention when it comes.
+// belongs reports whether an object is part of the tree, as far as that is known. Whoever owns it is watched, too, and calls attention when it comes.
 func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
 	found, ok := object.(metav1.Object)
 	if !ok {

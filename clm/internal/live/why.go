@@ -62,7 +62,7 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 				}
 				node.Why = append(node.Why, f.Reason)
 				if f.crashed != "" {
-					node.Why = append(node.Why, s.lastWords(ctx, pod, f)...)
+					node.Why = append(node.Why, s.lastLine(ctx, pod, f)...)
 				}
 			}
 		}

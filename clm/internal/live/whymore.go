@@ -72,16 +72,16 @@ func sumUp(list []corev1.Event) []dependents.Reason {
 	return reasons
 }
 
-// restates tells whether an event of a kubelet says only what the state of the container says better.
+// restates reports whether an event of a kubelet says only what the state of the container says better.
 func restates(event Event) bool {
 	return event.Reason == "BackOff" || event.Reason == "Failed" && strings.HasPrefix(event.Message, "Error: ")
 }
 
-// lastWords returns the last line that a crashed container has written, if there is one.
-func (s *survey) lastWords(ctx context.Context, pod *corev1.Pod, f finding) []dependents.Reason {
+// lastLine returns the last line that a crashed container has written, if there is one.
+func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f finding) []dependents.Reason {
 	lines := int64(1)
 	raw, err := s.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
-		Container: f.crashed, Previous: f.previous, TailLines: &lines, LimitBytes: new(int64(maxLastWords)),
+		Container: f.crashed, Previous: f.previous, TailLines: &lines, LimitBytes: new(int64(maxLastLine)),
 	}).DoRaw(ctx)
 	text := oneLine(string(raw))
 	switch {
@@ -99,6 +99,6 @@ func (s *survey) lastWords(ctx context.Context, pod *corev1.Pod, f finding) []de
 
 const (
 	podLogs = "pods/log"
-	// maxLastWords bounds the bytes of the last line of a log.
-	maxLastWords = 4096
+	// maxLastLine bounds the bytes of the last line of a log.
+	maxLastLine = 4096
 )

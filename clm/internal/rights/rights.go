@@ -39,7 +39,7 @@ type Request struct {
 type Resource struct {
 	schema.GroupResource
 
-	// Namespaced tells whether objects of the type live in namespaces.
+	// Namespaced reports whether objects of the type live in namespaces.
 	Namespaced bool
 }
 
@@ -122,7 +122,7 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 	return r.addFurther(object, kind, namespace)
 }
 
-// removesFields tells whether what others have added to the object is removed, which takes an update.
+// removesFields reports whether what others have added to the object is removed, which takes an update.
 func (r *rights) removesFields(object *unstructured.Unstructured) bool {
 	policy := r.updatePolicy(object)
 	return policy != types.UpdatePolicySsaMerge && policy != types.UpdatePolicyRecreate

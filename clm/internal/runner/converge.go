@@ -29,7 +29,7 @@ type Convergence struct {
 	Call func(ctx context.Context) (reconciler.Result, error)
 	// Took is given the result of each call, and the error, if there was one that is going to be retried.
 	Took func(result reconciler.Result, err error)
-	// Enough tells whether the result is good enough although it is not done. Defaults to no.
+	// Enough reports whether the result is good enough although it is not done. Defaults to no.
 	Enough func(result reconciler.Result) bool
 	// Timeout is what to report if the context ends for lack of time.
 	Timeout time.Duration
@@ -53,7 +53,7 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			return result, c.ended(ctx, result, failure)
 		case err != nil && failures.IsFinal(err):
 			return result, err
-		case err == nil && hopeless(result):
+		case err == nil && allFailed(result):
 			return result, &failures.NotReadyError{Failed: result.Failures, Waits: result.Waits}
 		}
 		c.Took(result, err)
@@ -69,7 +69,7 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 	}
 }
 
-// sleep waits until something has happened; at most for the pause, if it is positive. It tells whether there is still time.
+// sleep waits until something has happened; at most for the pause, if it is positive. It reports whether there is still time.
 func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
 	c.Target.engine.Follow()
 	var over <-chan time.Time
@@ -100,8 +100,8 @@ func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failu
 	}
 }
 
-// hopeless tells whether all that is awaited has failed.
-func hopeless(result reconciler.Result) bool {
+// allFailed reports whether all that is awaited has failed.
+func allFailed(result reconciler.Result) bool {
 	failed := map[dependents.Key]bool{}
 	for _, notice := range result.Failures {
 		failed[dependents.KeyOf(notice.Object)] = true

@@ -48,7 +48,7 @@ func Choose(clnt cluster.Client, release *releases.Release, texts []string) (*Ch
 	return chosen, nil
 }
 
-// Has tells whether a pod of a dependent, perhaps itself, is chosen.
+// Has reports whether a pod of a dependent, perhaps itself, is chosen.
 func (c *Choice) Has(dependent, pod dependents.Object) bool {
 	has := len(c.choices) == 0
 	for _, choice := range c.choices {

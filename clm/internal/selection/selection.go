@@ -108,7 +108,7 @@ func match[O Object](clnt cluster.Client, r reference, among []O, in Scope) (O, 
 	}
 }
 
-// isNameOf tells whether a type of this name and group is meant.
+// isNameOf reports whether a type of this name and group is meant.
 func (r reference) isNameOf(name, group string) bool {
 	return strings.EqualFold(r.kind, name) || strings.EqualFold(r.kind, name+"."+group)
 }

@@ -147,7 +147,7 @@ func lines(t *testing.T, objects []client.Object) []string {
 	return lines
 }
 
-// expectError tells whether the error has all parts. In it, the folder counts as ROOT.
+// expectError reports whether the error has all parts. In it, the folder counts as ROOT.
 func expectError(t *testing.T, err error, root string, parts ...string) {
 	t.Helper()
 	if err == nil {

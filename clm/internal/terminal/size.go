@@ -16,18 +16,18 @@ const (
 	defaultRows    = 24
 )
 
-// IsTerminal tells whether what is written there appears on a terminal.
+// IsTerminal reports whether what is written there appears on a terminal.
 func IsTerminal(out io.Writer) bool {
 	fd, ok := descriptor(out)
 	return ok && term.IsTerminal(fd)
 }
 
-// IsCapable tells whether what is written there appears on a terminal that understands colours and movements of its cursor.
+// IsCapable reports whether what is written there appears on a terminal that understands colours and movements of its cursor.
 func IsCapable(out io.Writer) bool {
 	return IsTerminal(out) && os.Getenv("TERM") != "dumb"
 }
 
-// IsAttended tells whether what is written there may be redrawn, because somebody looks at it: it appears on a terminal that understands that, and
+// IsAttended reports whether what is written there may be redrawn, because somebody looks at it: it appears on a terminal that understands that, and
 // the environment variable CI has no value other than false and 0.
 func IsAttended(out io.Writer) bool { return IsCapable(out) && !unattended(os.Getenv("CI")) }
 

@@ -94,7 +94,7 @@ func Plan(ctx context.Context, c *connection.Connection, request Request) (*Run,
 	return run, err
 }
 
-// Empty tells whether there are no tests to be run.
+// Empty reports whether there are no tests to be run.
 func (r *Run) Empty() bool { return len(r.tests) == 0 }
 
 // Execute runs the tests, in their waves. A wave begins when the one before has passed. What the last run has left is removed before; this one leaves

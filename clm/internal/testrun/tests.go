@@ -51,7 +51,7 @@ func testObjects(tests []*unstructured.Unstructured) []*unstructured.Unstructure
 	return objects
 }
 
-// goes tells whether the object of a test is removed at the end of the run.
+// goes reports whether the object of a test is removed at the end of the run.
 func (r *Run) goes(result Result) bool {
 	at := slices.IndexFunc(r.tests, func(test *unstructured.Unstructured) bool { return r.makes(test, result.item) })
 	if at < 0 {
@@ -63,7 +63,7 @@ func (r *Run) goes(result Result) bool {
 	return afterSuccess && result.State == Passed || afterFailure && result.State == Failed
 }
 
-// makes tells whether a test is the object of an item.
+// makes reports whether a test is the object of an item.
 func (r *Run) makes(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
 	return item != nil && test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
 		(test.GetNamespace() == item.Namespace || test.GetNamespace() == "" && item.Namespace == r.Release.Namespace)

@@ -31,11 +31,11 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Request
 		return nil, err
 	}
 	plan.Operation = apply.Adopt
-	wanted, err := possessions(c.Client().RESTMapper(), plan)
+	wanted, err := dependentsOf(c.Client().RESTMapper(), plan)
 	if err != nil {
 		return nil, err
 	}
-	wanted = slices.DeleteFunc(wanted, func(p possession) bool { return p.rendered < 0 })
+	wanted = slices.DeleteFunc(wanted, func(p dependent) bool { return p.rendered < 0 })
 	found, err := selection.Resolve(c.Client(), request.Objects, wanted, selection.Scope{
 		Name: "the current revision of release " + plan.Release.String(), Show: fmt.Sprintf("clm get manifest %s -n %s", request.Name, request.Namespace),
 	})
@@ -57,7 +57,7 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Request
 }
 
 // confirmAdoptable says which of the objects that are to be taken over do not exist, or cannot be looked at.
-func confirmAdoptable(plan *apply.Plan, wanted []possession) error {
+func confirmAdoptable(plan *apply.Plan, wanted []dependent) error {
 	for _, change := range plan.Changes {
 		adopts := find(wanted, change.Object) >= 0
 		switch {
@@ -79,7 +79,7 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 		return nil, err
 	}
 	plan.Operation = apply.Orphan
-	owned, err := possessions(c.Client().RESTMapper(), plan)
+	owned, err := dependentsOf(c.Client().RESTMapper(), plan)
 	if err != nil {
 		return nil, err
 	}

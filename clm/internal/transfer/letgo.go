@@ -27,12 +27,12 @@ func LetGo(ctx context.Context, c *connection.Connection, o *runner.Operation, o
 	if err != nil {
 		return err
 	}
-	had, err := possessions(c.Client().RESTMapper(), plan)
+	had, err := dependentsOf(c.Client().RESTMapper(), plan)
 	if err != nil {
 		return err
 	}
-	var gone []possession
-	receivers := map[string][]possession{}
+	var gone []dependent
+	receivers := map[string][]dependent{}
 	for _, object := range objects {
 		at := find(had, object)
 		if at < 0 {
@@ -63,10 +63,10 @@ func LetGo(ctx context.Context, c *connection.Connection, o *runner.Operation, o
 }
 
 // handedOver says to whom objects have gone over.
-func handedOver(receivers map[string][]possession) string {
+func handedOver(receivers map[string][]dependent) string {
 	var texts []string
 	for receiver, objects := range receivers {
-		slices.SortFunc(objects, func(a, b possession) int { return strings.Compare(a.String(), b.String()) })
+		slices.SortFunc(objects, func(a, b dependent) int { return strings.Compare(a.String(), b.String()) })
 		texts = append(texts, "handed over to "+receiver+": "+objectTexts(objects))
 	}
 	slices.Sort(texts)

@@ -80,13 +80,13 @@ func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest
 }
 
 // choose completes the plan of the release that takes over, and returns what the other one has to let go of.
-func (t *Transfer) choose(ctx context.Context, texts []string) ([]possession, error) {
+func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, error) {
 	mapper := t.connection.Client().RESTMapper()
-	had, err := possessions(mapper, t.From)
+	had, err := dependentsOf(mapper, t.From)
 	if err != nil {
 		return nil, err
 	}
-	has, err := possessions(mapper, t.To)
+	has, err := dependentsOf(mapper, t.To)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]possession, er
 	if err != nil {
 		return nil, err
 	}
-	var leaving, coming []possession
+	var leaving, coming []dependent
 	for _, object := range found {
 		owner, err := t.confirmMovable(ctx, object)
 		if err != nil {
@@ -132,13 +132,13 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]possession, er
 	return leaving, t.takeIn(coming)
 }
 
-// isSettled tells whether nothing is left to be done with an object: it has gone over, and both releases have recorded that.
+// isSettled reports whether nothing is left to be done with an object: it has gone over, and both releases have recorded that.
 func (t *Transfer) isSettled(owner ownership.Mark, had, has bool) bool {
 	return !had && has && owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name))
 }
 
 // takeIn makes the revision of the release that takes over one that has the objects.
-func (t *Transfer) takeIn(objects []possession) error {
+func (t *Transfer) takeIn(objects []dependent) error {
 	if len(objects) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func withPolicies(given map[string]string, from, to reconciler.Policies) map[str
 }
 
 // confirmMovable returns the owner of an object, or says why it cannot be handed over.
-func (t *Transfer) confirmMovable(ctx context.Context, object possession) (ownership.Mark, error) {
+func (t *Transfer) confirmMovable(ctx context.Context, object dependent) (ownership.Mark, error) {
 	owner, err := ownership.Read(ctx, t.connection.Client(), object)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -7,5 +7,5 @@
 //
 // A Standing is put together from the record, the dependents and the lock, which are read one after the other; what the user may not read is noted. Follow
 // looks again whenever something of it has changed, by watches and not by polling. Clients of this package show a Standing, or look further
-// into it with package inspect.
+// into it with package live.
 package views

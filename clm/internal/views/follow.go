@@ -27,7 +27,7 @@ type Following struct {
 	Namespace, Name string
 	// SkipReasons leaves out why dependents are not ready.
 	SkipReasons bool
-	// Show gets how the release stands, at once and after each change, and tells whether that is enough. Required.
+	// Show gets how the release stands, at once and after each change, and reports whether that is enough. Required.
 	Show func(standing *Standing) (enough bool)
 	// Trouble is told of errors that are going to be retried. Defaults to nobody.
 	Trouble func(err error)

@@ -67,18 +67,18 @@ func look(ctx context.Context, c *connection.Connection, namespace, name string,
 		return nil, err
 	}
 	standing.Notes, standing.deadline = report.Notes, report.Deadline
-	standing.place(report.Nodes)
+	standing.takeDependents(report.Nodes)
 	if release.State == releases.StateApplying || release.State == releases.StateDeleting {
 		if standing.Holder, err = c.Records().Holder(ctx, namespace, name); err != nil {
 			return nil, err
 		}
-		standing.listen(c.Clock().Now())
+		standing.checkHolder(c.Clock().Now())
 	}
 	return standing, nil
 }
 
-// listen finds out whether whoever has the lock seems to be dead. Whether somebody who is alive will be, shows when the lock has not been renewed.
-func (s *Standing) listen(now time.Time) {
+// checkHolder finds out whether whoever has the lock seems to be dead. Whether somebody who is alive will be, shows when the lock has not been renewed.
+func (s *Standing) checkHolder(now time.Time) {
 	if s.Holder == nil {
 		return
 	}
@@ -89,8 +89,8 @@ func (s *Standing) listen(now time.Time) {
 	}
 }
 
-// place finds out where the dependents are on their way.
-func (s *Standing) place(nodes []*dependents.Node) {
+// takeDependents decides on the states of the dependents, and puts these in order.
+func (s *Standing) takeDependents(nodes []*dependents.Node) {
 	for _, node := range nodes {
 		lostLabel := s.confirmOwner(node)
 		recognizeFinished(node)

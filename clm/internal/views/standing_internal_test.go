@@ -194,7 +194,7 @@ func TestSilence(t *testing.T) {
 		{"it seems to be dead", &releases.Holder{Renewed: now.Add(-31 * time.Second), Validity: 15 * time.Second}, 0, true, 0},
 	} {
 		s := &Standing{Holder: test.holder, deadline: test.deadline}
-		s.listen(now)
+		s.checkHolder(now)
 		if s.Silent != test.silent || s.deadline != test.want {
 			t.Errorf("%s: got %t, %s", test.reason, s.Silent, s.deadline)
 		}

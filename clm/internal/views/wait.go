@@ -73,7 +73,7 @@ func (w *waiting) trouble(err error) {
 	w.printer.Update(troubled)
 }
 
-// show tells whether the goal is reached.
+// show reports whether the goal is reached.
 func (w *waiting) show(standing *Standing) bool {
 	reached := standing.Ready()
 	if w.goal == GoalDeleted {

@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// possession is an object that a release renders, or has recorded.
-type possession struct {
+// dependent is an object that a release renders, or has recorded.
+type dependent struct {
 	dependents.Object
 	// rendered is where the object stands in the manifest of the current revision; negative if it does not.
 	rendered int
@@ -27,11 +27,11 @@ type possession struct {
 	item *reconciler.InventoryItem
 }
 
-// possessions returns the objects that are, or are to be, dependents of the release as it is; sorted.
-func possessions(mapper meta.RESTMapper, plan *apply.Plan) ([]possession, error) {
-	found := map[dependents.Key]*possession{}
+// dependentsOf returns the objects that are, or are to be, dependents of the release as it is; sorted.
+func dependentsOf(mapper meta.RESTMapper, plan *apply.Plan) ([]dependent, error) {
+	found := map[dependents.Key]*dependent{}
 	for _, item := range plan.Release.Inventory {
-		found[dependents.KeyOf(item)] = &possession{Object: dependents.ObjectOf(item), rendered: -1, item: item}
+		found[dependents.KeyOf(item)] = &dependent{Object: dependents.ObjectOf(item), rendered: -1, item: item}
 	}
 	for i, object := range plan.Content.Manifest {
 		if !plan.Applies(object) {
@@ -47,29 +47,29 @@ func possessions(mapper meta.RESTMapper, plan *apply.Plan) ([]possession, error)
 			known.rendered, known.Object = i, placed
 			continue
 		}
-		found[placed.Key()] = &possession{Object: placed, rendered: i}
+		found[placed.Key()] = &dependent{Object: placed, rendered: i}
 	}
-	list := make([]possession, 0, len(found))
+	list := make([]dependent, 0, len(found))
 	for _, p := range found {
 		list = append(list, *p)
 	}
-	slices.SortFunc(list, func(a, b possession) int { return cmp.Compare(a.String(), b.String()) })
+	slices.SortFunc(list, func(a, b dependent) int { return cmp.Compare(a.String(), b.String()) })
 	return list, nil
 }
 
 // find returns where an object is in a list; negative if it is not.
-func find(list []possession, object types.ObjectKey) int {
-	return slices.IndexFunc(list, func(p possession) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) })
+func find(list []dependent, object types.ObjectKey) int {
+	return slices.IndexFunc(list, func(p dependent) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) })
 }
 
 // Renders reports whether an object is part of the revision of a plan, as apply.Current returns it.
 func Renders(mapper meta.RESTMapper, plan *apply.Plan, object types.ObjectKey) (bool, error) {
-	list, err := possessions(mapper, plan)
-	return slices.ContainsFunc(list, func(p possession) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) && p.rendered >= 0 }), err
+	list, err := dependentsOf(mapper, plan)
+	return slices.ContainsFunc(list, func(p dependent) bool { return dependents.KeyOf(p) == dependents.KeyOf(object) && p.rendered >= 0 }), err
 }
 
 // leaveOut makes the revision of a plan one that does not have the objects. If it has none of them, it stays as it is.
-func leaveOut(plan *apply.Plan, list []possession, description string) error {
+func leaveOut(plan *apply.Plan, list []dependent, description string) error {
 	out := map[int]bool{}
 	for _, object := range list {
 		if object.rendered >= 0 {
@@ -89,7 +89,7 @@ func leaveOut(plan *apply.Plan, list []possession, description string) error {
 }
 
 // forget takes objects out of the inventory of a release that lets go of them. When that is recorded, they belong to others.
-func forget(release *releases.Release, list []possession) {
+func forget(release *releases.Release, list []dependent) {
 	release.Inventory = slices.DeleteFunc(release.Inventory, func(item *reconciler.InventoryItem) bool { return find(list, item) >= 0 })
 }
 
@@ -97,7 +97,7 @@ func forget(release *releases.Release, list []possession) {
 const shownObjects = 10
 
 // objectTexts lists objects for people, not more than a few.
-func objectTexts(list []possession) string {
+func objectTexts(list []dependent) string {
 	var texts []string
 	for i, object := range list {
 		if i == shownObjects && len(list) > i+1 {
