@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Inspection returns what is needed to look into a release with package inspect. Items are the dependents in question.
+// Inspection returns what is needed to look into a release with package live. Items are the dependents in question.
 func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
 	return live.Options{
 		Client:   c.Client(),
