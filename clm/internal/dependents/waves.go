@@ -88,22 +88,27 @@ func (w *Wave) Label() string {
 	return fmt.Sprintf("waves %d to %d", w.First, w.Last)
 }
 
-// Describe says how many dependents are in which state, to be shown by status, which tells all states apart.
+// Describe says how many dependents are in which state, to be shown by clm status, which tells all states apart.
 func (w *Wave) Describe(style terminal.Style) string {
-	return w.describe([]part{
-		{"✓ %d ready", style.Green, []State{StateReady}}, {"✓ %d completed", style.Green, []State{StateCompleted}},
-		{"✓ %d gone", style.Green, []State{StateGone}}, {"= %d to stay", style.Green, []State{StateStays}},
-		{"▸ %d not ready", style.Yellow, []State{StateUnready}}, {"✗ %d failed", style.Red, []State{StateFailed}},
-		{"· %d to come", style.Faint, []State{StatePending}},
-	})
+	return w.describe(
+		part{"✓ %d ready", style.Green, []State{StateReady}},
+		part{"✓ %d completed", style.Green, []State{StateCompleted}},
+		part{"✓ %d gone", style.Green, []State{StateGone}},
+		part{"= %d to stay", style.Green, []State{StateStays}},
+		part{"▸ %d not ready", style.Yellow, []State{StateUnready}},
+		part{"✗ %d failed", style.Red, []State{StateFailed}},
+		part{"· %d to come", style.Faint, []State{StatePending}},
+	)
 }
 
 // Summarize says how many dependents an operation is done with, and how many not.
 func (w *Wave) Summarize(style terminal.Style) string {
-	return w.describe([]part{
-		{"✓ %d done", style.Green, []State{StateReady, StateCompleted, StateGone, StateStays}}, {"▸ %d in motion", style.Yellow, []State{StateUnready}},
-		{"✗ %d failed", style.Red, []State{StateFailed}}, {"· %d to come", style.Faint, []State{StatePending}},
-	})
+	return w.describe(
+		part{"✓ %d done", style.Green, []State{StateReady, StateCompleted, StateGone, StateStays}},
+		part{"▸ %d in motion", style.Yellow, []State{StateUnready}},
+		part{"✗ %d failed", style.Red, []State{StateFailed}},
+		part{"· %d to come", style.Faint, []State{StatePending}},
+	)
 }
 
 // part is a number that is shown, and the states that it counts.
@@ -113,7 +118,7 @@ type part struct {
 	states []State
 }
 
-func (w *Wave) describe(parts []part) string {
+func (w *Wave) describe(parts ...part) string {
 	var texts []string
 	for _, part := range parts {
 		count := 0
