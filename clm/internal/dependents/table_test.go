@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	testingclock "k8s.io/utils/clock/testing"
 
-
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/pkg/status"
 )
