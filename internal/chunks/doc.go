@@ -1,21 +1,22 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chunks keeps what is too large for one object in several ConfigMaps or Secrets.
+// Package chunks stores a list that is too large for one object in several ConfigMaps or Secrets, the chunks.
 //
 // # Contract
 //
-// The caller has a list of items, spreads it over contents ([Spread]), writes these as chunks ([Store.Write]), and then refers
-// to them by name in an object of its own, the reference; only what the reference names counts. A chunk is
-// named after its content, immutable, and never overwritten. So a process that dies between any two requests leaves a reference
-// all of whose chunks exist, and at worst chunks that nobody refers to.
+// The caller distributes a list of items over contents ([Spread]), writes these as chunks ([Store.Write]), and then names the
+// chunks in an object of its own, the reference. Only chunks that the reference names count. The name of a chunk is a hash of its
+// content; a chunk is immutable and never overwritten. So a process that dies between any two requests leaves a reference whose chunks
+// all exist, and at worst some chunks that no reference names.
 //
-// Chunks that are not referred to are removed by [Store.Remove]. Several processes may do all of this at the same time, provided
-// that each of them
-//   - guards its writes of the reference by the version that it has read,
-//   - changes the reference before it removes chunks, and removes only those that it had seen before that, and
-//   - trusts in the existence of those chunks only which the reference names that its write is guarded by.
+// [Store.Remove] removes chunks that are no longer named. Several processes may do all of this at the same time, provided that each of
+// them
+//   - guards its writes of the reference by the resource version that it has read,
+//   - changes the reference before it removes chunks, and removes only chunks that it observed before that, and
+//   - assumes the existence only of chunks that are named by the reference which guards its write.
 //
-// Then whoever is going to refer to a chunk that somebody else is about to remove has either looked at the chunk after
-// it was seen, by which Write spoils the removal, or is refused when it writes the reference.
+// Suppose that one process is about to name a chunk that another one is about to remove. Either the first process writes the chunk after the
+// second has observed it: then Write changes the chunk, and the guarded removal fails. Or the reference has changed since the first process
+// read it, and its write of the reference fails.
 package chunks

@@ -12,19 +12,19 @@ import (
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
-// List is a list of items as the reference records it: either packed into the reference itself, or as the names of chunks.
+// List is how a reference records a list of items: either packed into the reference itself, or as the names of chunks.
 type List struct {
 	// Items is the number of items.
 	Items int `json:"items"`
-	// Checksum is the Checksum of the packed content, or of the contents of all chunks.
+	// Checksum is the Checksum function's result for the packed content, or for the contents of all chunks.
 	Checksum string `json:"checksum"`
-	// Packed is the JSON list of all items, compressed by gzip; empty if the items are in chunks.
+	// Packed is the JSON list of all items, compressed with gzip; empty if the items are in chunks.
 	Packed []byte `json:"packed,omitempty"`
 	// Chunks are the names of the chunks.
 	Chunks []string `json:"chunks,omitempty"`
 }
 
-// PackItems returns a list that needs no chunks. The error is ErrTooLarge if no object could hold it.
+// PackItems returns a list without chunks. The error is ErrTooLarge if no object could hold it.
 func PackItems(items []Item) (List, error) {
 	content := Join(items)
 	packed, err := Pack(content)
@@ -34,7 +34,7 @@ func PackItems(items []Item) (List, error) {
 	return List{Items: len(items), Checksum: Checksum([][]byte{content}), Packed: packed}, nil
 }
 
-// SpreadItems returns a list in chunks, and the contents of these chunks, which Write takes. The number of chunks before, and the size, are those of Spread.
+// SpreadItems returns a list in chunks, and the contents of these chunks for Write. Before and size are those of Spread.
 func (s *Store) SpreadItems(items []Item, before int, size int) (List, [][]byte) {
 	contents := Spread(items, before, size)
 	list := List{Items: len(items), Checksum: Checksum(contents)}
@@ -44,8 +44,8 @@ func (s *Store) SpreadItems(items []Item, before int, size int) (List, [][]byte)
 	return list, contents
 }
 
-// Holds reports whether the list has exactly these items. The size is the one that was given to SpreadItems; with another one the answer may be
-// false for a list that has them.
+// Holds reports whether the list has exactly these items. Size must be the one that was given to SpreadItems; otherwise Holds may
+// return false although the list has them.
 func (l List) Holds(items []Item, size int) bool {
 	contents := [][]byte{nil}
 	if len(l.Chunks) > 0 {
@@ -56,7 +56,7 @@ func (l List) Holds(items []Item, size int) bool {
 	return l.Items == len(items) && l.Checksum == Checksum(contents)
 }
 
-// Load reads the contents of a list. That the list is damaged, or that chunks are missing, is part of the result; see Read.
+// Load reads the contents of a list. Damage and missing chunks are part of the result; see Read.
 func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 	found := Found{Intact: Handles{}}
 	switch {
@@ -79,8 +79,8 @@ func (s *Store) Load(ctx context.Context, list List) (Found, error) {
 	return found, nil
 }
 
-// Decode returns the items of a list, out of the contents that Load has found. A content that cannot be decoded is left out, and added to the damage; so is a
-// number of items that is not the recorded one.
+// Decode returns the items of a list from the contents that Load has found. It adds to the damage contents that cannot be
+// decoded, which it leaves out, and a number of items that differs from the recorded one.
 func Decode[T any](found *Found, list List) []T {
 	var items []T
 	for _, content := range found.Contents {
@@ -97,7 +97,7 @@ func Decode[T any](found *Found, list List) []T {
 	return items
 }
 
-// Encode returns values as items. The key identifies a value among them.
+// Encode returns values as items, with the key of each.
 func Encode[T any](values []T, key func(T) string) ([]Item, error) {
 	items, failures := make([]Item, len(values)), make([]error, len(values))
 	parallel.Do(len(values), func(i int) {

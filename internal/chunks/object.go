@@ -28,15 +28,15 @@ const (
 )
 
 const (
-	// dataKey is the key under which an object has its content, compressed by gzip.
+	// dataKey is the key of the content in an object, compressed with gzip.
 	dataKey = "content"
-	// maxStored is how large the encoded content of an object may be, in bytes; it leaves room for metadata below 900 KiB.
+	// maxStored is the maximum size of the encoded content of an object, in bytes; it leaves room for metadata below 900 KiB.
 	maxStored = 880 << 10
-	// maxContent bounds what is decompressed, in bytes. Nothing that Spread makes of items that fit is as large.
+	// maxContent is the maximum size of a decompressed content, in bytes. Contents that Spread makes and that can be stored are smaller.
 	maxContent = 64 << 20
 )
 
-// ErrTooLarge says that an item is too large for a chunk.
+// ErrTooLarge means that an item is too large for a chunk.
 var ErrTooLarge = errors.New("an item is too large to be stored")
 
 // newObject returns an object without metadata.
@@ -60,7 +60,7 @@ func packedOf(object client.Object) []byte {
 	}
 }
 
-// writers are used again: each needs a megabyte.
+// writers are pooled, because each needs a megabyte.
 var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 // Pack compresses a content. The error is ErrTooLarge if no object could hold the result.
@@ -81,7 +81,7 @@ func Pack(content []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// Unpack returns what Pack has compressed.
+// Unpack decompresses the result of Pack.
 func Unpack(packed []byte) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
@@ -94,7 +94,7 @@ func Unpack(packed []byte) ([]byte, error) {
 	return content, nil
 }
 
-// unpack returns the content of an object, or what is wrong with it.
+// unpack returns the content of an object, or an error that says what is wrong with it.
 func unpack(object client.Object, wanted string) ([]byte, error) {
 	content, err := Unpack(packedOf(object))
 	if err != nil {
@@ -106,13 +106,13 @@ func unpack(object client.Object, wanted string) ([]byte, error) {
 	return content, nil
 }
 
-// Handle identifies a chunk in the state in which it was seen.
+// Handle identifies a chunk in its observed state.
 type Handle struct {
 	// Namespace of the chunk.
 	Namespace string
 	// UID of the chunk.
 	UID string
-	// ResourceVersion at which the chunk was seen.
+	// ResourceVersion at which the chunk was observed.
 	ResourceVersion string
 	// Held means that the chunk has the finalizer.
 	Held bool

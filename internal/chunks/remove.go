@@ -21,11 +21,11 @@ import (
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
-// listLimit is the size of a page.
+// listLimit is the number of objects in one page of a list.
 const listLimit = 500
 
-// claim makes a chunk that exists already ours again. Its removal by somebody who has seen it before is spoiled, because that
-// is guarded by the resource version. A chunk that cannot be used is taken away; that, too, is reported as outdated.
+// claim updates an existing chunk, so that the guarded removal by a process that has observed it before fails. It removes a chunk
+// that is damaged or being deleted, and reports that as an outdated state as well.
 func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 	object := s.options.Kind.newObject(nil)
 	if err := s.options.Reader.Get(ctx, client.ObjectKey{Namespace: s.options.Namespace, Name: name}, object); err != nil {
@@ -53,7 +53,7 @@ func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 	})
 }
 
-// finalizers are those that a chunk should have.
+// finalizers returns the finalizers that a chunk should have.
 func (s *Store) finalizers(name string, handle Handle) []string {
 	if !s.options.Held(name) {
 		return handle.foreign
@@ -61,13 +61,14 @@ func (s *Store) finalizers(name string, handle Handle) []string {
 	return append(slices.Clone(handle.foreign), s.options.Finalizer)
 }
 
-// Hold puts the finalizer on those of the chunks that should have it and do not, which spoils their removal by others. It returns them.
+// Hold adds the finalizer to chunks that should have it, so that removals by other processes that have observed these chunks
+// fail. It returns the changed chunks.
 func (s *Store) Hold(ctx context.Context, handles Handles) (Handles, error) {
 	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return s.options.Held(name) && !handle.Held })
 }
 
-// LetGo takes the finalizer off those of the chunks that have it and should not, in the state in which they were seen. It returns those that are
-// changed, also if there is an error.
+// LetGo removes the finalizer from chunks that should not have it, if they are in their observed state. It returns the changed
+// chunks, even if there is an error.
 func (s *Store) LetGo(ctx context.Context, handles Handles) (Handles, error) {
 	return s.refinalize(ctx, handles, func(name string, handle Handle) bool { return !s.options.Held(name) && handle.Held })
 }
@@ -94,7 +95,7 @@ func (s *Store) refinalize(ctx context.Context, handles Handles, wanted func(nam
 	return changed, err
 }
 
-// List returns all chunks, referred to or not.
+// List returns all chunks, whether a reference names them or not.
 func (s *Store) List(ctx context.Context) (Handles, error) {
 	found := Handles{}
 	list := &metav1.PartialObjectMetadataList{}
@@ -114,8 +115,7 @@ func (s *Store) List(ctx context.Context) (Handles, error) {
 	}
 }
 
-// Remove removes chunks in the state in which they were seen. It reports whether all of them are gone: not so if one was changed
-// since then.
+// Remove removes chunks in their observed state, and reports whether all of them are gone. A chunk that has changed since stays.
 func (s *Store) Remove(ctx context.Context, handles Handles) (complete bool, err error) {
 	names := slices.Sorted(maps.Keys(handles))
 	removed := make([]bool, len(names))
@@ -130,8 +130,8 @@ func (s *Store) Remove(ctx context.Context, handles Handles) (complete bool, err
 	return !slices.Contains(removed, false), err
 }
 
-// removeOne takes the finalizer off first: as long as the chunk is not being deleted, somebody else may claim it. It tells
-// whether the chunk is gone.
+// removeOne removes the finalizer before it deletes the chunk: until the chunk is being deleted, another process may claim it. It
+// reports whether the chunk is gone.
 func (s *Store) removeOne(ctx context.Context, name string, handle Handle) (bool, error) {
 	released := handle
 	if handle.Held {
@@ -151,7 +151,7 @@ func (s *Store) removeOne(ctx context.Context, name string, handle Handle) (bool
 	return len(handle.foreign) == 0, nil
 }
 
-// patch changes metadata of a chunk, guarded by the state in which it was seen.
+// patch changes the metadata of a chunk, guarded by its observed state.
 func (s *Store) patch(ctx context.Context, name string, handle Handle, metadata map[string]any) (Handle, error) {
 	patch, err := guarded.MergePatch(apitypes.UID(handle.UID), handle.ResourceVersion, map[string]any{"metadata": metadata})
 	if err != nil {

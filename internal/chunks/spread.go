@@ -15,19 +15,19 @@ import (
 
 // Item is an entry of the list.
 type Item struct {
-	// Key identifies the item, and decides on the chunk that it goes to.
+	// Key identifies the item, and determines its chunk.
 	Key string
 	// Value is the JSON form of the item.
 	Value json.RawMessage
 }
 
-// maxCount bounds the number of chunks, whatever their size.
+// maxCount is the maximum number of chunks.
 const maxCount = 1 << 12
 
-// Spread distributes items over contents, each of which is a JSON list of values and not empty. An item stays where it is as long as the
-// number of contents stays, so that a changed item changes one content. That number is a power of two. It begins with what
-// it was before (zero if there was nothing before), is doubled as long as contents have more than size bytes on average or one
-// has more than twice as much, and halved as long as they have less than a quarter on average.
+// Spread distributes items over contents, each of which is a non-empty JSON list of values. An item keeps its place while the
+// number of contents is the same, so that a changed item changes one content. The number is a power of two. It starts at before,
+// the former number (zero if there was none). It doubles while contents are larger than size bytes on average, or one is larger
+// than twice that, and halves while they are smaller than a quarter of size on average.
 func Spread(items []Item, before int, size int) [][]byte {
 	total := Size(items)
 	count := 1
@@ -68,7 +68,7 @@ func Join(items []Item) []byte {
 	return append(content, ']')
 }
 
-// Size returns how many bytes the values take in a list, each with what separates it from the next.
+// Size returns the size of the values in a list with their separators, in bytes.
 func Size(items []Item) (total int) {
 	for _, item := range items {
 		total += len(item.Value) + 1
@@ -94,7 +94,7 @@ func distribute(items []Item, count int) [][]byte {
 	return contents
 }
 
-// bucket must not change from one version of this package to the next without need: all chunks would be written anew.
+// bucket should not change between versions of this package, because all chunks would have to be written again.
 func bucket(key string, count int) int {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(key))
@@ -112,7 +112,7 @@ func Checksum(contents [][]byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// digest identifies a content by 128 bits.
+// digest is a hash of a content, 128 bits long.
 func digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:16])

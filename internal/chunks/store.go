@@ -21,9 +21,9 @@ import (
 
 // Options configure a Store.
 type Options struct {
-	// Client writes. Required.
+	// Client makes all writes. Required.
 	Client client.Client
-	// Reader reads, from the server and not from a cache. Required.
+	// Reader reads from the server, not from a cache. Required.
 	Reader client.Reader
 	// Kind of the objects. Defaults to ConfigMap.
 	Kind Kind
@@ -35,11 +35,11 @@ type Options struct {
 	Labels map[string]string
 	// Annotations of the objects. Defaults to none.
 	Annotations map[string]string
-	// ClaimKey is the key of an annotation that changes whenever a chunk that exists already is referred to again. Required.
+	// ClaimKey is the key of an annotation that changes whenever a reference begins to name an existing chunk. Required.
 	ClaimKey string
-	// Finalizer keeps others, and the deletion of the namespace, from taking chunks away. Required.
+	// Finalizer protects chunks from deletion by others, and with their namespace. Required.
 	Finalizer string
-	// Held reports whether a chunk has the finalizer. Others go with their namespace. Defaults to all.
+	// Held reports whether a chunk has the finalizer. Defaults to all chunks.
 	Held func(name string) bool
 	// FieldOwner is the field manager of all writes. Required.
 	FieldOwner string
@@ -61,7 +61,7 @@ func NewStore(options Options) *Store {
 	return &Store{options: options}
 }
 
-// Holding returns a store of the same chunks that decides differently which of them have the finalizer.
+// Holding returns a store of the same chunks with another Held function.
 func (s *Store) Holding(held func(name string) bool) *Store {
 	options := s.options
 	options.Held = held
@@ -69,34 +69,34 @@ func (s *Store) Holding(held func(name string) bool) *Store {
 }
 
 const (
-	// maxRequests is how many requests are under way at once.
+	// maxRequests is the maximum number of concurrent requests.
 	maxRequests = 8
-	// maxAttempts bounds how often a request is repeated because others change the same chunk.
+	// maxAttempts is the maximum number of attempts while others change the same chunk.
 	maxAttempts = 8
 )
 
-// Name returns the name of the chunk that holds a content.
+// Name returns the name of the chunk with a content.
 func (s *Store) Name(content []byte) string {
 	return s.options.Prefix + "-" + digest(content)
 }
 
-// digestIn returns what a name says about the content.
+// digestIn returns the digest of the content that is part of a name.
 func digestIn(name string) string {
 	return name[strings.LastIndexByte(name, '-')+1:]
 }
 
-// Found is what Read has found.
+// Found is the result of Read.
 type Found struct {
-	// Contents are those of the intact chunks, in the order of their names in the call of Read.
+	// Contents are those of the intact chunks, in the order in which Read was given their names.
 	Contents [][]byte
-	// Intact are the chunks that exist and have the content after which they are named.
+	// Intact are the chunks that exist and have the content that belongs to their name.
 	Intact Handles
-	// Damage says what is wrong with which of the others; sorted.
+	// Damage says what is wrong with the other chunks; sorted.
 	Damage []string
 }
 
-// Read reads chunks by name. That a chunk is missing or damaged is part of the result; any other failure is an error, and says
-// nothing about the chunks.
+// Read reads chunks by name. Missing and damaged chunks are part of the result. Any other failure is an error, and says nothing
+// about the chunks.
 func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	found := Found{Intact: Handles{}}
 	contents := make([][]byte, len(names))
@@ -130,18 +130,19 @@ func (s *Store) Read(ctx context.Context, names []string) (Found, error) {
 	return found, nil
 }
 
-// Written is what Write has done.
+// Written is the result of Write.
 type Written struct {
 	// Names of the chunks, in the order of the contents.
 	Names []string
-	// All are the chunks of these names.
+	// All are the chunks with these names.
 	All Handles
-	// Created are those of them that did not exist before.
+	// Created are the chunks that did not exist before.
 	Created Handles
 }
 
-// Write makes sure that there is a chunk for each content. Those that are known to be there are not looked at. The result is
-// valid as far as it goes also if there is an error, which is ErrTooLarge if nothing was written for that reason.
+// Write makes sure that there is a chunk for each content. It makes no requests for known chunks. The result is valid even if
+// there is an error; it then has the chunks written so far. The error is ErrTooLarge if a content cannot be stored; then nothing
+// was written.
 func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Written, error) {
 	written := Written{All: Handles{}, Created: Handles{}}
 	missing := map[string][]byte{}
@@ -175,7 +176,7 @@ func (s *Store) Write(ctx context.Context, contents [][]byte, known Handles) (Wr
 	return written, err
 }
 
-// ensure creates a chunk, or spoils the removal of the one that exists already.
+// ensure creates a chunk, or claims the existing one.
 func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle Handle, created bool, err error) {
 	var last error
 	for range maxAttempts {
@@ -211,7 +212,7 @@ func (s *Store) text(name string) string {
 	return string(s.options.Kind) + " " + s.options.Namespace + "/" + name
 }
 
-// isOutdated tells whether a chunk is not what it was when it was looked at.
+// isOutdated reports whether a chunk has changed since it was observed.
 func isOutdated(err error) bool {
 	return conflicts.IsOutdated(err) || apierrors.IsNotFound(err)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAdoptionsAreRecorded is about owners that want to know which dependents were there before.
+// TestAdoptionsAreRecorded is about owners that want to know which dependents existed before.
 func TestAdoptionsAreRecorded(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"replace", "recreate"} {
@@ -59,7 +59,7 @@ func TestAdoptionsAreRecorded(t *testing.T) {
 	}
 }
 
-// TestAdoptionsAreNotRecorded is about all other owners: it costs them nothing, and changes nothing in what they record.
+// TestAdoptionsAreNotRecorded is about all other owners: for them, nothing changes, and there are no further saves.
 func TestAdoptionsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

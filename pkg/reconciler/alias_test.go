@@ -91,7 +91,7 @@ func TestMoveToAnotherGroupInAPlan(t *testing.T) {
 	}
 }
 
-// TestOneObjectUnderTwoGroupsIsRefused would have both manifests write the same object in turn.
+// TestOneObjectUnderTwoGroupsIsRefused has two manifests that would overwrite the same object in turn.
 func TestOneObjectUnderTwoGroupsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestHoldersAreNotCreatedAnew must not destroy what they hold, be it of others or of dependents.
+// TestHoldersAreNotCreatedAnew has objects with content that would be lost if they were recreated, of others or of dependents.
 func TestHoldersAreNotCreatedAnew(t *testing.T) {
 	t.Parallel()
 	const refusal = ": cannot be recreated as its update policy says, because it holds "
@@ -71,7 +71,7 @@ func TestHoldersAreNotCreatedAnew(t *testing.T) {
 	}
 }
 
-// TestClaimIsNotCreatedAnewForLackOfARecord has the server refuse a change that only a new object could make.
+// TestClaimIsNotCreatedAnewForLackOfARecord has the server refuse a change that would require recreating the object.
 func TestClaimIsNotCreatedAnewForLackOfARecord(t *testing.T) {
 	t.Parallel()
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a, annotations: {PREFIX/update-policy: recreate}}\n" +

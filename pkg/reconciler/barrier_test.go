@@ -32,7 +32,7 @@ const (
 	definable = "/customresourcedefinitions/"
 )
 
-// before returns an option that does something right before each request that fits.
+// before returns an option that calls a function right before each matching request.
 func before(fits func(*http.Request) bool, do func()) option {
 	return func(s *setup) {
 		s.config = rest.CopyConfig(s.config)
@@ -115,7 +115,7 @@ func (ty *typed) defined(manifests string) {
 	ty.remove(ty.widget("first"))
 }
 
-// until makes passes until one waits for what contains the text.
+// until makes passes until one waits with a message that contains the text.
 func (ty *typed) until(pass func() (reconciler.Result, error), text string) {
 	ty.Helper()
 	testenv.Eventually(ty, func() (bool, string) {
@@ -127,7 +127,7 @@ func (ty *typed) until(pass func() (reconciler.Result, error), text string) {
 	})
 }
 
-// TestInstancesAreNotCreatedWhileTheirTypeIsDeleted creates an instance between the last look for instances and the deletion.
+// TestInstancesAreNotCreatedWhileTheirTypeIsDeleted creates an instance between the last list of instances and the deletion.
 func TestInstancesAreNotCreatedWhileTheirTypeIsDeleted(t *testing.T) {
 	t.Parallel()
 	for _, redundant := range []bool{false, true} {

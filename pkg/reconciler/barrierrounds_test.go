@@ -32,9 +32,9 @@ func (r *roundsTally) String() string {
 		r.rounds.Load(), r.deleted.Load(), r.blocked.Load(), r.created.Load(), r.denied.Load(), r.refused.Load(), r.destroyed.Load())
 }
 
-// TestInstancesCreatedAtRandomMoments has others create instances at random moments of the deletion of their type. None that was
-// created is ever destroyed by us. BARRIER_ROUNDS is the number of rounds (default 8), BARRIER_WORKERS how many of them go on side by side
-// (default 4); with BARRIER_OFF=1 there are no barriers, and what is destroyed is merely counted.
+// TestInstancesCreatedAtRandomMoments has others create instances at random moments of the deletion of their type. The deletion
+// must not destroy an instance that was created. BARRIER_ROUNDS is the number of rounds (default 8), BARRIER_WORKERS the number
+// of concurrent ones (default 4). With BARRIER_OFF=1 there are no barriers, and the test only counts what is destroyed.
 func TestInstancesCreatedAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	rounds, workers, off := number("BARRIER_ROUNDS", 8), number("BARRIER_WORKERS", 4), os.Getenv("BARRIER_OFF") != ""

@@ -105,7 +105,7 @@ func TestOwnerIsAskedOnlyAboutWhatHasVanished(t *testing.T) {
 	owner.expect(t, "deletion", 0)
 }
 
-// TestNothingIsWrittenWithoutConfirmation has an owner that does not want any more what it wanted.
+// TestNothingIsWrittenWithoutConfirmation has an owner that no longer wants what the call was given.
 func TestNothingIsWrittenWithoutConfirmation(t *testing.T) {
 	t.Parallel()
 	w, owner, seen := newAskedWorld(t, nil)
@@ -127,7 +127,7 @@ func TestNothingIsWrittenWithoutConfirmation(t *testing.T) {
 	w.expectActions(w.mustApply(manifests), "Corrected ConfigMap c0", "Corrected ConfigMap c1", "Corrected ConfigMap c3")
 }
 
-// TestAnAnswerDoesNotCountForWhatVanishesLater loses an object after the owner has confirmed that another one is wanted.
+// TestAnAnswerDoesNotCountForWhatVanishesLater deletes an object after the owner was asked about another one.
 func TestAnAnswerDoesNotCountForWhatVanishesLater(t *testing.T) {
 	t.Parallel()
 	w, owner, seen := newAskedWorld(t, nil)
@@ -205,7 +205,7 @@ func TestOwnerIsNotAskedAboutWhatWeHaveDeleted(t *testing.T) {
 	delete(seen, "a")
 }
 
-// TestOwnerIsAskedAboutEachThatCannotBeWatched is about objects of which nobody knows when they have vanished.
+// TestOwnerIsAskedAboutEachThatCannotBeWatched is about unwatched objects, which may have vanished at any time.
 func TestOwnerIsAskedAboutEachThatCannotBeWatched(t *testing.T) {
 	t.Parallel()
 	w, owner := newWorld(t, withoutObserver), &asked{}

@@ -24,7 +24,7 @@ const (
 	besides      = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: besides}\n"
 )
 
-// TestNamespaceIsHeldByWhatOthersHaveInIt keeps a namespace as long as something would be destroyed with it.
+// TestNamespaceIsHeldByWhatOthersHaveInIt keeps a namespace while its deletion would destroy objects of others.
 func TestNamespaceIsHeldByWhatOthersHaveInIt(t *testing.T) {
 	t.Parallel()
 	const held = "kept while there are objects in it that are not dependents: "
@@ -93,7 +93,7 @@ func many(count int) string {
 	return manifests.String()
 }
 
-// TestNamespaceIsReleasedByHand is the way out for whoever wants to keep what others have in a namespace.
+// TestNamespaceIsReleasedByHand is the way out for a user who wants to keep such a namespace.
 func TestNamespaceIsReleasedByHand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -111,7 +111,7 @@ func TestNamespaceIsReleasedByHand(t *testing.T) {
 	w.remove(namespace)
 }
 
-// TestNamespaceIsHeldByWhatCannotBeSeen may not list Secrets.
+// TestNamespaceIsHeldByWhatCannotBeSeen has an identity that may not list Secrets.
 func TestNamespaceIsHeldByWhatCannotBeSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -150,7 +150,8 @@ subjects: [{kind: User, apiGroup: `+rbacv1.GroupName+`, name: `+user+`}]
 	w.mustDelete()
 }
 
-// TestNamespaceGoesWithWhatOnlyTheRecordLacks has an object in it that an outdated process of the same operator has written.
+// TestNamespaceGoesWithWhatOnlyTheRecordLacks has an unrecorded object in the namespace, written by an outdated process of the
+// same operator.
 func TestNamespaceGoesWithWhatOnlyTheRecordLacks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -164,7 +165,7 @@ func TestNamespaceGoesWithWhatOnlyTheRecordLacks(t *testing.T) {
 	}
 }
 
-// TestNamespaceNamesWhatKeepsIt has something in a namespace that cannot go.
+// TestNamespaceNamesWhatKeepsIt has an object in the namespace whose deletion does not end.
 func TestNamespaceNamesWhatKeepsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -189,7 +190,7 @@ func TestNamespaceNamesWhatKeepsIt(t *testing.T) {
 	})
 }
 
-// TestOwnedByWhatDoesNotHold has an object in a namespace whose owner is a Lease, which itself holds no namespace.
+// TestOwnedByWhatDoesNotHold has an object in the namespace whose owner is a Lease, which itself does not count as content.
 func TestOwnedByWhatDoesNotHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

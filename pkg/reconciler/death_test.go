@@ -11,7 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestDeathWhilePurging lets the process die after the first object was purged, and before that could be recorded.
+// TestDeathWhilePurging ends the process after the first object was purged, and before that is recorded.
 func TestDeathWhilePurging(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"0\"}}\n"
@@ -35,7 +35,7 @@ func TestDeathWhilePurging(t *testing.T) {
 	}
 }
 
-// TestDeathAfterRecreation loses what the pass returned that created an object anew.
+// TestDeathAfterRecreation loses the result of the pass that recreated an object.
 func TestDeathAfterRecreation(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/update-policy: recreate}}\ndata: {value: VALUE}\n"
@@ -51,7 +51,7 @@ func TestDeathAfterRecreation(t *testing.T) {
 	}
 }
 
-// TestDeathAfterRunningAgain lets the process die after it has created anew what had been purged.
+// TestDeathAfterRunningAgain ends the process after it has created a purged object again.
 func TestDeathAfterRunningAgain(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/purge-order: \"1\"}}\ndata: {value: VALUE}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\ndata: {value: VALUE}\n"
@@ -71,7 +71,7 @@ func TestDeathAfterRunningAgain(t *testing.T) {
 	}
 }
 
-// TestDeathAfterWantedAgain lets the process die after it has created what was being deleted before.
+// TestDeathAfterWantedAgain ends the process after it has created an object again that was being deleted.
 func TestDeathAfterWantedAgain(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, annotations: {PREFIX/apply-order: \"1\"}}\ndata: {value: VALUE}\n"

@@ -51,7 +51,8 @@ func TestRecreationOfDefinitionSparesInstances(t *testing.T) {
 	})
 }
 
-// TestRecreationOfDefinitionSparesItsOwnInstances has nobody but the component itself use the type: it would wait for itself.
+// TestRecreationOfDefinitionSparesItsOwnInstances has a type that only the component itself uses: the recreation would wait for
+// its own instances.
 func TestRecreationOfDefinitionSparesItsOwnInstances(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
@@ -68,7 +69,7 @@ func TestRecreationOfDefinitionSparesItsOwnInstances(t *testing.T) {
 	}
 }
 
-// TestRecreationOfForeignDefinitionSparesInstances adopts a type with an identity that may do everything but look for instances.
+// TestRecreationOfForeignDefinitionSparesInstances adopts a type with an identity that may do everything but list instances.
 func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]string{"NobodyHasIt": "", "SomebodyHasIt": "somebody/else"} {
@@ -116,7 +117,7 @@ func (ty *typed) expectHeld(manifests, instance string) {
 	}
 }
 
-// TestFormerFinalizers has one version of an operator delete, release or change what another one has applied.
+// TestFormerFinalizers has one version of an operator delete, orphan or change objects that another version has applied.
 func TestFormerFinalizers(t *testing.T) {
 	t.Parallel()
 	const former, current = "example.io/former", "example.io/current"
@@ -191,7 +192,7 @@ func TestVersionThatIsNoLongerServed(t *testing.T) {
 	}
 }
 
-// TestReleaseIsGuarded has another owner take over a definition after it was looked at, and before it is released.
+// TestReleaseIsGuarded has another owner adopt a definition after it was observed, and before it is orphaned.
 func TestReleaseIsGuarded(t *testing.T) {
 	t.Parallel()
 	var ty *typed

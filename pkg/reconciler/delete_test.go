@@ -188,7 +188,8 @@ metadata: {name: a}
 	w.mustDelete()
 }
 
-// TestDeletionNamesWhatOthersHaveTakenOver has the owner ID change, as when components are restored into another cluster, whose ID is part of it.
+// TestDeletionNamesWhatOthersHaveTakenOver changes the owner ID, as happens when components are restored into another cluster,
+// whose ID is part of it.
 func TestDeletionNamesWhatOthersHaveTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,8 +13,8 @@ import (
 
 const deletePolicied = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {PREFIX/delete-policy: POLICY, PREFIX/apply-order: \"1\"}}\n"
 
-// TestDeletePolicyThatIsNotAppliedYet changes the policy of an object that cannot be written yet, because a wave before is not ready: it goes only
-// if both policies say so.
+// TestDeletePolicyThatIsNotAppliedYet changes the policy of an object that cannot be written yet, because an earlier wave is not
+// ready. The object is deleted only if both policies say so.
 func TestDeletePolicyThatIsNotAppliedYet(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -57,8 +57,8 @@ func TestDeletePolicyThatIsNotAppliedYet(t *testing.T) {
 	}
 }
 
-// TestDeathWhileTheDeletePolicyChanges lets the process die before and after it has applied another policy. Whoever deletes the owner then has the
-// record only, and must not delete an object that the policy on it protects.
+// TestDeathWhileTheDeletePolicyChanges ends the process before and after it has applied another policy. A later deletion of the
+// owner knows only the record, and must not delete an object that its own policy protects.
 func TestDeathWhileTheDeletePolicyChanges(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string][2]string{"Protected": {"delete", "orphan"}, "Given": {"orphan", "delete"}} {
@@ -83,7 +83,7 @@ func TestDeathWhileTheDeletePolicyChanges(t *testing.T) {
 	}
 }
 
-// TestDeletePolicyThatIsApplied counts from then on, and at once.
+// TestDeletePolicyThatIsApplied takes effect at once.
 func TestDeletePolicyThatIsApplied(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

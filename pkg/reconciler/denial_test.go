@@ -68,7 +68,7 @@ webhooks:
 	return operation
 }
 
-// TestDenialsWithTheCodeOfAConflict must not be taken for changes by others.
+// TestDenialsWithTheCodeOfAConflict has denials that must not be taken for changes by others.
 func TestDenialsWithTheCodeOfAConflict(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: VALUE}\n"
@@ -98,7 +98,7 @@ func TestDenialsWithTheCodeOfAConflict(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestConflictsWithoutAChange are those of quotas, for example, that are updated by everything that is created.
+// TestConflictsWithoutAChange has conflicts like those of quotas, which each creation updates.
 func TestConflictsWithoutAChange(t *testing.T) {
 	t.Parallel()
 	const reason = `Operation cannot be fulfilled on resourcequotas "q": the object has been modified`

@@ -12,7 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// TestPurgeOnFailure sees a Job fail and go. It runs again when its manifest changes, and not before.
+// TestPurgeOnFailure has a Job fail and be deleted. It runs again when its manifest changes, not before.
 func TestPurgeOnFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +49,7 @@ func TestPurgeOnFailure(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestDeathWhileDismissing lets the process die between the record that an object has failed and its deletion.
+// TestDeathWhileDismissing ends the process between recording that an object has failed and deleting the object.
 func TestDeathWhileDismissing(t *testing.T) {
 	t.Parallel()
 	manifests := expand(jobs, "JOB", "PREFIX/purge-on-failure: \"true\", "+sandbox.AnnotationFail+`: "true"`)

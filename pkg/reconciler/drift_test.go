@@ -214,7 +214,7 @@ spec:
 	}
 }
 
-// TestFieldsThatAreHandedOverKeepTheirValues does what the documentation advises if an autoscaler is to decide about replicas.
+// TestFieldsThatAreHandedOverKeepTheirValues follows the documentation for handing the number of replicas over to an autoscaler.
 func TestFieldsThatAreHandedOverKeepTheirValues(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// memoryStore keeps the inventory of one owner where it can be lost; a real one writes to the cluster.
+// memoryStore keeps the inventory of one owner in memory. A real store persists it, for example in the cluster.
 type memoryStore struct {
 	inventory []*reconciler.InventoryItem
 }
@@ -25,7 +25,7 @@ func (s *memoryStore) Save(_ stdcontext.Context, inventory []*reconciler.Invento
 	return nil
 }
 
-// The engine can be used without a component: by a program that brings some objects of its own into a cluster.
+// The engine can be used without components, by any program that applies objects of its own.
 func ExampleNew() {
 	apply := func(ctx stdcontext.Context, clnt cluster.Client, store *memoryStore) error {
 		engine, err := reconciler.New("example.com", clnt, reconciler.Options{})

@@ -247,7 +247,7 @@ func (w *world) expectStale(err error, want ...string) {
 	}
 }
 
-// TestExpectedPlanIsKeptToTheEnd has an object change when its write is already on the way.
+// TestExpectedPlanIsKeptToTheEnd changes an object when its write is already under way.
 func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -301,7 +301,7 @@ func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
 	}
 }
 
-// TestExpectedPlanLeavesAlone has an object left alone of which the plan says so, although others may have changed it.
+// TestExpectedPlanLeavesAlone has a plan that leaves an object as it is, although others may have changed it.
 func TestExpectedPlanLeavesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -320,7 +320,7 @@ func TestExpectedPlanLeavesAlone(t *testing.T) {
 	w.expectActions(w.mustApply(planned+comes), "Corrected ConfigMap same")
 }
 
-// TestExpectedPlanMayBeContinued repeats a call that failed in the middle.
+// TestExpectedPlanMayBeContinued repeats a call that has failed halfway.
 func TestExpectedPlanMayBeContinued(t *testing.T) {
 	t.Parallel()
 	var failing atomic.Bool

@@ -14,13 +14,13 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 )
 
-// SetBarrierPause changes how long barriers must have been in force.
+// SetBarrierPause changes how long barriers must be in force.
 func SetBarrierPause(r *Reconciler, pause time.Duration) { r.barrierPause = pause }
 
 // Observer is what a reconciler knows about dependents without asking the server.
 type Observer = server.Observer
 
-// NewObserving returns a reconciler that observes in another way: as the function says of the one that it would observe with.
+// NewObserving returns a reconciler with another observer, which the function makes from the ordinary one.
 func NewObserving(name string, clnt cluster.Client, options Options, by func(server.Observer) server.Observer) (*Reconciler, error) {
 	r, err := New(name, clnt, options)
 	if err == nil {
@@ -29,7 +29,7 @@ func NewObserving(name string, clnt cluster.Client, options Options, by func(ser
 	return r, err
 }
 
-// NewMadeUp returns a reconciler that observes nothing but what the observer makes up, so that the client may do without a connection.
+// NewMadeUp returns a reconciler with the given observer and no watches, so that the client needs no connection.
 func NewMadeUp(name string, clnt cluster.Client, options Options, by server.Observer) (*Reconciler, error) {
 	r, err := assemble(name, clnt, options)
 	if err == nil {

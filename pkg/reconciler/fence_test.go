@@ -70,7 +70,7 @@ func TestFence(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestReasonOfAFenceSaysNothingAboutDependents has fences fail with what the server has said about a lease.
+// TestReasonOfAFenceSaysNothingAboutDependents has fences fail with an error of the server about a lease.
 func TestReasonOfAFenceSaysNothingAboutDependents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -97,8 +97,8 @@ metadata: {name: kept, annotations: {PREFIX/delete-policy: orphan}}
 	w.mustDelete()
 }
 
-// throttled is a transport in front of the server that serves only some requests side by side, and rejects all others as the
-// server's priority and fairness does.
+// throttled is a transport that serves only some requests at the same time, and rejects all others as the server's priority and
+// fairness does.
 type throttled struct {
 	next     http.RoundTripper
 	seats    int64

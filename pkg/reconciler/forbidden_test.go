@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestObjectThatMustNotBeLookedAtHindersNoOthers has an identity that may do nothing with one of the objects that are to go.
+// TestObjectThatMustNotBeLookedAtHindersNoOthers has an identity without any right to one of the objects to delete.
 func TestObjectThatMustNotBeLookedAtHindersNoOthers(t *testing.T) {
 	t.Parallel()
 	const manifests = `
@@ -67,7 +67,7 @@ metadata: {name: next, annotations: {PREFIX/delete-order: "1"}}
 	w.mustDelete()
 }
 
-// TestPlanOfTypeWhoseInstancesMustNotBeListed has an identity that cannot know whether a type may be deleted.
+// TestPlanOfTypeWhoseInstancesMustNotBeListed has an identity that cannot find out whether a type may be deleted.
 func TestPlanOfTypeWhoseInstancesMustNotBeListed(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t, answering("/v1/widgets", http.StatusForbidden, metav1.StatusReasonForbidden))
@@ -82,7 +82,8 @@ func TestPlanOfTypeWhoseInstancesMustNotBeListed(t *testing.T) {
 	}
 }
 
-// TestRefusalDoesNotEndWhatMayPass deletes an object about which somebody has to decide, and one for which the server does not answer now.
+// TestRefusalDoesNotEndWhatMayPass deletes an object that needs a decision of the user, and one that the server does not answer
+// for at the moment.
 func TestRefusalDoesNotEndWhatMayPass(t *testing.T) {
 	t.Parallel()
 	const manifests = `

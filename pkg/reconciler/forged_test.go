@@ -31,7 +31,7 @@ func (w *world) forge(object *unstructured.Unstructured, phase reconciler.Phase,
 	})
 }
 
-// TestForgedItemsAreForgotten has somebody who may write the record, and nothing else, put objects of others into it.
+// TestForgedItemsAreForgotten has a user who may only write the record put objects of others into it.
 func TestForgedItemsAreForgotten(t *testing.T) {
 	t.Parallel()
 	const own = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n"
@@ -66,7 +66,7 @@ func TestForgedItemsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestForgedItemDoesNotStandForAdoption has somebody record an object as written that was there before.
+// TestForgedItemDoesNotStandForAdoption has a user record an existing object as written.
 func TestForgedItemDoesNotStandForAdoption(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/adoption-policy: never, PURGE}}\ndata: {value: ours}\n"
@@ -99,7 +99,7 @@ func TestForgedItemDoesNotStandForAdoption(t *testing.T) {
 	}
 }
 
-// TestRebuildSparesCopies loses the record after somebody has copied a dependent, marks included, by exporting and importing it.
+// TestRebuildSparesCopies loses the record after a user has exported and imported a dependent with its labels and annotations.
 func TestRebuildSparesCopies(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {value: a}\n"
@@ -126,7 +126,7 @@ func TestRebuildSparesCopies(t *testing.T) {
 	}
 }
 
-// TestRebuildFindsWhatTheAncestorWrote has a dependent that was written by an update, and changed by somebody since.
+// TestRebuildFindsWhatTheAncestorWrote has a dependent that was written by an update, and changed by others since.
 func TestRebuildFindsWhatTheAncestorWrote(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,7 +139,7 @@ func TestRebuildFindsWhatTheAncestorWrote(t *testing.T) {
 	}
 }
 
-// TestUnlabelledDependentsGo keeps the marks of ownership from being the only proof.
+// TestUnlabelledDependentsGo deletes dependents whose owner label others have removed.
 func TestUnlabelledDependentsGo(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

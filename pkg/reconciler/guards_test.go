@@ -21,7 +21,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// interloper acts once, right before the engine sends a certain request about ConfigMap a: after it has looked, and decided.
+// interloper acts once, right before the engine sends a certain request about ConfigMap a, after it has observed the object and
+// decided.
 type interloper struct {
 	method string
 	act    func()
@@ -69,8 +70,8 @@ func replaces(w *world) {
 	w.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {PREFIX/owner-id: theirs}}, data: {value: theirs}}")
 }
 
-// TestGuardedWritesLoseToNewerContent has others act between the engine's look at an object and its write, for each kind of write. The
-// engine must not touch what it has not seen.
+// TestGuardedWritesLoseToNewerContent has others act between the engine's observation of an object and its write, for each kind
+// of write. The engine must not change an object in a state that it has not observed.
 func TestGuardedWritesLoseToNewerContent(t *testing.T) {
 	t.Parallel()
 	change := func(policies string) func(w *world) error {
@@ -150,8 +151,8 @@ func deletes(w *world) error {
 	return err
 }
 
-// TestUpdatesDoNotCreate has an object go between the engine's look and its update. That it is created again is another decision, which is
-// not made without asking the owner.
+// TestUpdatesDoNotCreate deletes an object between the engine's observation and its update. Creating it again is another
+// decision, which needs the owner's confirmation.
 func TestUpdatesDoNotCreate(t *testing.T) {
 	t.Parallel()
 	others := &interloper{method: http.MethodPatch}
@@ -166,7 +167,7 @@ func TestUpdatesDoNotCreate(t *testing.T) {
 	}
 }
 
-// TestCreationsDoNotOverwrite has somebody else create the object first.
+// TestCreationsDoNotOverwrite has another client create the object first.
 func TestCreationsDoNotOverwrite(t *testing.T) {
 	t.Parallel()
 	for _, policies := range []string{"PREFIX/adoption-policy: never", "PREFIX/adoption-policy: if-unowned"} {
@@ -216,7 +217,8 @@ func TestRebuildReadsAllPages(t *testing.T) {
 	w.mustDelete()
 }
 
-// TestAPIServiceThatIsRedundantIsKeptForInstances has an APIService be the dependent by which a type is served that others have defined.
+// TestAPIServiceThatIsRedundantIsKeptForInstances has an APIService as dependent, through which a type that others have defined
+// is served.
 func TestAPIServiceThatIsRedundantIsKeptForInstances(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
@@ -266,7 +268,7 @@ spec: {group: GROUP, version: v1, groupPriorityMinimum: 100, versionPriority: 10
 	}
 }
 
-// TestAPIServiceThatDoesNotAnswerAnyMoreIsKept has an API go silent that has answered before: there may be objects of others behind it.
+// TestAPIServiceThatDoesNotAnswerAnyMoreIsKept has an API stop answering that has answered before: it may have objects of others.
 func TestAPIServiceThatDoesNotAnswerAnyMoreIsKept(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)

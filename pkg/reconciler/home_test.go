@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestHomeOutlivesItsOwner has the namespace in which the owner lives among its dependents.
+// TestHomeOutlivesItsOwner has the owner's own namespace among its dependents.
 func TestHomeOutlivesItsOwner(t *testing.T) {
 	t.Parallel()
 	const stays = "is orphaned instead of deleted, because its owner needs what is in it"
@@ -65,7 +65,7 @@ func TestHomeOutlivesItsOwner(t *testing.T) {
 	}
 }
 
-// TestDefinitionOfItsOwnerOutlivesIt has an owner that is an instance of a type among its dependents.
+// TestDefinitionOfItsOwnerOutlivesIt has the definition of the owner's own type among its dependents.
 func TestDefinitionOfItsOwnerOutlivesIt(t *testing.T) {
 	t.Parallel()
 	const stays = "is orphaned instead of deleted, because it defines the type of its owner"

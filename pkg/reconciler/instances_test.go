@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestWhatServesAKeptTypeStays has an instance of others hold a type whose controller is to go as well.
+// TestWhatServesAKeptTypeStays has a foreign instance keep a type whose controller is to be deleted as well.
 func TestWhatServesAKeptTypeStays(t *testing.T) {
 	t.Parallel()
 	const controller = `
@@ -60,7 +60,7 @@ spec: {replicas: 0, selector: {a: b}, template: {metadata: {labels: {a: b}}, spe
 
 func (ty *typed) deleted() (reconciler.Result, error) { return ty.delete() }
 
-// TestTypeThatIsSomebodyElsesByNow has one operator follow another: it adopts the definition, and the former owner goes.
+// TestTypeThatIsSomebodyElsesByNow has a new operator adopt the definition before the former owner is deleted.
 func TestTypeThatIsSomebodyElsesByNow(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
@@ -86,7 +86,7 @@ func TestTypeThatIsSomebodyElsesByNow(t *testing.T) {
 	})
 }
 
-// TestOwnInstanceWithoutLabelDoesNotBlock has somebody take our label off a dependent right before the deletion.
+// TestOwnInstanceWithoutLabelDoesNotBlock has others remove our label from a dependent right before the deletion.
 func TestOwnInstanceWithoutLabelDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)

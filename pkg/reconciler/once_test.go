@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestOnceLeavesWhatExists is about objects that are generated once, such as a Secret with a random password: what exists is what counts.
+// TestOnceLeavesWhatExists is about objects that are generated once, such as a Secret with a random password: the existing
+// content counts.
 func TestOnceLeavesWhatExists(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/reconcile-policy: once, PREFIX/update-policy: UPDATE}}\ndata: {value: VALUE}\n"

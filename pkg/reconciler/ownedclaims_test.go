@@ -34,8 +34,8 @@ spec:
 
 const ownsData = ": cannot be recreated as its update policy says, because it holds the data of "
 
-// TestStatefulSetIsNotCreatedAnewWithItsClaims has the real controllers at work: the StatefulSet controller makes the claims its own, and garbage
-// collection would delete them.
+// TestStatefulSetIsNotCreatedAnewWithItsClaims runs the real controllers: the StatefulSet controller becomes the owner of the
+// claims, and garbage collection would delete them.
 func TestStatefulSetIsNotCreatedAnewWithItsClaims(t *testing.T) {
 	t.Parallel()
 	manifest := strings.ReplaceAll(database, "DELETED", "Delete")
@@ -79,7 +79,7 @@ func TestStatefulSetIsNotCreatedAnewWithItsClaims(t *testing.T) {
 	}
 }
 
-// TestOwnersOfClaimsAreNotCreatedAnew has claims that others have made, in all the ways in which objects own claims.
+// TestOwnersOfClaimsAreNotCreatedAnew has claims that are owned in all possible ways.
 func TestOwnersOfClaimsAreNotCreatedAnew(t *testing.T) {
 	t.Parallel()
 	const owned = "ownerReferences: [{apiVersion: API, kind: KIND, name: a, uid: UID}]"
@@ -148,7 +148,7 @@ func TestOwnersOfClaimsAreNotCreatedAnew(t *testing.T) {
 	}
 }
 
-// TestRecreationLooksForClaimsOnce counts what a recreation costs.
+// TestRecreationLooksForClaimsOnce counts the requests of a recreation.
 func TestRecreationLooksForClaimsOnce(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/update-policy: recreate}}\ndata: {value: VALUE}\n"

@@ -64,7 +64,7 @@ metadata: {name: own}
 spec: {color: COLOR, tags: [x], parts: [{name: one}], extra: {a: {}}, open: {any: {thing: 1}}, unknown: gone}
 `
 
-// TestPlanOfNewTypes compares what is computed from the definition in the request with what the server stores.
+// TestPlanOfNewTypes compares what the planner computes from the definition in the request with what the server stores.
 func TestPlanOfNewTypes(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
@@ -192,7 +192,7 @@ func TestPlanCountsInWebhooks(t *testing.T) {
 	w.mustApply(manifest)
 }
 
-// TestPlanWithWebhooksThatKnowNoDryRuns meets such as were registered long ago: the server answers so for them.
+// TestPlanWithWebhooksThatKnowNoDryRuns has webhooks that were registered long ago, for which the server refuses dry runs.
 func TestPlanWithWebhooksThatKnowNoDryRuns(t *testing.T) {
 	t.Parallel()
 	refuse := func(next http.RoundTripper) http.RoundTripper {

@@ -107,7 +107,7 @@ func subjects() (wanted, unwanted []subject) {
 	return wanted, unwanted
 }
 
-// TestPlanForEachPolicy compares what is planned with what is done, for all policies in all states that an object can be in.
+// TestPlanForEachPolicy compares plans with what Apply does, for all policies in all states of an object.
 func TestPlanForEachPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -289,7 +289,8 @@ func (r *refusing) Save(_ stdcontext.Context, inventory []*reconciler.InventoryI
 	return errors.New("refused")
 }
 
-// TestPlanSaysWhatIsRecordedFirst plans what Apply would record before its first write. Whoever has recorded it spares Apply that.
+// TestPlanSaysWhatIsRecordedFirst plans what Apply would save before its first write. A caller that has saved it already spares
+// Apply the save.
 func TestPlanSaysWhatIsRecordedFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -386,7 +387,7 @@ date: {a: b}
 	w.expectRefusal(err, "ConfigMap NS/a: defined more than once")
 }
 
-// TestPlanCountsInWhatTheServerAdds sees a field fall back to its default when it is taken from others.
+// TestPlanCountsInWhatTheServerAdds has a field fall back to its default when it is reclaimed from others.
 func TestPlanCountsInWhatTheServerAdds(t *testing.T) {
 	t.Parallel()
 	const manifest = `
@@ -482,7 +483,7 @@ func TestPlanOfWhatIsBeingChanged(t *testing.T) {
 	}
 }
 
-// TestPlanOfWhatDiffersEachTime shows nothing of what the server makes up anew for each request.
+// TestPlanOfWhatDiffersEachTime has values that the server generates for each request, which a plan must not show.
 func TestPlanOfWhatDiffersEachTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -76,7 +76,7 @@ metadata: {name: beyond, annotations: {PREFIX/purge-order: "9", PREFIX/delete-po
 	w.expectInventory()
 }
 
-// TestPurgeAtTheEndOfAWave has an object serve the wave whose order is its purge order, so that it goes when that wave is ready, and not before.
+// TestPurgeAtTheEndOfAWave purges an object when the wave whose order is its purge order is ready, not before.
 func TestPurgeAtTheEndOfAWave(t *testing.T) {
 	t.Parallel()
 	const manifests = `

@@ -119,7 +119,8 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestRebuildNeedsTheID has others change the id on objects that we have made; our label, of which others may have a copy, is left.
+// TestRebuildNeedsTheID has others change the annotation with the owner's ID on our objects, and leave our label, which copies
+// may have, too.
 func TestRebuildNeedsTheID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -135,7 +136,7 @@ func TestRebuildNeedsTheID(t *testing.T) {
 	}
 }
 
-// TestRebuildDoesNotRecreate sees a changed object whose update policy is recreate: it may have been changed already.
+// TestRebuildDoesNotRecreate has a changed manifest whose update policy is recreate: the object may have been recreated already.
 func TestRebuildDoesNotRecreate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,7 +168,8 @@ func TestRebuildFindsWhatIsNoLongerWanted(t *testing.T) {
 	}
 }
 
-// TestRebuildOverAllTypes has no idea of what there may be. The objects of managed types and the types themselves are found.
+// TestRebuildOverAllTypes knows nothing about the lost types. It finds instances of managed types, and the definitions
+// themselves.
 func TestRebuildOverAllTypes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -236,7 +238,7 @@ func TestRebuildKeepsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestRebuildWithoutPermission may list ConfigMaps, and only in one namespace.
+// TestRebuildWithoutPermission has an identity that may only list ConfigMaps in one namespace.
 func TestRebuildWithoutPermission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -269,8 +271,8 @@ subjects: [{kind: User, apiGroup: %s, name: %s}]
 	}
 }
 
-// TestRebuildOfTypesWhoseVersionIsUnknown looks into types that were recorded without a version, or in one that is not served
-// any more. No definition tells about the built-in ones.
+// TestRebuildOfTypesWhoseVersionIsUnknown lists types that were recorded without a version, or in one that is no longer served.
+// For built-in types, there is no definition to read.
 func TestRebuildOfTypesWhoseVersionIsUnknown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -294,7 +296,7 @@ metadata: {name: budget}
 	}
 }
 
-// TestRebuildDoesNotTakeAFailureForAnAnswer sees requests fail for other reasons than missing permission.
+// TestRebuildDoesNotTakeAFailureForAnAnswer has requests fail for other reasons than missing permission.
 func TestRebuildDoesNotTakeAFailureForAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,8 @@ var recordLabels = map[string]string{
 	"Own": "PREFIX/inventory-owner-id: abc", "OfAnOperator": "other.example.com/inventory-owner-id: abc", "OfARelease": "clm.cs.sap.com/record: release",
 }
 
-// TestRecordsAreNotAdopted meets objects in which somebody has recorded his dependents, and which would not be known any more without them.
+// TestRecordsAreNotAdopted has objects in which other owners record their dependents, and which they would lose track of without
+// them.
 func TestRecordsAreNotAdopted(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/adoption-policy: POLICY}}\ndata: {value: ours}\n"
@@ -47,7 +48,7 @@ func TestRecordsAreNotAdopted(t *testing.T) {
 	}
 }
 
-// TestRecordsAreNotCreated is about manifests that were exported with the records among them.
+// TestRecordsAreNotCreated has manifests that were exported along with such records.
 func TestRecordsAreNotCreated(t *testing.T) {
 	t.Parallel()
 	for name, label := range recordLabels {
@@ -64,7 +65,7 @@ func TestRecordsAreNotCreated(t *testing.T) {
 	}
 }
 
-// TestRecordsStay has a record among the dependents, as earlier versions could have it.
+// TestRecordsStay has a record among the dependents, as earlier versions allowed.
 func TestRecordsStay(t *testing.T) {
 	t.Parallel()
 	const left = "is part of a record of dependents, and is left alone"

@@ -15,8 +15,8 @@ const released = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotatio
 
 const remaining = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"
 
-// TestDeathWhileReleasing lets the process die before and after it has released an object that vanished from the manifests. Whoever deletes the
-// owner then must not delete the object, which may belong to others already.
+// TestDeathWhileReleasing ends the process before and after it has orphaned an object that was removed from the manifests. A
+// later deletion of the owner must not delete the object, which may belong to others already.
 func TestDeathWhileReleasing(t *testing.T) {
 	t.Parallel()
 	for survived := range 2 {
@@ -36,8 +36,8 @@ func TestDeathWhileReleasing(t *testing.T) {
 	}
 }
 
-// TestDeathWhileReleasingWithTheOwner lets the process die before and after it has released an object because the owner goes. Whoever then
-// applies manifests without the object, as clm can, must not delete it.
+// TestDeathWhileReleasingWithTheOwner ends the process before and after it has orphaned an object because the owner is deleted. A
+// later apply without the object, as clm allows, must not delete it.
 func TestDeathWhileReleasingWithTheOwner(t *testing.T) {
 	t.Parallel()
 	for survived := range 2 {
@@ -58,8 +58,8 @@ func TestDeathWhileReleasingWithTheOwner(t *testing.T) {
 	}
 }
 
-// TestVanishedObjectIsJudgedAsSuch deletes the owner while an object that has vanished from the manifests is still there, because others are not
-// ready yet: that it vanished counts, not that the owner goes.
+// TestVanishedObjectIsJudgedAsSuch deletes the owner while a redundant object still exists, because others are not ready yet. The
+// delete policy counts for an object that was removed from the manifests, not for one whose owner is deleted.
 func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {
 	t.Parallel()
 	for policy, stays := range map[string]bool{"delete": false, "orphan": true, "orphan-on-apply": true, "orphan-on-delete": false} {
@@ -82,7 +82,7 @@ func TestVanishedObjectIsJudgedAsSuch(t *testing.T) {
 	}
 }
 
-// TestVanishedObjectThatIsWantedAgain has the policy of the manifest count for what is back.
+// TestVanishedObjectThatIsWantedAgain puts an object back into the manifests; then the policy of its manifest counts.
 func TestVanishedObjectThatIsWantedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,7 +98,7 @@ func TestVanishedObjectThatIsWantedAgain(t *testing.T) {
 	}
 }
 
-// TestReleasesAreRecordedOnce counts what the record costs.
+// TestReleasesAreRecordedOnce counts the saves.
 func TestReleasesAreRecordedOnce(t *testing.T) {
 	t.Parallel()
 	for policy, saves := range map[string]int{"orphan-on-apply": 1, "orphan": 0, "delete": 0} {

@@ -102,8 +102,7 @@ func TestNothingIsWrittenThatIsNotRecorded(t *testing.T) {
 	}
 }
 
-// TestDeathAfterAnyWrite lets the process die after each number of writes: the record is the one that was saved last, and a
-// new process continues from it.
+// TestDeathAfterAnyWrite ends the process after each number of writes. A new process continues from the last saved inventory.
 func TestDeathAfterAnyWrite(t *testing.T) {
 	t.Parallel()
 	manifests := configMaps(4, 2)

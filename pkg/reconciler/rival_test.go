@@ -30,7 +30,7 @@ var claims = map[string]struct{ metadata, text string }{
 	},
 }
 
-// TestAdoptionSparesWhatBelongsToOthers meets objects that do not carry our label, and belong to somebody nevertheless.
+// TestAdoptionSparesWhatBelongsToOthers has objects without our label that belong to others all the same.
 func TestAdoptionSparesWhatBelongsToOthers(t *testing.T) {
 	t.Parallel()
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/adoption-policy: POLICY}}\ndata: {value: ours}\n"
@@ -56,7 +56,7 @@ func TestAdoptionSparesWhatBelongsToOthers(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatBelongsToOthers is how an object is adopted on purpose.
+// TestTakeOverOfWhatBelongsToOthers adopts such objects on purpose.
 func TestTakeOverOfWhatBelongsToOthers(t *testing.T) {
 	t.Parallel()
 	for name, claim := range claims {

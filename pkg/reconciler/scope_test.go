@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestTypeThatChangesItsScope creates the definition of a type anew, with another scope, and then an instance.
+// TestTypeThatChangesItsScope recreates the definition of a type with another scope, and then creates an instance.
 func TestTypeThatChangesItsScope(t *testing.T) {
 	t.Parallel()
 	for name, scopes := range map[string][2]string{"Wider": {"Namespaced", "Cluster"}, "Narrower": {"Cluster", "Namespaced"}} {
@@ -46,7 +46,7 @@ func TestTypeThatChangesItsScope(t *testing.T) {
 	}
 }
 
-// TestTypeThatIsInstalledAnewUnderAnotherName has others do that with the type of a dependent.
+// TestTypeThatIsInstalledAnewUnderAnotherName has others recreate the type of a dependent with another resource name.
 func TestTypeThatIsInstalledAnewUnderAnotherName(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)

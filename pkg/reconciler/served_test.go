@@ -60,7 +60,7 @@ func (u *upgrade) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// TestRemovedVersionOfABuiltInType has the record of an object name a version that the server does not serve any more.
+// TestRemovedVersionOfABuiltInType has an inventory with a version that is no longer served.
 func TestRemovedVersionOfABuiltInType(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world) (reconciler.Result, error){
@@ -96,7 +96,7 @@ func TestRemovedVersionOfABuiltInType(t *testing.T) {
 	}
 }
 
-// TestServerIsUpgradedWhileTheOperatorRuns has the client know the version that is removed.
+// TestServerIsUpgradedWhileTheOperatorRuns has a client that knows the removed version.
 func TestServerIsUpgradedWhileTheOperatorRuns(t *testing.T) {
 	t.Parallel()
 	var server upgrade
@@ -137,7 +137,7 @@ metadata: {name: v1.GROUP}
 spec: {group: GROUP, version: v1, service: {namespace: NS, name: nowhere}, insecureSkipTLSVerify: true, groupPriorityMinimum: 100, versionPriority: 10}
 `
 
-// TestAPIThatDoesNotAnswerIsNotGone has an object recorded whose type only an API knows that does not answer.
+// TestAPIThatDoesNotAnswerIsNotGone has a recorded object whose type is served by an API that does not answer.
 func TestAPIThatDoesNotAnswerIsNotGone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world) (reconciler.Result, error){
@@ -184,8 +184,8 @@ func TestAPIThatDoesNotAnswerIsNotGone(t *testing.T) {
 	}
 }
 
-// TestAggregatedAPIThatAnswersNotFoundIsNotGone has what answers for an aggregated API say that it knows nothing, as a server that has just started
-// or a load balancer does. The API server knows the group.
+// TestAggregatedAPIThatAnswersNotFoundIsNotGone has the backend of an aggregated API answer that it knows nothing, as a load
+// balancer or a server that has just started does. The API server knows the group.
 func TestAggregatedAPIThatAnswersNotFoundIsNotGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withoutObserver, answering(".example.com/v1", http.StatusNotFound, metav1.StatusReasonNotFound))
@@ -208,7 +208,7 @@ func TestAggregatedAPIThatAnswersNotFoundIsNotGone(t *testing.T) {
 	}
 }
 
-// TestRebuildFindsWhatIsServedInAnotherVersion has the record of kinds name a version that is not served.
+// TestRebuildFindsWhatIsServedInAnotherVersion has recorded kinds in a version that is not served.
 func TestRebuildFindsWhatIsServedInAnotherVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

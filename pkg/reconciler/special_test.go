@@ -118,8 +118,8 @@ func (w *world) expectPendingClaim(manifests string) {
 	}
 }
 
-// TestAClaimThatIsAnotherOneIsLookedAtAnew has others replace a claim by one that does not wait for a consumer. What was found out about the
-// first one says nothing about the second.
+// TestAClaimThatIsAnotherOneIsLookedAtAnew has others replace a claim by one that does not wait for a consumer. What is known
+// about the first claim must not count for the second.
 func TestAClaimThatIsAnotherOneIsLookedAtAnew(t *testing.T) {
 	t.Parallel()
 	const manifests = `
@@ -231,7 +231,7 @@ func TestTerminatingNamespaceIsAwaited(t *testing.T) {
 	w.remove(w.get("v1", "Namespace", "NS-x"))
 }
 
-// TestTakeoverFromAncestor starts from an object and a record as the ancestor leaves them.
+// TestTakeoverFromAncestor starts from an object and a record as the predecessor of this SDK leaves them.
 func TestTakeoverFromAncestor(t *testing.T) {
 	t.Parallel()
 	for _, update := range []string{"replace", "recreate", "ssa-override", "ssa-merge"} {

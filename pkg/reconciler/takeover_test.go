@@ -85,7 +85,7 @@ data: {a: "VALUE"}
 	heir.mustDelete()
 }
 
-// TestTakeOverOfWhatIsAppliedOnce must not touch the content.
+// TestTakeOverOfWhatIsAppliedOnce must not change the content.
 func TestTakeOverOfWhatIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	const manifest = `
@@ -118,7 +118,7 @@ data: {a: "1"}
 	}
 }
 
-// TestPlanOfWhatIsLeftAlone shows who has changed what, also where that stays.
+// TestPlanOfWhatIsLeftAlone shows who has changed which fields, also if the changes stay.
 func TestPlanOfWhatIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -156,7 +156,7 @@ func TestReleasedOwnersAreNotBlocked(t *testing.T) {
 	}
 }
 
-// TestForgedManagedTypesDestroyNothing has somebody write into the record that a definition defines nothing, or something else.
+// TestForgedManagedTypesDestroyNothing has a user record that a definition defines no type, or another one.
 func TestForgedManagedTypesDestroyNothing(t *testing.T) {
 	t.Parallel()
 	for reason, forged := range map[string][]reconciler.TypeVersionInfo{
@@ -191,7 +191,7 @@ func TestForgedManagedTypesDestroyNothing(t *testing.T) {
 	}
 }
 
-// TestForgedManagedTypesLeadNowhere has somebody write into the record that a definition defines types of others.
+// TestForgedManagedTypesLeadNowhere has a user record that a definition defines types of others.
 func TestForgedManagedTypesLeadNowhere(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
@@ -205,7 +205,7 @@ func TestForgedManagedTypesLeadNowhere(t *testing.T) {
 	ty.mustDelete()
 }
 
-// TestBlockersAreBounded has an owner wait for the instances of all types.
+// TestBlockersAreBounded has an owner that waits for the instances of all types.
 func TestBlockersAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

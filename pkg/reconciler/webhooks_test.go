@@ -46,7 +46,7 @@ spec: {ports: [{port: 80}]}
 
 const webhookKind = "ValidatingWebhookConfiguration"
 
-// TestWebhooksComeAfterTheirBackend has a webhook that denies what is to answer its calls.
+// TestWebhooksComeAfterTheirBackend has a webhook that denies the server which answers its calls.
 func TestWebhooksComeAfterTheirBackend(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]option{"Observed": nil, "Blind": {withoutObserver}} {
@@ -79,7 +79,7 @@ func TestWebhooksComeAfterTheirBackend(t *testing.T) {
 	}
 }
 
-// TestWebhookThatSomebodyHasDeletedComesBackLast has somebody help himself when a webhook denies what is to answer its calls.
+// TestWebhookThatSomebodyHasDeletedComesBackLast has a user delete a webhook that denies the server which answers its calls.
 func TestWebhookThatSomebodyHasDeletedComesBackLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +102,8 @@ func TestWebhookThatSomebodyHasDeletedComesBackLast(t *testing.T) {
 	})
 }
 
-// TestWebhooksWaitForWhatIsBeforeThem has a ConfigMap that cannot be written for a while. A webhook that came before it might deny it for good.
+// TestWebhooksWaitForWhatIsBeforeThem has a ConfigMap that cannot be written for a while. A webhook created before it might deny
+// it for good.
 func TestWebhooksWaitForWhatIsBeforeThem(t *testing.T) {
 	t.Parallel()
 	for name, vanished := range map[string]bool{"New": false, "Vanished": true} {
@@ -165,7 +166,7 @@ func kindsInOrder(plan reconciler.Plan) []string {
 	return names
 }
 
-// TestAdoptedWebhooksDoNotHinder takes over a webhook of somebody else that keeps everything else from being written.
+// TestAdoptedWebhooksDoNotHinder adopts a webhook of others that denies all other objects.
 func TestAdoptedWebhooksDoNotHinder(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string][]option{"Observed": nil, "Blind": {withoutObserver}} {
@@ -181,7 +182,7 @@ func TestAdoptedWebhooksDoNotHinder(t *testing.T) {
 	}
 }
 
-// TestWebhooksWaitForTypesThatAreCreatedAnew has a type that takes its time to be created anew.
+// TestWebhooksWaitForTypesThatAreCreatedAnew has a type whose recreation takes time.
 func TestWebhooksWaitForTypesThatAreCreatedAnew(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
@@ -199,7 +200,7 @@ func TestWebhooksWaitForTypesThatAreCreatedAnew(t *testing.T) {
 	}
 }
 
-// TestWebhooksWaitForWhatIsDeletedAgainAndAgain has a new webhook whose backend is created again only later.
+// TestWebhooksWaitForWhatIsDeletedAgainAndAgain has a new webhook whose server is created again only later.
 func TestWebhooksWaitForWhatIsDeletedAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	// What is deleted again and again is so within a time that does not pass here.

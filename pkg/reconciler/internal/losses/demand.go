@@ -32,7 +32,7 @@ type Demand struct {
 	configured bool
 }
 
-// Demands returns the managed types of the owner.
+// Demands returns the managed types of the owner. If all dependents are going to be orphaned, these are only the additional ones.
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
 	for _, additional := range l.Configured {
@@ -41,10 +41,10 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	for _, additional := range l.Owner.AdditionalManagedTypes {
 		demands = append(demands, Demand{TypeVersionInfo: anyVersion(additional)})
 	}
-	released := !slices.ContainsFunc(l.Items, func(item *inventory.Item) bool {
+	allOrphaned := !slices.ContainsFunc(l.Items, func(item *inventory.Item) bool {
 		return item.Phase != inventory.PhaseCompleted && !policies.IsOrphanedOnDelete(item.DeletePolicy)
 	})
-	if released {
+	if allOrphaned {
 		return demands, nil
 	}
 	for _, item := range l.Items {

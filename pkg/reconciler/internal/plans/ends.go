@@ -113,8 +113,8 @@ func (p *planner) addBlockers(ctx context.Context, change *inventory.Change, ite
 			return err
 		}
 		change.Reason += "; " + message
-		released, err := p.Losses.IsMarkedOrphan(ctx, item)
-		if released {
+		orphaned, err := p.Losses.IsMarkedOrphan(ctx, item)
+		if orphaned {
 			change.Verb, change.After = inventory.VerbOrphaned, p.preview.orphaned(change.Before)
 		}
 		return err

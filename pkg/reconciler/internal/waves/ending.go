@@ -62,7 +62,7 @@ func (r *Remover) held(ctx context.Context, item *inventory.Item, s decisions.Si
 	if !kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		return o, nil
 	}
-	if released, err := r.Losses.IsMarkedOrphan(ctx, item); err != nil || !released {
+	if orphaned, err := r.Losses.IsMarkedOrphan(ctx, item); err != nil || !orphaned {
 		return o, err
 	}
 	return r.end(ctx, item, s, d, decisions.Orphan, "")

@@ -197,11 +197,11 @@ func (w *Waves) stopped(ctx context.Context, err error, rest []*targets.Target) 
 	if errors.As(err, &stale) {
 		return err
 	}
-	return answers.Join(err, w.heal(ctx, rest))
+	return answers.Join(err, w.correctDrift(ctx, rest))
 }
 
-// heal corrects drift of dependents that the waves have not come to.
-func (w *Waves) heal(ctx context.Context, rest []*targets.Target) error {
+// correctDrift corrects drift of dependents that the waves have not come to.
+func (w *Waves) correctDrift(ctx context.Context, rest []*targets.Target) error {
 	if w.Consent.MayGoOn() != nil {
 		// The waves have stopped for this reason, and returned it.
 		return nil
