@@ -59,7 +59,7 @@ func (w *world) ancestorRecord(data map[string]string) *corev1.ConfigMap {
 	return configMap
 }
 
-// ancestorIsGone tells whether the ancestor's record is gone.
+// ancestorIsGone reports whether the ancestor's record is gone.
 func (w *world) ancestorIsGone() bool {
 	w.Helper()
 	err := w.client.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: "com.sap.cs.clm.release.demo"}, &corev1.ConfigMap{})

@@ -21,7 +21,7 @@ func TestDeath(t *testing.T) {
 		before func(w *world)
 		// operation returns the release as it is when the operation succeeds.
 		operation func(w *world, store *Store, release *Release) (*Release, error)
-		// partial tells whether the release, neither as before nor as after, is what may be found in between.
+		// partial reports whether the release, neither as before nor as after, is what may be found in between.
 		partial func(release *Release) bool
 	}{
 		{

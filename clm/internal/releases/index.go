@@ -94,7 +94,7 @@ type stored struct {
 	ancestor *takenOver
 }
 
-// exists tells whether anything is recorded, by us or by the ancestor.
+// exists reports whether anything is recorded, by us or by the ancestor.
 func (s *stored) exists() bool { return s.uid != "" || s.ancestor != nil }
 
 // took takes over the metadata of the index Secret.

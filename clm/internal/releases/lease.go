@@ -15,7 +15,7 @@ import (
 // lockAnnotation tells one lock from another one of the same holder.
 const lockAnnotation = ReconcilerName + "/lock"
 
-// isOurs tells whether a lease was written by this process for this lock.
+// isOurs reports whether a lease was written by this process for this lock.
 func (l *Lock) isOurs(lease *coordinationv1.Lease) bool {
 	return lease.Annotations[lockAnnotation] == l.identity
 }

@@ -103,7 +103,7 @@ func (s *Store) HasParts(ctx context.Context, namespace, name string) (bool, err
 	return len(found) > 0, nil
 }
 
-// AncestorLeft tells whether there is a record of the ancestor beside ours.
+// AncestorLeft reports whether there is a record of the ancestor beside ours.
 func (s *Store) AncestorLeft(ctx context.Context, release *Release) (bool, error) {
 	if release.stored.uid == "" {
 		return false, nil

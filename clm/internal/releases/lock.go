@@ -259,7 +259,7 @@ func (l *Lock) renew(ctx context.Context) error {
 	return nil
 }
 
-// outlived tells whether the lease has gone because its namespace is being deleted, where nobody can create another one. Then the lock goes on
+// outlived reports whether the lease has gone because its namespace is being deleted, where nobody can create another one. Then the lock goes on
 // without a lease, as one does that is acquired there.
 func (l *Lock) outlived(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.interval())

@@ -47,7 +47,7 @@ func processText(pid int) string {
 	return fmt.Sprintf("%s/%d/%s", machine, pid, started)
 }
 
-// isDead tells whether a process, named by processText, has certainly ended. Of processes on other machines nothing is certain.
+// isDead reports whether a process, named by processText, has certainly ended. Of processes on other machines nothing is certain.
 func isDead(text string) bool {
 	machine := thisMachine()
 	rest, same := strings.CutPrefix(text, machine+"/")

@@ -224,7 +224,7 @@ func (w *writing) patch(ctx context.Context, body map[string]any) error {
 	return err
 }
 
-// marked tells whether the Secret of a release has become another one by nothing but being deleted now, as all is that is in a namespace which is
+// marked reports whether the Secret of a release has become another one by nothing but being deleted now, as all is that is in a namespace which is
 // being deleted. Then that is known, so that it happens once.
 func (w *writing) marked(ctx context.Context) bool {
 	secret := &corev1.Secret{}
