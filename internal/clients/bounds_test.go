@@ -342,7 +342,7 @@ func TestNobodyHasAClientWaitForLong(t *testing.T) {
 		is       func(error) bool
 		requests int32
 	}{
-		{"whoever can end a request lets it be repeated, soon", later, watched, apierrors.IsTooManyRequests, 2},
+		{"a request with a Watchdog is repeated, soon", later, watched, apierrors.IsTooManyRequests, 2},
 		{"a request that nobody can end is not repeated", later, func(ctx context.Context) context.Context { return ctx }, apierrors.IsTooManyRequests, 1},
 		{"nor because the server closes connections", closing, func(ctx context.Context) context.Context { return ctx }, isClosed, 1},
 	} {

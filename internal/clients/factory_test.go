@@ -48,7 +48,7 @@ func TestIdentity(t *testing.T) {
 			server: remote, token: "Bearer remote", user: "joe",
 		},
 		{
-			reason: "somebody may be impersonated remotely", key: clients.Key{KubeConfig: remote.kubeConfig("{token: remote}"), User: "jane"},
+			reason: "a user may be impersonated remotely", key: clients.Key{KubeConfig: remote.kubeConfig("{token: remote}"), User: "jane"},
 			server: remote, token: "Bearer remote", user: "jane",
 		},
 	}
@@ -285,7 +285,7 @@ func TestValidity(t *testing.T) {
 	jane, joe := get(t, factory, clients.Key{User: "jane"}), get(t, factory, clients.Key{User: "joe"})
 	step(10)
 	if get(t, factory, clients.Key{User: "jane"}) != jane {
-		t.Error("a connection in use was made anew")
+		t.Error("a connection in use was made again")
 	}
 	step(10)
 	testenv.Eventually(t, func() (bool, string) {

@@ -26,7 +26,7 @@ func TestIsCopy(t *testing.T) {
 		{"written by us alone", []metav1.ManagedFieldsEntry{by("us", "")}, nil, false},
 		{"written by others as well", []metav1.ManagedFieldsEntry{by("them", ""), by("us", "")}, nil, false},
 		{"written by us, and controlled since", []metav1.ManagedFieldsEntry{by("us", "")}, controlled, false},
-		{"written by somebody else", []metav1.ManagedFieldsEntry{by("kubectl-create", "")}, nil, true},
+		{"written by others", []metav1.ManagedFieldsEntry{by("kubectl-create", "")}, nil, true},
 		{"made by a controller", []metav1.ManagedFieldsEntry{by("endpointslice-controller", "")}, controlled, true},
 		{"a status proves nothing", []metav1.ManagedFieldsEntry{by("them", ""), by("us", "status")}, nil, true},
 		{"our update is too old to be told", []metav1.ManagedFieldsEntry{by("ancient-changes", ""), by("them", "")}, nil, false},

@@ -74,7 +74,7 @@ func (s *subject) applyAs(manager string, object *unstructured.Unstructured) *un
 	return response
 }
 
-// them applies a partial manifest as somebody else.
+// them applies a partial manifest as another client.
 func (s *subject) them(fragment string) {
 	s.Helper()
 	object := testenv.Object(s, "apiVersion: "+s.manifest.GetAPIVersion()+"\nkind: "+s.manifest.GetKind()+"\n"+fragment)
@@ -83,7 +83,7 @@ func (s *subject) them(fragment string) {
 	s.applyAs("them", object)
 }
 
-// patch changes the object as somebody else.
+// patch changes the object as another client.
 func (s *subject) patch(kind types.PatchType, body string) {
 	s.Helper()
 	if err := s.client.Patch(s.Context(), s.live.DeepCopy(), client.RawPatch(kind, []byte(body)), client.FieldOwner("kubectl-edit")); err != nil {
@@ -93,7 +93,7 @@ func (s *subject) patch(kind types.PatchType, body string) {
 
 func (s *subject) merge(body string) { s.Helper(); s.patch(types.MergePatchType, body) }
 
-// status changes the status as somebody else.
+// status changes the status as another client.
 func (s *subject) status(body string) {
 	s.Helper()
 	if err := s.client.Status().Patch(s.Context(), s.live.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(body)), client.FieldOwner("controller")); err != nil {

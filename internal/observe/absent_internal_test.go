@@ -20,7 +20,7 @@ func TestLookDelay(t *testing.T) {
 		watched  bool
 		want     time.Duration
 	}{
-		{"somebody has begun to wait", 0, true, firstDelay},
+		{"a feed has begun to wait", 0, true, firstDelay},
 		{"a type has changed", changeDoublings, true, time.Second},
 		{"nobody says when types change", 1000, false, time.Minute},
 		{"somebody does", 1000, true, 30 * time.Minute},
@@ -58,7 +58,7 @@ func TestChangedTypesAreLookedAtSoon(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.waiting) != 0 || a.timer != nil {
-		t.Errorf("somebody still waits: %v, %v", a.waiting, a.timer)
+		t.Errorf("a feed still waits: %v, %v", a.waiting, a.timer)
 	}
 }
 

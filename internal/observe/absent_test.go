@@ -37,7 +37,7 @@ func TestAbsentTypesAreLookedUpTogether(t *testing.T) {
 	before := w.requestsAbout("/apis/absent-")
 	shared := func() int { return w.requestsAbout("/apis") }
 	first := shared()
-	testenv.Eventually(t, func() (bool, string) { return shared() > first, "nobody has looked for the types again" })
+	testenv.Eventually(t, func() (bool, string) { return shared() > first, "the types were not discovered again" })
 	crd := testenv.Object(t, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

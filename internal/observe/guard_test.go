@@ -105,7 +105,7 @@ func TestGuardsShareTheirWatch(t *testing.T) {
 	w.cache.Guard("r", []schema.GroupVersionResource{resource})
 	w.awaitNews("r", 0) // what it would wait for is over
 	if watches, _ := w.watches("widgets"); watches != 1 {
-		t.Errorf("a guard that is repeated, or that of another owner, must not watch anew:\n%s", w.requests)
+		t.Errorf("a repeated guard, or that of another owner, must not start another watch:\n%s", w.requests)
 	}
 	if got := w.count("q"); got != 0 {
 		t.Errorf("who does not wait any more was notified %d times", got)

@@ -109,7 +109,7 @@ func (r *replica) begins(shard int) {
 	}
 }
 
-// relies tells whether the replica would write now.
+// relies reports whether the replica would write now.
 func (r *replica) relies(shard int) bool {
 	r.Keeper.mu.Lock()
 	tenure := r.tenures[shard]
@@ -196,7 +196,7 @@ func TestAShardIsGivenBackWhenWorkHasEnded(t *testing.T) {
 		return !a.Holds(busy) && len(b.held()) == 1, fmt.Sprintf("the second one holds %v", b.held())
 	})
 	if _, ok := a.Enter(busy); ok {
-		t.Error("work has begun on a shard that is to be given back")
+		t.Error("work has begun on a shard that is being given up")
 	}
 	if err := tenure.Check(); err != nil || b.Holds(busy) {
 		t.Errorf("want work that has begun to come to its end, got %v", err)
@@ -312,7 +312,7 @@ func TestOwnLeaseIsMadeAnew(t *testing.T) {
 	}
 	testenv.Eventually(t, func() (bool, string) {
 		made := a.members.known()
-		return made != nil && made.UID != lease.UID, "the lease is not made anew"
+		return made != nil && made.UID != lease.UID, "the lease is not created again"
 	})
 	f.awaitShares(a, b)
 }

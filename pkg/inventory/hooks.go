@@ -50,12 +50,12 @@ const (
 	DeletionStageDone DeletionStage = "Done"
 )
 
-// deletionStages has all stages in their order; the empty one stands for a deletion that has not begun.
+// deletionStages has all stages in their order; the empty one is for a deletion that has not begun.
 var deletionStages = []DeletionStage{
 	"", DeletionStagePreDelete, DeletionStagePreDeleteCleanup, DeletionStageDependents, DeletionStagePostDelete, DeletionStagePostDeleteCleanup, DeletionStageDone,
 }
 
-// Reached reports whether a deletion has come to a stage, or passed it. A stage that is not known comes before all others.
+// Reached reports whether a deletion has reached the stage, or passed it. Unknown stages come before all others.
 func (s DeletionStage) Reached(stage DeletionStage) bool {
 	return slices.Index(deletionStages, s) >= slices.Index(deletionStages, stage)
 }

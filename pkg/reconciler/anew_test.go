@@ -58,14 +58,14 @@ func TestHoldersAreNotCreatedAnew(t *testing.T) {
 					}
 					w.unprotect(before)
 					now := w.uidOf(before)
-					return now != "" && now != uid, "it is not created anew"
+					return now != "" && now != uid, "it is not recreated"
 				})
 				return
 			}
 			_, err := w.engine.Apply(t.Context(), w.request(manifest))
 			w.expectRefusal(err, tc.want)
 			if now := w.uidOf(before); now != uid {
-				t.Errorf("%s: it was created anew", tc.reason)
+				t.Errorf("%s: it was recreated", tc.reason)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestClaimIsNotCreatedAnewForLackOfARecord(t *testing.T) {
 		t.Errorf("planned: %v, refusal: %q", change.Recreate, change.Refusal)
 	}
 	if now := w.get("v1", "PersistentVolumeClaim", "a"); string(now.GetUID()) != uid || now.GetDeletionTimestamp() != nil {
-		t.Error("the claim was created anew")
+		t.Error("the claim was recreated")
 	}
 }
 

@@ -99,7 +99,7 @@ func (ty *typed) expectNoBarrier() {
 	}
 }
 
-// tryCreate makes somebody else create an instance.
+// tryCreate creates an instance as another client.
 func (ty *typed) tryCreate(name string) error {
 	ty.Helper()
 	object := testenv.Objects(ty, ty.expand(strings.ReplaceAll(widget, "NAME", name)))[0]
@@ -205,11 +205,11 @@ func TestBarrierIsLiftedWhenTheTypeStays(t *testing.T) {
 		act    func(ty *typed)
 	}{
 		{"it is wanted again", func(ty *typed) { ty.mustApply(manifests(ty)) }},
-		{"it is wanted again, and released then", func(ty *typed) {
+		{"it is wanted again, and orphaned then", func(ty *typed) {
 			ty.mustApply(orphaned(ty))
 			ty.mustDelete()
 		}},
-		{"it is released", func(ty *typed) {
+		{"it is orphaned", func(ty *typed) {
 			for _, item := range ty.owner.Inventory {
 				item.DeletePolicy = reconciler.DeletePolicyOrphan
 			}
@@ -263,7 +263,7 @@ func TestBarrierIsLiftedWhenTheTypeStays(t *testing.T) {
 	}
 }
 
-// recreated is a type that is created anew when its manifest changes.
+// recreated is a type whose definition is recreated when its manifest changes.
 func recreated(ty *typed, value string) string {
 	return ty.expand(strings.Replace(customType, "{name: widgets.GROUP}", "{name: widgets.GROUP, annotations: {PREFIX/update-policy: recreate, value: "+value+"}}", 1))
 }

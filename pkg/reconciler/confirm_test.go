@@ -12,7 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-var errUnwanted = errors.New("somebody else knows better")
+var errUnwanted = errors.New("another process knows better")
 
 // asked is an owner that counts how often it is asked, and confirms until it is told not to.
 type asked struct {
@@ -46,7 +46,7 @@ func newAskedWorld(t *testing.T, onOperation func(string)) (*world, *asked, sigh
 	return w, owner, seen
 }
 
-// lose makes somebody else delete ConfigMaps, of which the observer knows.
+// lose deletes ConfigMaps as another client, and lets the observer know.
 func (w *world) lose(seen sight, names ...string) {
 	w.Helper()
 	for _, name := range names {
@@ -55,7 +55,7 @@ func (w *world) lose(seen sight, names ...string) {
 	}
 }
 
-// spoil makes somebody else change a ConfigMap, of which the observer knows.
+// spoil changes a ConfigMap as another client, and lets the observer know.
 func (w *world) spoil(seen sight, name string) {
 	w.Helper()
 	w.patch(w.configMap(name), `{"data":{"value":"drifted"}}`)
@@ -190,7 +190,7 @@ func TestOwnerIsNotAskedAboutWhatWeHaveDeleted(t *testing.T) {
 	w.expectActions(w.mustApply(manifest("2")), "Updated ConfigMap a")
 	second := w.configMap("a").GetUID()
 	if first == second {
-		t.Error("want the object to be created anew")
+		t.Error("want the object to be created again")
 	}
 	owner.expect(t, "it was us", 0)
 

@@ -40,7 +40,7 @@ func TestNamespaceIsHeldByWhatOthersHaveInIt(t *testing.T) {
 			"its owner is not in the namespace, and nobody knows who needs it",
 			strings.ReplaceAll(theirs, "theirs,", "theirs, ownerReferences: [{apiVersion: v1, kind: Namespace, name: NS-own, uid: UID}],"), held + "Secret NS-own/theirs" + hint,
 		},
-		"Copy":     {"somebody has copied a dependent with its labels", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copy, namespace: NS-own, labels: {PREFIX/owner-id: LABEL}, annotations: {PREFIX/owner-id: OWNER}}\n", held + "ConfigMap NS-own/copy" + hint},
+		"Copy":     {"others have copied a dependent with its labels", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: copy, namespace: NS-own, labels: {PREFIX/owner-id: LABEL}, annotations: {PREFIX/owner-id: OWNER}}\n", held + "ConfigMap NS-own/copy" + hint},
 		"Owned":    {"it goes with its owner", strings.ReplaceAll(theirs, "theirs,", "theirs, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: in, uid: UID}],"), ""},
 		"Standard": {"each namespace has these", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-ca-root-cert, namespace: NS-own}\n---\napiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: leader, namespace: NS-own}\n", ""},
 	} {

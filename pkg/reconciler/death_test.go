@@ -47,7 +47,7 @@ func TestDeathAfterRecreation(t *testing.T) {
 	w.owner.Inventory = lost
 	w.mustApply(strings.ReplaceAll(manifest, "VALUE", "b"))
 	if w.configMap("a").GetUID() != uid {
-		t.Error("the object was created anew a second time")
+		t.Error("the object was recreated a second time")
 	}
 }
 

@@ -102,7 +102,7 @@ func TestRecreationOfForeignDefinitionSparesInstances(t *testing.T) {
 	}
 }
 
-// expectHeld expects that a type is not created anew because of an instance, and that a plan says so.
+// expectHeld expects that a definition is not recreated because of an instance, and that a plan says so.
 func (ty *typed) expectHeld(manifests, instance string) {
 	ty.Helper()
 	want := ": cannot be recreated as its update policy says, because there are instances of its types: Widget." + ty.group + " NS/" + instance +

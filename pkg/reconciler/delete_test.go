@@ -179,7 +179,7 @@ metadata: {name: a}
 	other.mustApply(configMaps(2, 1))
 	other.owner.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "*.nowhere.example.com", Kind: "*"}}
 	if _, err := other.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: other.owner}); err != nil {
-		t.Errorf("a broken API of somebody else must not matter: %v", err)
+		t.Errorf("a broken API of another owner must not matter: %v", err)
 	}
 	other.mustDelete()
 	if _, err := w.engine.CheckDeletion(t.Context(), reconciler.DeleteRequest{Owner: w.owner}); err != nil {

@@ -120,7 +120,7 @@ func TestForeignRecreationIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := w.settle(manifest, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "the new object is to be taken over"
+		return len(result.Actions) > 0, "want the new object to be adopted"
 	})
 	w.expectActions(result, "Corrected ConfigMap a")
 	if item := w.owner.Inventory[0]; item.UID != w.configMap("a").GetUID() {
@@ -133,7 +133,7 @@ func TestForeignRecreationIsNoticed(t *testing.T) {
 	w.create(existing)
 	testenv.Eventually(t, func() (bool, string) {
 		_, err := w.apply(manifest)
-		return err != nil && strings.Contains(err.Error(), w.expand("ConfigMap NS/a: exists already and has no owner")), "the foreign object is to be refused"
+		return err != nil && strings.Contains(err.Error(), w.expand("ConfigMap NS/a: exists already and has no owner")), "want the foreign object to be refused"
 	})
 }
 
@@ -147,7 +147,7 @@ func TestFightIsBackedOffAndNamed(t *testing.T) {
 		w.patchAs(w.configMap("a"), `{"data":{"value":"2"}}`, "stubborn")
 		w.awaitEvent()
 		last = w.settle(manifest, func(result reconciler.Result) (bool, string) {
-			return len(result.Actions)+len(result.Drift) > 0, "drift is to be noticed"
+			return len(result.Actions)+len(result.Drift) > 0, "want drift to be noticed"
 		})
 		if len(last.Drift) > 0 {
 			break
@@ -178,7 +178,7 @@ func TestDriftIsCorrectedBeyondAnUnreadyWave(t *testing.T) {
 	})
 	w.remove(w.get("v1", "Service", "third"))
 	result := w.settle(stuck, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "the Service is to be created again"
+		return len(result.Actions) > 0, "want the Service to be created again"
 	})
 	w.expectActions(result, "Corrected Service third")
 }
@@ -201,7 +201,7 @@ spec:
 	w.patch(w.get("apps/v1", "Deployment", "a"), `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}},
 		"spec":{"containers":[{"name":"main","image":"example.com/none","env":[{"name":"X","value":"1"}]},{"name":"sidecar","image":"example.com/none"}]}}}}`)
 	w.settle(manifest, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "drift is to be corrected"
+		return len(result.Actions) > 0, "want drift to be corrected"
 	})
 	after := w.get("apps/v1", "Deployment", "a")
 	containers, _, _ := unstructured.NestedSlice(after.Object, "spec", "template", "spec", "containers")

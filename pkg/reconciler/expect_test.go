@@ -118,7 +118,7 @@ func TestExpectedPlan(t *testing.T) {
 		}},
 		"Label": {reason: "what others add beside is theirs", meddle: func(w *world) { w.patch(w.configMap("changed"), `{"metadata":{"labels":{"theirs":"1"}}}`) }},
 		"Changed": {
-			reason: "what is to be updated was changed", meddle: func(w *world) { w.patch(w.configMap("changed"), `{"data":{"a":"3"}}`) },
+			reason: "an object to be updated was changed", meddle: func(w *world) { w.patch(w.configMap("changed"), `{"data":{"a":"3"}}`) },
 			stale: []string{"ConfigMap NS/changed: " + other},
 		},
 		"Drifted": {
@@ -126,15 +126,15 @@ func TestExpectedPlan(t *testing.T) {
 			stale: []string{"ConfigMap NS/same: " + other},
 		},
 		"ForeignChanged": {
-			reason: "what is to be adopted was changed", meddle: func(w *world) { w.patch(w.get("v1", "Service", "found"), `{"metadata":{"labels":{"a":"b"}}}`) },
+			reason: "an object to be adopted was changed", meddle: func(w *world) { w.patch(w.get("v1", "Service", "found"), `{"metadata":{"labels":{"a":"b"}}}`) },
 			stale: []string{"Service NS/found: " + other},
 		},
 		"ForeignGone": {
-			reason: "what is to be adopted is gone", meddle: func(w *world) { w.remove(w.get("v1", "Service", "found")) },
+			reason: "an object to be adopted is gone", meddle: func(w *world) { w.remove(w.get("v1", "Service", "found")) },
 			stale: []string{"Service NS/found: no longer exists, or is being deleted"},
 		},
 		"Exists": {
-			reason: "what is to be created exists, without our label", meddle: func(w *world) { w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n") },
+			reason: "an object to be created exists without our label", meddle: func(w *world) { w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n") },
 			stale: []string{"ConfigMap NS/new: was created since the plan was made"},
 		},
 		"Gone": {

@@ -83,7 +83,7 @@ metadata: {name: kept, annotations: {PREFIX/delete-policy: orphan}}
 	lease := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 	for _, reason := range []error{
 		apierrors.NewNotFound(lease, "lease"),
-		apierrors.NewConflict(lease, "lease", errors.New("somebody else was faster")),
+		apierrors.NewConflict(lease, "lease", errors.New("another client was faster")),
 		apierrors.NewTooManyRequestsError("later"),
 	} {
 		w.owner.Fence = func() error { return reason }
@@ -148,7 +148,7 @@ func TestRejectedRequestsAreSentLater(t *testing.T) {
 	w.mustApply(configMaps(count, 1))
 	rejected, most := server.rejected.Load(), server.most.Load()
 	if rejected == 0 || most > 16 {
-		t.Fatalf("expected rejections, and at most 16 requests side by side; got %d and %d", rejected, most)
+		t.Fatalf("expected rejections, and at most 16 concurrent requests; got %d and %d", rejected, most)
 	}
 	if rejected > count {
 		t.Errorf("expected the number of requests to follow what the server takes, got %d rejections for %d writes", rejected, count)

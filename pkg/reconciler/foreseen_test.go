@@ -176,7 +176,7 @@ func (w *world) expectContent(plan reconciler.Plan, result reconciler.Result) {
 		after := change.After.DeepCopy()
 		after.SetUID("")
 		if err := w.client.Get(w.Context(), client.ObjectKey{Namespace: change.Object.Namespace, Name: change.Object.Name}, after); err != nil {
-			continue // it was purged, or somebody else was faster
+			continue // it was purged, or another client was faster
 		}
 		if diff := cmp.Diff(presentable(after), change.After.Object); diff != "" {
 			w.Errorf("%s: stored content differs from what was planned (-stored +planned):\n%s", change.Object, diff)

@@ -56,7 +56,7 @@ func TestForgedItemsAreForgotten(t *testing.T) {
 				w.expectPlan(w.plan(own, compare), "0 - ConfigMap NS/own", "0 - Secret "+elsewhere.namespace+"/theirs: is no longer wanted; it "+forgotten)
 				w.mustDelete()
 				if diff := cmp.Diff(before, elsewhere.get("v1", "Secret", "theirs")); diff != "" {
-					t.Errorf("somebody else's object was changed (-before +after):\n%s", diff)
+					t.Errorf("another owner's object was changed (-before +after):\n%s", diff)
 				}
 				if writes := slices.DeleteFunc(w.writes(), func(line string) bool { return !strings.Contains(line, "secrets") }); len(writes) > 0 {
 					t.Errorf("expected no writes, got %v", writes)
@@ -93,7 +93,7 @@ func TestForgedItemDoesNotStandForAdoption(t *testing.T) {
 				w.expectRefusal(err, "ConfigMap NS/a: exists already and has no owner, and its adoption policy is never")
 			}
 			if diff := cmp.Diff(before, w.configMap("a")); diff != "" {
-				t.Errorf("somebody else's object was changed (-before +after):\n%s", diff)
+				t.Errorf("another owner's object was changed (-before +after):\n%s", diff)
 			}
 		})
 	}
@@ -122,7 +122,7 @@ func TestRebuildSparesCopies(t *testing.T) {
 		t.Error("a dependent is left behind")
 	}
 	if w.configMap("copy") == nil {
-		t.Error("somebody's copy of a dependent was deleted")
+		t.Error("a copy of a dependent was deleted")
 	}
 }
 
@@ -156,7 +156,7 @@ func TestUnlabelledDependentsGo(t *testing.T) {
 	}
 }
 
-// createAs makes a field manager create an object.
+// createAs creates an object as the given field manager.
 func (w *world) createAs(object *unstructured.Unstructured, manager string) {
 	w.Helper()
 	if err := w.client.Create(w.Context(), object, client.FieldOwner(manager)); err != nil {

@@ -57,13 +57,13 @@ func guardedManifest(policies, value string) string {
 	return strings.NewReplacer("POLICIES", policies, "VALUE", value).Replace(guarded)
 }
 
-// takes has another owner take over what is there.
+// takes has another owner adopt the object.
 func takes(w *world) {
 	w.Helper()
 	w.patchAs(w.configMap("a"), `{"metadata":{"labels":{"PREFIX/owner-id":"theirs"},"annotations":{"PREFIX/owner-id":"theirs"}},"data":{"value":"theirs"}}`, "other-operator")
 }
 
-// replaces has somebody delete the object, and create another one of that name.
+// replaces has others delete the object, and create another one with its name.
 func replaces(w *world) {
 	w.Helper()
 	w.remove(w.configMap("a"))
@@ -97,11 +97,11 @@ func TestGuardedWritesLoseToNewerContent(t *testing.T) {
 			prepare: func(w *world) { w.patch(w.configMap("a"), `{"data":{"more":"1"}}`) }, act: change(""), refused: true,
 		},
 		{
-			reason: "a deletion in order to create it anew, and the object is another owner's by then", method: http.MethodDelete, others: takes,
+			reason: "a deletion for a recreation, and the object belongs to another owner by then", method: http.MethodDelete, others: takes,
 			policies: "PREFIX/update-policy: recreate", act: change("PREFIX/update-policy: recreate"), refused: true,
 		},
 		{
-			reason: "a deletion in order to create it anew, and the object is another one by then", method: http.MethodDelete, others: replaces,
+			reason: "a deletion for a recreation, and the object is another one by then", method: http.MethodDelete, others: replaces,
 			policies: "PREFIX/update-policy: recreate", act: change("PREFIX/update-policy: recreate"), refused: true,
 		},
 		{reason: "a deletion, and the object is another owner's by then", method: http.MethodDelete, others: takes, act: deletes},
@@ -163,7 +163,7 @@ func TestUpdatesDoNotCreate(t *testing.T) {
 	_, err := w.engine.Apply(t.Context(), w.request(guardedManifest("", "2")))
 	expectUnwanted(t, err)
 	if w.configMap("a") != nil {
-		t.Error("the object was created anew")
+		t.Error("the object was recreated")
 	}
 }
 

@@ -32,7 +32,7 @@ func TestHomeOutlivesItsOwner(t *testing.T) {
 		"Deleted": {"the owner goes", func(w *world) (reconciler.Result, error) {
 			return w.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: w.owner})
 		}},
-		"Terminating": {"somebody deletes it, and both must not wait for each other", func(w *world) (reconciler.Result, error) {
+		"Terminating": {"others delete it, and both must not wait for each other", func(w *world) (reconciler.Result, error) {
 			w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: NS-own, finalizers: [example.com/hold]}\n")
 			w.remove(w.get("v1", "Namespace", "NS-own"))
 			return w.engine.Delete(t.Context(), reconciler.DeleteRequest{Owner: w.owner})

@@ -39,7 +39,7 @@ spec:
 		t.Fatal(err)
 	}
 	w.settle(manifest, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "drift is to be corrected"
+		return len(result.Actions) > 0, "want drift to be corrected"
 	})
 	spec, _, _ := unstructured.NestedMap(w.get("apps/v1", "Deployment", "a").Object, "spec", "template", "spec")
 	container, _ := spec["containers"].([]any)[0].(map[string]any)

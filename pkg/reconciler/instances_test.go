@@ -69,7 +69,7 @@ func TestTypeThatIsSomebodyElsesByNow(t *testing.T) {
 	successor.mustApply(strings.Replace(ty.expand(customType), "metadata: {", "metadata: {annotations: {successor.example.io/adoption-policy: always}, ", 1))
 	ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "foreign")))
 	if blockers := ty.check(); len(blockers) > 0 {
-		t.Errorf("the deletion waits for instances of a type that is somebody else's: %v", blockers)
+		t.Errorf("the deletion waits for instances of a type of another owner: %v", blockers)
 	}
 	ty.mustDelete()
 	crd := ty.definition()

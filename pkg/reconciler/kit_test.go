@@ -258,7 +258,7 @@ func (w *world) configMap(name string) *unstructured.Unstructured {
 	return w.get("v1", "ConfigMap", name)
 }
 
-// create makes somebody else create objects.
+// create creates objects as another client.
 func (w *world) create(manifests string) {
 	w.Helper()
 	for _, object := range testenv.Objects(w, w.expand(manifests)) {
@@ -305,7 +305,7 @@ func (w *world) rest(manifests string) {
 	}
 }
 
-// patch makes somebody else change an object by a merge patch.
+// patch changes an object as another client, by a merge patch.
 func (w *world) patch(object *unstructured.Unstructured, patch string) {
 	w.Helper()
 	w.patchAs(object, patch, "somebody")
@@ -321,7 +321,7 @@ func (w *world) patchAs(object *unstructured.Unstructured, patch, manager string
 	}
 }
 
-// remove makes somebody else delete an object.
+// remove deletes an object as another client.
 func (w *world) remove(object client.Object) {
 	w.Helper()
 	if missing, ok := object.(*unstructured.Unstructured); ok && missing == nil {

@@ -174,7 +174,7 @@ data: {value: "1"}
 	}
 	w.remove(w.configMap("a"))
 	result := w.settle(manifest, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "the object is to be created again"
+		return len(result.Actions) > 0, "want the object to be created again"
 	})
 	w.expectActions(result, "Corrected ConfigMap a")
 }

@@ -37,7 +37,7 @@ func TestPurge(t *testing.T) {
 	w.settle(manifests, done)
 	w.expectInventory("Job migrate Completed ", "ConfigMap after Ready Current")
 	if w.get("batch/v1", "Job", "migrate") != nil {
-		t.Error("the Job is to be gone")
+		t.Error("want the Job to be gone")
 	}
 	w.requests.Reset()
 	w.expectActions(w.mustApply(manifests))
@@ -129,7 +129,7 @@ func TestFailedJobIsReportedAtOnceAndRunsAgainWhenDeleted(t *testing.T) {
 	w.expectInventory("Job migrate Creating Failed", "ConfigMap after ScheduledForApplication InProgress")
 	w.remove(w.get("batch/v1", "Job", "migrate"))
 	result = w.settle(manifests, func(result reconciler.Result) (bool, string) {
-		return len(result.Actions) > 0, "the Job is to be created again"
+		return len(result.Actions) > 0, "want the Job to be created again"
 	})
 	w.expectActions(result, "Corrected Job migrate")
 }

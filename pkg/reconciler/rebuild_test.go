@@ -146,7 +146,7 @@ func TestRebuildDoesNotRecreate(t *testing.T) {
 	result := w.mustApply(strings.ReplaceAll(lostManifest, "value: a", "value: b"))
 	w.expectActions(result, "Updated ConfigMap fresh")
 	if w.configMap("fresh").GetUID() != uid {
-		t.Error("the object was created anew")
+		t.Error("the object was recreated")
 	}
 }
 

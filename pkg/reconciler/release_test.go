@@ -30,7 +30,7 @@ func TestDeathWhileReleasing(t *testing.T) {
 			}
 			w.mustDelete()
 			if w.configMap("a") == nil {
-				t.Error("what was to be released is deleted")
+				t.Error("an object to be orphaned was deleted")
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestDeathWhileReleasingWithTheOwner(t *testing.T) {
 			}
 			w.mustApply(remaining)
 			if w.configMap("a") == nil {
-				t.Error("what was to be released is deleted")
+				t.Error("an object to be orphaned was deleted")
 			}
 		})
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// claimed is a ConfigMap of somebody else, METADATA says whose it is.
+// claimed is a ConfigMap of others; METADATA says whose.
 const claimed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, METADATA}\ndata: {value: theirs}\n"
 
-// claims are ways in which an object says that it belongs to somebody else, and how that is told.
+// claims are ways in which an object may say that it belongs to others, and the messages about them.
 var claims = map[string]struct{ metadata, text string }{
 	"Controller": {
 		"ownerReferences: [{apiVersion: example.com/v1, kind: Thing, name: theirs, uid: UID, controller: true}]",

@@ -54,7 +54,7 @@ func TestSecretsAndTypedObjects(t *testing.T) {
 	w.patch(w.get("v1", "Secret", "a"), `{"stringData":{"both":"other"}}`)
 	testenv.Eventually(t, func() (bool, string) {
 		result, err := w.applyObjects([]client.Object{secret})
-		return err == nil && len(result.Actions) > 0, "the change of the value is to be noticed"
+		return err == nil && len(result.Actions) > 0, "want the change of the value to be noticed"
 	})
 }
 
@@ -260,7 +260,7 @@ func TestTakeoverFromAncestor(t *testing.T) {
 			w.expectActions(result, "Updated ConfigMap a")
 			after := w.configMap("a")
 			if after.GetUID() != object.GetUID() {
-				t.Error("a takeover must not create anything anew")
+				t.Error("a takeover must not recreate anything")
 			}
 			if diff := diffData(map[string]any{"kept": "x"}, after); diff != "" {
 				t.Errorf("what the manifest does not declare any more goes (-want +got):\n%s", diff)

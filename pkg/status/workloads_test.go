@@ -84,7 +84,7 @@ func TestStatefulSet(t *testing.T) {
 			status: status.InProgressStatus, message: "0/3 replicas ready",
 		},
 		{
-			reason: "whoever updates by deleting pods decides when",
+			reason: "with OnDelete, the user decides when pods are updated",
 			object: `{metadata: {generation: 2}, spec: {replicas: 1, updateStrategy: {type: OnDelete}},
 				status: {observedGeneration: 2, replicas: 1, readyReplicas: 1, currentRevision: a, updateRevision: b}}`,
 			status: status.CurrentStatus, message: "1/1 replicas ready",
@@ -150,7 +150,7 @@ func TestDaemonSet(t *testing.T) {
 	head := "apiVersion: apps/v1, kind: DaemonSet"
 	checkVerdicts(t, head, []verdict{
 		{
-			reason: "whoever updates by deleting pods decides when",
+			reason: "with OnDelete, the user decides when pods are updated",
 			object: `{metadata: {generation: 2}, spec: {updateStrategy: {type: OnDelete}},
 				status: {observedGeneration: 2, desiredNumberScheduled: 3, currentNumberScheduled: 3, updatedNumberScheduled: 0, numberAvailable: 3, numberReady: 3}}`,
 			status: status.CurrentStatus, message: "3/3 pods available",
@@ -200,7 +200,7 @@ func TestJob(t *testing.T) {
 			status: status.InProgressStatus, message: "running: 1/2 succeeded, 1 active, 3 failed",
 		},
 		{
-			reason: "a suspended Job waits for somebody",
+			reason: "a suspended Job waits for a user",
 			object: `{spec: {suspend: true}, status: {conditions: [{type: Suspended, status: "True"}]}}`,
 			status: status.InProgressStatus, message: "suspended",
 		},

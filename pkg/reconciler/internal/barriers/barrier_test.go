@@ -60,7 +60,7 @@ func TestDecideBarrier(t *testing.T) {
 			step{wait: time.Second},
 		},
 		{
-			"somebody has removed it",
+			"others have removed it",
 			memory.Barrier{Raised: ago(10), Enforced: ago(5)},
 			false,
 			memory.Barrier{Raised: now},

@@ -23,7 +23,7 @@ func TestEndingOfHome(t *testing.T) {
 	}{
 		{"another namespace is awaited", nil, present(seenAs(deleting)), AwaitEnd},
 		{"its own is orphaned", []string{"shop"}, present(seenAs(deleting)), Orphan},
-		{"that of somebody else is left alone", []string{"shop"}, present(seenAs(deleting, owner(themLabel))), Gone},
+		{"that of another owner is left alone", []string{"shop"}, present(seenAs(deleting, owner(themLabel))), Gone},
 		{"it has gone", []string{"shop"}, Situation{Owner: usLabel, Proven: true}, Gone},
 	} {
 		o := Owner{Home: tc.home}

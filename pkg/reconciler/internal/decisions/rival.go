@@ -22,7 +22,7 @@ const (
 	helmReleaseName      = "meta.helm.sh/release-name"
 	helmReleaseNamespace = "meta.helm.sh/release-namespace"
 
-	// maxRivalText limits the length of what an object says about its owner, in characters.
+	// maxRivalText limits the length of what an object says about its owner, in bytes.
 	maxRivalText = 200
 )
 

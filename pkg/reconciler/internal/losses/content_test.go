@@ -23,12 +23,12 @@ func TestStandardContent(t *testing.T) {
 		want        bool
 	}{
 		{"each namespace has it", schema.GroupKind{Kind: "ServiceAccount"}, "default", nil, true},
-		{"others are somebody's", schema.GroupKind{Kind: "ServiceAccount"}, "web", nil, false},
+		{"others belong to users", schema.GroupKind{Kind: "ServiceAccount"}, "web", nil, false},
 		{"each namespace has it", schema.GroupKind{Kind: "ConfigMap"}, "kube-root-ca.crt", nil, true},
 		{"the name alone says nothing", schema.GroupKind{Kind: "Secret"}, "kube-root-ca.crt", nil, false},
 		{"on OpenShift", schema.GroupKind{Kind: "ConfigMap"}, "openshift-service-ca.crt", nil, true},
 		{"on OpenShift", schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}, "system:deployers", nil, true},
-		{"a role binding of somebody", schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}, "admins", nil, false},
+		{"a role binding of a user", schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}, "admins", nil, false},
 		{"a token goes with its account", schema.GroupKind{Kind: "Secret"}, "default-token-x", token, true},
 		{"a token that was not filled in is a secret as any other", schema.GroupKind{Kind: "Secret"}, "x", map[string]string{"kubernetes.io/service-account.name": "default"}, false},
 		{"only Secrets are tokens", schema.GroupKind{Kind: "ConfigMap"}, "x", token, false},

@@ -152,7 +152,7 @@ func TestPlanInventory(t *testing.T) {
 		{"first", []*targets.Target{cm("a")}, nil, []string{"a ScheduledForApplication"}, true},
 		{"nothing new", []*targets.Target{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a Ready"}, false},
 		{"a change need not be saved before it is written", []*targets.Target{wish(named("v1", "ConfigMap", "ns", "a"))}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForApplication"}, false},
-		{"what is created anew after it was purged is as good as new", []*targets.Target{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase, i.Digest, i.UID = inventory.PhaseCompleted, "2:old", "u" })}, []string{"a ScheduledForApplication"}, true},
+		{"an object that is created again after it was purged counts as new", []*targets.Target{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase, i.Digest, i.UID = inventory.PhaseCompleted, "2:old", "u" })}, []string{"a ScheduledForApplication"}, true},
 		{"so is what was being deleted", []*targets.Target{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase, i.Digest, i.UID = inventory.PhaseDeleting, "", "u" })}, []string{"a ScheduledForApplication"}, true},
 		{"one more, one less", []*targets.Target{cm("b")}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "b ScheduledForApplication"}, true},
 		{"the version does not matter", []*targets.Target{wish(named("example.com/v2", "Widget", "ns", "a"), current)}, []*inventory.Item{item(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "ns", "a", ready)}, []string{"a Ready"}, false},
