@@ -13,20 +13,20 @@ import (
 	"github.com/component-operator/runtime/clm/internal/transfer"
 )
 
-const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web; short names such as deploy are known. The namespace is needed only if there are
-several objects of that name.`
+const objectsHelp = `OBJECT is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web; short names such as deploy work as well. The namespace is needed only if several
+objects have that name.`
 
 func newAdoptCommand(e *environment) *cobra.Command {
 	o := changeOptions{undeclared: true}
 	command := &cobra.Command{
 		Use:   "adopt NAME OBJECT...",
-		Short: "Take over existing objects",
-		Long: `Take over objects that the current revision of release NAME renders, and that exist already, whoever owns them and whatever their adoption
-policies say; then go on with applying the revision. Objects that the revision does not render are refused.
+		Short: "Adopt existing objects",
+		Long: `Adopt objects that the current revision of release NAME renders and that exist already, whoever owns them and whatever their adoption
+policies say. Then continue to apply the revision. Objects that the revision does not render are refused.
 
-Another release that has such an object is not asked. To hand an object over from one release to another: clm move.
+If an object belongs to another release, that release is not changed. To move an object from one release to another, use clm move.
 
-What changes is shown, and has to be confirmed. ` + askingHelp + `
+clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),

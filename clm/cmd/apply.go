@@ -31,14 +31,14 @@ func newApplyCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "apply NAME SOURCE...",
 		Aliases: []string{"install", "upgrade"},
-		Short:   "Make or change a release",
-		Long: `Make or change the release NAME so that it consists of what the sources yield: objects that are missing are created, others are updated,
-and those that no source yields any more are deleted, wave by wave, as their annotations say. Then wait until all of them are ready.
+		Short:   "Create or change a release",
+		Long: `Create or change the release NAME so that it consists of the objects that the sources render. Missing objects are created, existing ones are
+updated, and those that no source renders any more are deleted. This happens wave by wave, as annotations say. Then wait until all objects are ready.
 
 ` + sourcesHelp + `
 
-If there is a terminal, the changes are shown and have to be confirmed on it, also if standard input or output are redirected. If nothing has changed, nothing is written.
-If it is interrupted or killed, nothing is lost: applying the same again goes on.`,
+If there is a terminal, clm shows the changes and asks for confirmation, even if standard input or output is redirected. If nothing has changed, nothing is
+written. If clm is interrupted or killed, run the same command again to continue.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm apply web ./chart -f values.yaml
   clm apply web oci://registry.example.com/charts/web --version 1.2.3 --set replicas=3

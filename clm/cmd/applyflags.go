@@ -22,8 +22,8 @@ const defaultTimeout = 5 * time.Minute
 
 func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 	limits.Timeout = defaultTimeout
-	flags.Var(period{&limits.Timeout}, "timeout", "how long to wait until everything is ready, or gone; 0 waits for ever")
-	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait while somebody else changes the release; 0 waits for ever")
+	flags.Var(period{&limits.Timeout}, "timeout", "how long to wait until all objects are ready, or gone; 0 means no limit")
+	flags.Var(period{&limits.LockTimeout}, "lock-timeout", "how long to wait while another process changes the release; 0 means no limit")
 }
 
 // policyFlags are the policies of objects whose annotations say nothing.
@@ -38,8 +38,8 @@ func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
 	p.update = choice{value: types.UpdatePolicySsaOverride, allowed: []string{
 		types.UpdatePolicySsaOverride, types.UpdatePolicySsaMerge, types.UpdatePolicyReplace, types.UpdatePolicyRecreate,
 	}}
-	flags.Var(&p.adopt, "adopt", "whether objects that exist already are taken over")
-	flags.Var(&p.update, "update-policy", "how objects are updated")
+	flags.Var(&p.adopt, "adopt", "whether to adopt objects that exist already")
+	flags.Var(&p.update, "update-policy", "how to update objects")
 }
 
 func (p policyFlags) policies() reconciler.Policies {

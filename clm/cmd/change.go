@@ -39,7 +39,7 @@ type changeOptions struct {
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
-	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until everything is ready, which clm wait can do later; what is no longer wanted then stays until the next apply")
+	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until all objects are ready (clm wait can do that later); redundant objects then stay until the next apply")
 	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 }
 
@@ -50,11 +50,11 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addLimitFlags(flags, &o.Limits)
 	addDiffFlags(flags, &o.diff)
 	flags.BoolVar(&o.diff.show, "diff", false, "show the changes as a diff")
-	flags.Var(&o.dryRun, "dry-run", "show the plan and do nothing; with 'server', the server is asked what would become of each object")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
+	flags.Var(&o.dryRun, "dry-run", "show the plan and do nothing; with 'server', ask the server what would happen to each object")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	o.HistoryMax = defaultHistory
 	flags.Var(number[int]{value: &o.HistoryMax}, "history-max", "number of revisions to keep; 0 keeps all")
-	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")
+	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
 
 // defaultHistory is how many revisions are kept.

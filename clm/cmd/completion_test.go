@@ -113,7 +113,7 @@ func TestPlugin(t *testing.T) {
 	if text := output("clm", "status", "--help"); strings.Contains(text, "kubectl clm") {
 		t.Errorf("people have to enter clm, got\n%s", text)
 	}
-	if diff := cmp.Diff("status\tShow how a release stands, and why it is not ready\n:4\n", output(pluginCompletionName, "stat")); diff != "" {
+	if diff := cmp.Diff("status\tShow the status of a release, and why it is not ready\n:4\n", output(pluginCompletionName, "stat")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

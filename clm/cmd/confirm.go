@@ -14,9 +14,8 @@ import (
 )
 
 // askingHelp says who is asked; it ends a paragraph.
-const askingHelp = `The question comes on the terminal, also if standard
-input or output are redirected. Where nobody can be asked, because there is no terminal or the environment variable CI is set, the command is refused
-unless --yes is given.`
+const askingHelp = `clm asks on the terminal, even if standard
+input or output is redirected. Without a terminal, or if the environment variable CI is set, clm refuses to go on unless --yes is given.`
 
 // consent is how a command finds out whether somebody wants what it is about to do. The zero value needs nobody.
 type consent struct {

@@ -35,13 +35,13 @@ func newDeleteCommand(e *environment) *cobra.Command {
 		Use:     "delete NAME",
 		Aliases: []string{"uninstall"},
 		Short:   "Delete a release and its dependents",
-		Long: `Delete the release NAME and its dependents, wave by wave, and wait until they are gone. Dependents whose delete policy says so stay, and belong
-to nobody then.
+		Long: `Delete the release NAME and its dependents, wave by wave, and wait until they are gone. Dependents whose delete policy says so are orphaned:
+they stay in the cluster without an owner.
 
-As long as there are foreign instances of types that exist only because of the release, nothing is deleted: they would go with it.
-If it is interrupted, the same command goes on.
+Nothing is deleted while there are instances, not made by the release, of types that the release has defined: they would be deleted with their type.
+If clm is interrupted, run the same command again to continue.
 
-What goes and what stays is shown, and has to be confirmed. ` + askingHelp + `
+clm shows what is deleted and what stays, and asks for confirmation. ` + askingHelp + `
 
 Objects of the current revision with the annotation clm.cs.sap.com/deletion-hook are applied, awaited and removed again: those with pre-delete
 before the first dependent goes, those with post-delete after the last one is gone. The hooks of Helm with these names are such objects. As long as
@@ -56,10 +56,10 @@ a hook fails, the release stays. A hook that has failed runs again after it was 
 	}
 	flags := command.Flags()
 	addLimitFlags(flags, &o.Limits)
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "show what goes and what stays, and do nothing")
-	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "leave out deletion hooks, as far as they are not over; those that were applied are removed")
-	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "show what is deleted and what stays, and do nothing")
+	flags.BoolVar(&o.SkipHooks, "skip-hooks", false, "skip the deletion hooks that are not complete; those that were applied are removed")
+	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 	return command
 }
 

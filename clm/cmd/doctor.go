@@ -34,19 +34,19 @@ func newDoctorCommand(e *environment) *cobra.Command {
 	o := doctorOptions{}
 	command := &cobra.Command{
 		Use:   "doctor [NAME]",
-		Short: "Compare what is recorded of releases with the cluster",
-		Long: `Compare what is recorded of release NAME, or of all releases of the namespace, with what is in the cluster, and show what is wrong: objects that are
-recorded and are gone or belong to somebody else, objects with the mark of a release that has not recorded them, records that are damaged or lost,
-deletions that do not come to an end, and what interrupted processes have left behind.
+		Short: "Compare the records of releases with the cluster",
+		Long: `Compare the record of release NAME, or of all releases in the namespace, with the cluster, and show what is wrong: recorded objects that are gone or
+belong to another owner, objects with the mark of a release that has not recorded them, damaged or lost records, deletions that do not finish, and
+what interrupted processes have left behind.
 
-Marks can be made by anybody on objects of his own. They count in the namespace of the release, in those of what it has recorded or renders, and on objects that are
-in no namespace; elsewhere only with --trust-namespace.
+Anybody can put the mark of a release on objects of their own. Marks count in the namespace of the release, in the namespaces of the objects that it has
+recorded or renders, and on cluster-scoped objects; elsewhere only with --trust-namespace.
 
-With --fix, what can be repaired by changing records and locks only is repaired, after a confirmation. No object that was applied is created, changed or
-deleted for that. What a release has left to do remains to be done by clm apply or clm drift --heal, which show it first.
+With --fix, clm repairs what can be repaired by changing records and locks only, after confirmation. It creates, changes or deletes no applied object.
+What a release has left to do remains to be done by clm apply or clm drift --heal, which show it first.
 ` + askingHelp + `
 
-The exit code is 0 if nothing is wrong (any more), 2 if something is, and 1 after an error.`,
+The exit code is 0 if nothing is wrong (any more), 2 if something is wrong, and 1 after an error.`,
 		Annotations: exits(exitChanges, exitRefused),
 		Example: `  clm doctor
   clm doctor web --fix
@@ -61,10 +61,10 @@ The exit code is 0 if nothing is wrong (any more), 2 if something is, and 1 afte
 	}
 	o.output = newOutput(command)
 	flags := command.Flags()
-	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "look at the releases of all namespaces")
-	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired without harm")
-	flags.StringSliceVar(&o.trusted, "trust-namespace", nil, "count the marks of a release also on objects in this namespace, in which it has nothing else")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "with --fix, do not ask for a confirmation")
+	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "examine the releases in all namespaces")
+	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired without changing dependents")
+	flags.StringSliceVar(&o.trusted, "trust-namespace", nil, "also count marks on objects in this namespace, in which the release has no other objects")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "with --fix, do not ask for confirmation")
 	return command
 }
 

@@ -37,12 +37,12 @@ func newDriftCommand(e *environment) *cobra.Command {
 	o := driftOptions{}
 	command := &cobra.Command{
 		Use:   "drift NAME",
-		Short: "Show what others have changed in a release",
-		Long: `Show how the objects of release NAME differ from what its current revision says, and which field manager changed which fields, and when. That time
-is when the manager was last active on the object; of fields that were removed it is not known who did it.
+		Short: "Show how the objects of a release have drifted",
+		Long: `Show how the objects of release NAME differ from its current revision, and which field manager changed which fields, and when. The time
+is when the manager last wrote the object; who removed a field is not known.
 
-In the differences, lines with - are as the revision says, and lines with + are as they are in the cluster now. Objects that are left alone
-because their drift policy says so are shown as well. With --heal everything else is put right, after a confirmation. ` + askingHelp,
+In the differences, lines with - are from the revision, and lines with + are from the cluster. Objects whose drift policy says to leave them alone are
+shown as well. With --heal, clm corrects the drift of all others, after confirmation. ` + askingHelp,
 		Annotations: exits(exitChanges, exitNotReady, exitRefused, exitInterrupted),
 		Example: `  clm drift web
   clm drift web --heal
@@ -57,9 +57,9 @@ because their drift policy says so are shown as well. With --heal everything els
 	flags := command.Flags()
 	addLimitFlags(flags, &o.Limits)
 	addDiffFlags(flags, &o.diff)
-	flags.BoolVar(&o.heal, "heal", false, "put right what differs")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "with --heal, do not ask for a confirmation")
-	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if something differs, and is not healed")
+	flags.BoolVar(&o.heal, "heal", false, "correct the drift")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "with --heal, do not ask for confirmation")
+	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if an object has drifted and was not corrected")
 	return command
 }
 

@@ -38,8 +38,8 @@ func newEventsCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "events NAME",
 		Short: "List the events about the objects of a release",
-		Long: `List what was reported about the dependents of the release NAME and about what they own, down to the pods; the latest comes last. The cluster
-forgets events after some time, mostly an hour.`,
+		Long: `List the events about the dependents of the release NAME and about the objects that they own, down to the pods; the latest comes last. The
+cluster keeps events for a limited time, usually an hour.`,
 		Annotations: exits(exitInterrupted),
 		Example:     "  clm events web --types Warning\n  clm events web --watch",
 		Args:        cobra.ExactArgs(1),
@@ -49,8 +49,8 @@ forgets events after some time, mostly an hour.`,
 		},
 	}
 	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on with what happens from now on, until it is interrupted")
-	command.Flags().StringSliceVar(&o.types, "types", nil, "list events of this type only: "+strings.Join(eventTypes, ", ")+" (repeatable)")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events until interrupted")
+	command.Flags().StringSliceVar(&o.types, "types", nil, "list only events of this type: "+strings.Join(eventTypes, ", ")+" (repeatable)")
 	return command
 }
 

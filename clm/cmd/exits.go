@@ -31,9 +31,9 @@ func AllExitCodes() []ExitCode {
 	return []ExitCode{
 		{0, "done"},
 		{1, "an error"},
-		{exitChanges, "there are changes, with --exit-code; or something is wrong, with clm doctor"},
-		{exitNotReady, "not everything has become ready, or is gone: it has failed, or the time is over"},
-		{exitRefused, "refused, because somebody has to decide: it was not confirmed, or is blocked, stale, locked, too much, or belongs to others"},
+		{exitChanges, "there are changes (with --exit-code), or clm doctor has found something wrong"},
+		{exitNotReady, "not all objects are ready, or gone: some have failed, or the timeout was reached"},
+		{exitRefused, "refused, because somebody has to decide: not confirmed, blocked, stale, locked, too many deletions, or objects belong to another owner"},
 		{exitInterrupted, "interrupted"},
 	}
 }

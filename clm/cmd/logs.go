@@ -31,11 +31,11 @@ func newLogsCommand(e *environment) *cobra.Command {
 	o := logOptions{}
 	command := &cobra.Command{
 		Use:   "logs NAME [OBJECT...]",
-		Short: "Print what the containers of a release have written",
-		Long: `Print what the containers of the pods have written that belong to the release NAME, each line preceded by the names of its pod and its container.
+		Short: "Print the logs of the containers of a release",
+		Long: `Print the logs of the containers in all pods of the release NAME. The names of pod and container precede each line.
 
 OBJECT restricts this to the pods that belong to a dependent, or to one pod: KIND/NAME or KIND/NAMESPACE/NAME, where KIND may be followed by
-its group (deployment.apps/web). With --follow it goes on until it is interrupted, also with pods that come later.`,
+its group (deployment.apps/web). With --follow, clm continues until interrupted, and includes pods that are created later.`,
 		Annotations: exits(exitRefused, exitInterrupted),
 		Example:     "  clm logs web -f --tail 10\n  clm logs web deployment/frontend -c main",
 		Args:        cobra.MinimumNArgs(1),
@@ -45,12 +45,12 @@ its group (deployment.apps/web). With --follow it goes on until it is interrupte
 		},
 	}
 	flags := command.Flags()
-	flags.BoolVarP(&o.Follow, "follow", "f", false, "go on with what is written from now on, until it is interrupted")
+	flags.BoolVarP(&o.Follow, "follow", "f", false, "continue with new lines until interrupted")
 	o.tail = allLines
-	flags.Var(period{&o.Since}, "since", "leave out what is older; 0 means no limit")
-	flags.Var(number[int64]{&o.tail, allLines}, "tail", "number of lines of each container to begin with; -1 means all")
+	flags.Var(period{&o.Since}, "since", "leave out older lines; 0 means no limit")
+	flags.Var(number[int64]{&o.tail, allLines}, "tail", "number of lines of each container to start with; -1 means all")
 	flags.StringVarP(&o.Container, "container", "c", "", "`name` of the containers to read (default all)")
-	flags.BoolVarP(&o.Previous, "previous", "p", false, "print what was written before containers were started again")
+	flags.BoolVarP(&o.Previous, "previous", "p", false, "print the logs of the containers before they were restarted")
 	return command
 }
 

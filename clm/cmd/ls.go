@@ -37,8 +37,8 @@ func newLsCommand(e *environment) *cobra.Command {
 		},
 	}
 	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the releases of all namespaces")
-	command.Flags().StringSliceVar(&o.states, "state", nil, "list releases in this state only: "+strings.Join(stateNames(), ", ")+" (repeatable)")
+	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "list the releases in all namespaces")
+	command.Flags().StringSliceVar(&o.states, "state", nil, "list only releases in this state: "+strings.Join(stateNames(), ", ")+" (repeatable)")
 	return command
 }
 

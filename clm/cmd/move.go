@@ -30,15 +30,15 @@ func newMoveCommand(e *environment) *cobra.Command {
 	o := moveOptions{}
 	command := &cobra.Command{
 		Use:   "move OBJECT... --from RELEASE --to RELEASE",
-		Short: "Hand objects over from one release to another",
-		Long: `Hand objects over from one release to another. Both get a new revision: the one has the objects, with their annotations and policies, the other one
-has them no more. The owner of an object changes in one write, so that it has exactly one owner all the time. If it is interrupted, the same
-command goes on.
+		Short: "Move objects from one release to another",
+		Long: `Move objects from one release to another. Both get a new revision: one with the objects, their annotations and policies, the other without
+them. The owner of an object changes in one write, so that it has exactly one owner at any time. If clm is interrupted, run the same command again to
+continue.
 
-Afterwards the sources have to follow: the new release deletes the objects when it is applied from sources that do not render them, and the former
-one is refused as long as its sources still render them.
+Afterwards, change the sources accordingly: the new release deletes the objects if it is applied from sources that do not render them, and the old release
+cannot be applied while its sources still render them.
 
-What changes is shown, and has to be confirmed. ` + askingHelp + `
+clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
@@ -53,8 +53,8 @@ What changes is shown, and has to be confirmed. ` + askingHelp + `
 	addCourseFlags(flags, &o.changeOptions)
 	flags.StringVar(&o.from, "from", "", "release that has the objects (required)")
 	flags.StringVar(&o.to, "to", "", "release that gets the objects (required)")
-	flags.StringVar(&o.fromNamespace, "from-namespace", "", "namespace of the one release, if it is another one than that of --namespace")
-	flags.StringVar(&o.toNamespace, "to-namespace", "", "namespace of the other release, if it is another one than that of --namespace")
+	flags.StringVar(&o.fromNamespace, "from-namespace", "", "namespace of the release that has the objects (default that of --namespace)")
+	flags.StringVar(&o.toNamespace, "to-namespace", "", "namespace of the release that gets the objects (default that of --namespace)")
 	for _, required := range []string{"from", "to"} {
 		_ = command.MarkFlagRequired(required)
 	}

@@ -18,13 +18,13 @@ func newOrphanCommand(e *environment) *cobra.Command {
 	o := changeOptions{undeclared: true}
 	command := &cobra.Command{
 		Use:   "orphan NAME OBJECT...",
-		Short: "Let go of objects, which stay in the cluster",
-		Long: `Have release NAME let go of objects: they stay in the cluster as they are, and belong to nobody. The release gets a new revision that does not have
-them. They are let go of when everything else is ready; if the release is deleted before, they stay as well.
+		Short: "End the ownership of objects, and leave them in the cluster",
+		Long: `Orphan objects of release NAME: they stay in the cluster as they are, without an owner. The release gets a new revision without them. Their
+ownership ends when everything else is ready; if the release is deleted before that, they stay as well.
 
-If the release is applied again from sources that still render an object, that is taken back.
+If the release is applied again from sources that still render an object, the release adopts it again.
 
-What changes is shown, and has to be confirmed. ` + askingHelp + `
+clm shows what will change, and asks for confirmation. ` + askingHelp + `
 
 ` + objectsHelp,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),

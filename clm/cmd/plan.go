@@ -28,11 +28,11 @@ func newPlanCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan NAME SOURCE...",
 		Short: "Show what clm apply would do",
-		Long: `Show what clm apply would do with the same arguments, and do nothing. The server is asked what would become of each object, so that defaults
-and the effects of webhooks are counted in. Objects that the server cannot judge yet, because their type or their namespace is a part of the
-same release, are computed from the definition of the type, and marked as local.
+		Long: `Show what clm apply would do with the same arguments, and do nothing. clm asks the server what would happen to each object, so that the plan includes
+defaults and the effects of webhooks. If the type or the namespace of an object is part of the same release, the server cannot tell yet: clm then computes
+the change from the definition of the type, and marks it as local.
 
-A plan that is saved with --out can be applied with clm apply --plan: then exactly that is done, or nothing if an object has changed since.
+A plan that is saved with --out can be applied with clm apply --plan: clm then does exactly what the plan says, or nothing if an object has changed since.
 `,
 		Annotations: exits(exitChanges, exitRefused),
 		Example:     "  clm plan web ./chart -f values.yaml --out web.plan\n  clm apply web --plan web.plan",
@@ -44,7 +44,7 @@ A plan that is saved with --out can be applied with clm apply --plan: then exact
 	}
 	addPlanFlags(command, &o)
 	o.diff.show = true
-	command.Flags().Var(filePath{&o.out}, "out", "save the plan in this `file`; it holds the objects and values of the release, secrets included")
+	command.Flags().Var(filePath{&o.out}, "out", "save the plan in this `file`; it contains the objects and values of the release, including secrets")
 	return command
 }
 
@@ -54,7 +54,7 @@ func newDiffCommand(e *environment) *cobra.Command {
 		Use:   "diff NAME SOURCE...",
 		Short: "Show how the objects of a release would change",
 		Long: `Show how the objects of a release would be changed by clm apply with the same arguments, as a diff of what is stored in the cluster. Values of
-Secrets are not shown, but it can be seen which are equal.`,
+Secrets are not shown, only which of them are equal.`,
 		Annotations: exits(exitChanges, exitRefused),
 		Example:     "  clm diff web ./chart -f values.yaml --unified 10",
 		Args:        cobra.MinimumNArgs(2),

@@ -43,16 +43,16 @@ func newRbacCommand(e *environment) *cobra.Command {
 	o := rbacOptions{output: choice{value: "yaml", allowed: []string{"yaml", outputJSON}}}
 	command := &cobra.Command{
 		Use:   "rbac NAME SOURCE...",
-		Short: "Show the rights that it takes to work on a release",
-		Long: `Show Roles, and a ClusterRole if one is needed, with the least rights that it takes to apply what the sources yield, to roll it back and to
-delete it, as release NAME. They are for the kinds of its objects, and for the record and the lock of the release; not for the pods, ReplicaSets
-and events that tell why an object is not ready.
+		Short: "Show the permissions that are needed to work on a release",
+		Long: `Show Roles, and a ClusterRole if one is needed, with the least permissions that are needed to apply the sources as release NAME, to roll it back
+and to delete it. They cover the kinds of its objects, and the record and the lock of the release; not the pods, ReplicaSets and events that explain why an
+object is not ready.
 
-There is a Role in each namespace in which there are objects. The ClusterRole is for types without namespaces, and for namespaces that come
-with the release, because a Role cannot be there before. To hand out roles of its own, a release needs the right to
-escalate and to bind these roles. What templates look up is not known.
+There is a Role in each namespace that has objects. The ClusterRole is for cluster-scoped types, and for namespaces that are part of the release, because
+they cannot have a Role beforehand. A release that contains roles needs the permission to escalate and to bind these roles. The roles do not cover objects
+that templates look up.
 
-The cluster is asked only for types that neither Kubernetes nor the release defines.
+clm asks the cluster only about types that neither Kubernetes nor the release defines.
 
 ` + sourcesHelp,
 		Example: "  clm rbac web ./chart -n shop --service-account deployer | kubectl apply -f -",
@@ -66,7 +66,7 @@ The cluster is asked only for types that neither Kubernetes nor the release defi
 	addSourceFlags(flags, &o.sources)
 	addPolicyFlags(flags, &o.policies)
 	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
-	flags.BoolVar(&o.createNamespace, "create-namespace", false, "include what it takes to create the namespace of the release if it does not exist")
+	flags.BoolVar(&o.createNamespace, "create-namespace", false, "include the permission to create the namespace of the release if it does not exist")
 	flags.StringVar(&o.roleName, "role-name", "", "`name` of the roles and bindings (default clm.NAMESPACE.NAME)")
 	flags.StringVar(&o.serviceAccount, "service-account", "", "also show bindings for this service account: `[namespace:]name` (default namespace that of the release)")
 	flags.VarP(&o.output, "output", "o", "format")

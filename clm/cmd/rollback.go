@@ -21,12 +21,12 @@ func newRollbackCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
-		Long: `Make release NAME what it was in an earlier revision. REVISION defaults to the newest one before the current one that was ready, whether or
-not anybody waited for that. The result is a new revision. What was generated then is applied again; sources and values are not needed.
+		Long: `Return release NAME to an earlier revision. REVISION defaults to the newest revision before the current one that was ready, whether or not
+anybody waited for that. The recorded objects of that revision are applied again, as a new revision; sources and values are not needed.
 
-What that revision does not have is deleted, unless the release has adopted it: what was there before stays, without an owner.
+Objects that are not in that revision are deleted, unless the release has adopted them: objects that existed before the release stay, without an owner.
 
-A rollback that has not become ready is continued by the same command; that is no further revision.`,
+To continue a rollback that has not become ready, run the same command again; that makes no further revision.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm rollback web\n  clm rollback web 3",
 		Args:        cobra.RangeArgs(1, 2),
@@ -44,7 +44,7 @@ A rollback that has not become ready is continued by the same command; that is n
 		},
 	}
 	addChangeFlags(command.Flags(), &o)
-	command.Flags().Var(&adopt, "adopt", "whether objects that exist already are taken over (default as in that revision, but from their owners only if that is said here)")
+	command.Flags().Var(&adopt, "adopt", "whether to adopt objects that exist already (default as in that revision, but not from other owners)")
 	return command
 }
 

@@ -95,9 +95,9 @@ func newRootCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "clm",
 		Short: "Manage releases of charts, kustomizations and manifests",
-		Long: `clm manages releases: objects in a cluster that are made from Helm charts, kustomizations or manifests, and that are changed and deleted
-together. It applies them in waves, waits until they are ready and says what it waits for, keeps their history, finds what others have changed, and needs
-nothing that is installed in the cluster.`,
+		Long: `clm manages releases: sets of objects that are rendered from Helm charts, kustomizations or manifests, and that are changed and deleted together.
+clm applies them in waves, waits until they are ready and says what it waits for, keeps their history, and detects drift. It needs nothing
+installed in the cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(command *cobra.Command, _ []string) error { return command.Help() },
@@ -112,7 +112,7 @@ nothing that is installed in the cluster.`,
 	command.Version, _ = buildInfo()
 	command.SetVersionTemplate("{{.Version}}\n")
 	e.kube = newKube(command.PersistentFlags())
-	command.PersistentFlags().Var(&e.color, "color", "when output is coloured: auto, always or never")
+	command.PersistentFlags().Var(&e.color, "color", "when to colour output: auto, always or never")
 	command.AddGroup(&cobra.Group{ID: groupChange, Title: "Change releases:"}, &cobra.Group{ID: groupLook, Title: "Look at releases:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, added := range commands {

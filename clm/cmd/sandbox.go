@@ -14,7 +14,7 @@ func newSandboxCommand(s streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "sandbox",
 		Short: "Run a real Kubernetes on this machine",
-		Long: `Run a real Kubernetes on this machine, for tests and for trying things out.
+		Long: `Run a real Kubernetes on this machine, for tests and experiments.
 
 It consists of etcd, the API server, the controllers and the scheduler of Kubernetes ` + sandbox.Version + `, built from source the
 first time they are needed. That takes some minutes and needs Go; no containers, no downloads of programs, no cluster.

@@ -16,7 +16,7 @@ func newSandboxAssetsCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "assets",
 		Short: "Print the folder with the programs of Kubernetes",
-		Long: `Print the folder with the programs of Kubernetes, and build them first if need be.
+		Long: `Print the folder with the programs of Kubernetes, and build them first if necessary.
 
 Tools that look for etcd and kube-apiserver in KUBEBUILDER_ASSETS, such as envtest, find them there:
 

@@ -25,7 +25,7 @@ func newSandboxDownCommand(s streams) *cobra.Command {
 		Use:   "down",
 		Short: "End a sandbox that was started in the background",
 		Long: `End the sandbox that "clm sandbox up" has started with the same --kubeconfig, or all of them, and return when it is gone.
-The path of the kubeconfig of each one that was ended is printed. That there is none is no error.`,
+The path of the kubeconfig of each one that was ended is printed. If there is none, that is no error.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return runSandboxDown(command.Context(), s, options)

@@ -24,7 +24,7 @@ func newSandboxSuperviseCommand() *cobra.Command {
 	var options sandbox.Options
 	command := &cobra.Command{
 		Use:    superviseName,
-		Short:  "Run a sandbox until a signal comes",
+		Short:  "Run a sandbox until a signal arrives",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -23,7 +23,7 @@ func newSandboxUpCommand(s streams) *cobra.Command {
 		Use:   "up",
 		Short: "Start a sandbox in the background and print the path of its kubeconfig",
 		Long: `Start a sandbox in the background and print the path of its kubeconfig when it is ready. It runs until "clm sandbox down".
-If the one with that kubeconfig is running already, just the path is printed.`,
+If a sandbox with that kubeconfig is already running, only the path is printed.`,
 		Example: "  export KUBECONFIG=$(clm sandbox up)",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -21,15 +21,15 @@ const sourcesHelp = `A SOURCE is
   a folder with a kustomization file                a kustomization, whose files are templates only if --template is given or
                                                     its file .component-config.yaml asks for it
   any other folder                                  the manifests in its .yaml, .yml and .json files, but not those in folders below
-  any other file                                    manifests, which are taken as they are
+  any other file                                    manifests, used as they are
   -                                                 manifests from standard input
   oci://HOST/PATH                                   a chart in a registry; may be followed by :TAG or @DIGEST
-  https://HOST/PATH#CHART                           a chart in a repository, which is what helm calls CHART --repo URL; may be followed
+  https://HOST/PATH#CHART                           a chart in a repository (CHART --repo URL in helm); may be followed
                                                     by :VERSION
   https://HOST/PATH                                 a packaged chart, or manifests, at this URL
 
-Several sources make up one release, in their order. Values are for charts and templates; they are merged as Helm does. Registries are
-asked with the credentials that "helm registry login" or Docker have stored.`
+Several sources make up one release, in the given order. Values are for charts and templates; they are merged as Helm does. For registries,
+clm uses the credentials that "helm registry login" or Docker have stored.`
 
 // sourceFlags are what commands are given beside their sources.
 type sourceFlags struct {
@@ -45,22 +45,22 @@ const (
 )
 
 func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
-	flags.StringSliceVarP(&f.options.ValuesFiles, "values", "f", nil, "`file` with values, or - for standard input; a later one wins (may be repeated)")
+	flags.StringSliceVarP(&f.options.ValuesFiles, "values", "f", nil, "`file` with values, or - for standard input; later files override earlier ones (may be repeated)")
 	values := flags.Lookup("values")
 	values.Value, values.DefValue = filePaths{values.Value}, ""
-	flags.StringArrayVar(&f.options.Set, "set", nil, "`values` that win over files, such as a.b=1,c[0]=x (may be repeated)")
-	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are text, whatever they look like (may be repeated)")
-	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` that are read from files, such as a.b=path (may be repeated)")
-	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all folders that are no charts as templates")
+	flags.StringArrayVar(&f.options.Set, "set", nil, "`values` that override those of files, such as a.b=1,c[0]=x (may be repeated)")
+	flags.StringArrayVar(&f.options.SetString, "set-string", nil, "`values` that are always strings (may be repeated)")
+	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` to be read from files, such as a.b=path (may be repeated)")
+	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all folders other than charts as templates")
 	f.restrictor = choice{value: restrictToRoots, allowed: []string{restrictToRoots, restrictNothing}}
-	flags.Var(&f.restrictor, "load-restrictor", "whether kustomizations may read files outside of their folders, and charts and kustomizations follow symbolic links out of theirs")
+	flags.Var(&f.restrictor, "load-restrictor", "whether kustomizations may read files outside of their folders, and whether charts and kustomizations may follow symbolic links out of theirs")
 	flags.StringVar(&f.options.Remote.Version, "version", "",
 		"`version` of the charts whose references have none, or a range such as ^1.2 (default the newest that is no pre-release)")
-	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` by which charts are fetched")
-	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` by which charts are fetched")
-	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities that are trusted, beside those of the system, when charts are fetched")
-	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts without encryption")
-	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on what the sources yield")
+	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` of the user who fetches charts")
+	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` of the user who fetches charts")
+	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities to trust when fetching charts, in addition to those of the system")
+	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts by HTTP, without encryption")
+	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
 }
 
 // load reads the sources and all that belongs to them.

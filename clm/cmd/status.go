@@ -24,13 +24,13 @@ func newStatusCommand(e *environment) *cobra.Command {
 	o := lookOptions{}
 	command := &cobra.Command{
 		Use:   "status NAME",
-		Short: "Show how a release stands, and why it is not ready",
-		Long: `Show what is recorded of the release NAME, how many of its dependents are ready, and those that are not, with the reasons: what containers
-say, conditions, events, the last words of a container that has crashed. The oldest problem comes first.
+		Short: "Show the status of a release, and why it is not ready",
+		Long: `Show the record of the release NAME, how many of its dependents are ready, and which are not, with the reasons: states of containers,
+conditions, events, the last line in the log of a crashed container. The oldest problem comes first.
 
-The exit code is 0 if the release was applied with success and all dependents are ready, and 3 if not.
+The exit code is 0 if the release was applied successfully and all dependents are ready, and 3 if not.
 
-With --watch it is shown again whenever something changes, until the release is ready or has failed.`,
+With --watch, clm shows the status again whenever something changes, until the release is ready or has failed.`,
 		Annotations: exits(exitNotReady, exitInterrupted),
 		Example:     "  clm status web\n  clm status web --watch",
 		Args:        cobra.ExactArgs(1),
@@ -40,7 +40,7 @@ With --watch it is shown again whenever something changes, until the release is 
 		},
 	}
 	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on until the release is ready or has failed")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue until the release is ready or has failed")
 	return command
 }
 

@@ -36,9 +36,9 @@ func newTemplateCommand(e *environment) *cobra.Command {
 	o := templateOptions{}
 	command := &cobra.Command{
 		Use:   "template NAME SOURCE...",
-		Short: "Show what the sources of a release yield",
-		Long: `Show the objects that clm apply would apply if it were given the same arguments. No cluster is needed: what templates can know of one is given by
-flags, and they find no objects when they look some up. With --server, they see the cluster.
+		Short: "Show the objects that sources render",
+		Long: `Show the objects that clm apply would apply with the same arguments. No cluster is needed: flags say what templates see of a cluster, and
+lookups find no objects. With --server, templates see the cluster.
 
 ` + sourcesHelp,
 		Example: "  clm template web ./chart -f values.yaml --kube-version 1.36",
@@ -52,9 +52,9 @@ flags, and they find no objects when they look some up. With --server, they see 
 	addSourceFlags(flags, &o.sources)
 	flags.BoolVar(&o.server, "server", false, "ask the cluster: templates see its versions and types, and find its objects")
 	addOfflineFlags(flags, &o.kubeVersion, &o.apiVersions)
-	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, of an upgrade 2)")
+	flags.Int64Var(&o.revision, "revision", 0, "`number` of the revision that templates see (default 1, or 2 for an upgrade)")
 	flags.BoolVar(&o.isUpgrade, "is-upgrade", false, "render as if an earlier revision were installed")
-	flags.BoolVar(&o.includeHooks, "include-hooks", false, "also show hooks that are not applied with the release, but when it is deleted, rolled back or tested")
+	flags.BoolVar(&o.includeHooks, "include-hooks", false, "also show hooks that are applied only when the release is deleted, rolled back or tested")
 	command.MarkFlagsMutuallyExclusive("server", "kube-version")
 	command.MarkFlagsMutuallyExclusive("server", "api-versions")
 	return command
@@ -63,7 +63,7 @@ flags, and they find no objects when they look some up. With --server, they see 
 // addOfflineFlags are for commands that render without a cluster.
 func addOfflineFlags(flags *pflag.FlagSet, kubeVersion *string, apiVersions *[]string) {
 	flags.StringVar(kubeVersion, "kube-version", sources.DefaultKubernetesVersion, "`version` of Kubernetes that templates see")
-	flags.StringSliceVar(apiVersions, "api-versions", nil, "`versions` that templates see beside those of Kubernetes: group/version or group/version/Kind (may be repeated)")
+	flags.StringSliceVar(apiVersions, "api-versions", nil, "`versions` that templates see in addition to those of Kubernetes: group/version or group/version/Kind (may be repeated)")
 }
 
 func runTemplate(ctx context.Context, e *environment, o templateOptions) error {

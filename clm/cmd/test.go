@@ -28,15 +28,15 @@ func newTestCommand(e *environment) *cobra.Command {
 		Use:   "test NAME",
 		Short: "Run the tests of a release",
 		Long: `Run the tests of release NAME: objects of its current revision with the annotation clm.cs.sap.com/release-hook: test, which are not applied with the
-release. The test hooks of Helm are such objects. They are applied wave by wave, a wave when all tests of the one before have passed, and
-awaited: a Job or a Pod has to complete, anything else has to be ready.
+release. The test hooks of Helm are such objects. They are applied wave by wave; a wave begins when all tests of the one before have passed. A Job
+or a Pod passes when it completes, any other object when it is ready.
 
-What a run leaves is removed at the beginning of the next one, and with the release. With Helm's hook-delete-policy, tests go at the end: those
-that have passed with hook-succeeded, those that have failed with hook-failed. For tests without Helm it is the same with the annotations
-purge-order (any number) and purge-on-failure.
+The objects of a run are removed at the beginning of the next run, and with the release. With Helm's hook-delete-policy, they are removed at the end of the
+run: those that passed with hook-succeeded, those that failed with hook-failed. For tests without Helm, the annotations purge-order (any number) and
+purge-on-failure do the same.
 
-For tests that have not passed, the last lines of their logs are shown. Nobody else changes the release meanwhile. The exit code is 3 unless all tests
-have passed.`,
+For tests that have not passed, clm shows the last lines of their logs. The release is locked meanwhile. The exit code is 3 unless all tests have
+passed.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
 		Example:     "  clm test web\n  clm test web --filter name=connection --logs",
 		Args:        cobra.ExactArgs(1),
@@ -52,8 +52,8 @@ have passed.`,
 	}
 	flags := command.Flags()
 	addLimitFlags(flags, &o.Limits)
-	flags.StringSliceVar(&o.filters, "filter", nil, "run only tests of this name, `name=NAME`, or leave one out, !name=NAME; several are separated by commas")
-	flags.BoolVar(&o.AllLogs, "logs", false, "show the whole logs of all tests")
+	flags.StringSliceVar(&o.filters, "filter", nil, "run only the test with this name, `name=NAME`, or skip it, !name=NAME; separate several with commas")
+	flags.BoolVar(&o.AllLogs, "logs", false, "show the complete logs of all tests")
 	o.printed = newOutput(command)
 	return command
 }

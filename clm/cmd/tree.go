@@ -25,10 +25,10 @@ func newTreeCommand(e *environment) *cobra.Command {
 	o := treeOptions{}
 	command := &cobra.Command{
 		Use:   "tree NAME",
-		Short: "Show the dependents of a release and what they own, down to the pods",
-		Long: `Show the dependents of the release NAME in the order of their waves, and what they own, down to the pods, each with its status.
+		Short: "Show the dependents of a release and the objects that they own, down to the pods",
+		Long: `Show the dependents of the release NAME in the order of their waves, and the objects that they own, down to the pods, each with its status.
 
-With --watch it is shown again whenever something changes, until it is interrupted. The exit code is 3 if the release is deleted meanwhile.`,
+With --watch, clm shows the tree again whenever something changes, until interrupted. The exit code is 3 if the release is deleted meanwhile.`,
 		Annotations: exits(exitNotReady, exitInterrupted),
 		Example:     "  clm tree web --why",
 		Args:        cobra.ExactArgs(1),
@@ -38,7 +38,7 @@ With --watch it is shown again whenever something changes, until it is interrupt
 		},
 	}
 	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on until it is interrupted")
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue until interrupted")
 	command.Flags().BoolVar(&o.why, "why", false, "add the reasons why objects are not ready")
 	return command
 }

@@ -27,9 +27,9 @@ func newWaitCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "wait NAME",
 		Short: "Wait until a release is ready, or deleted",
-		Long: `Wait until the release NAME exists, was applied with success, be it with --no-wait, and all its dependents are ready; or until it does not exist (any
-more). Nothing is changed: what is waited for is what others do. If something is left to be applied or deleted, and nobody is working on the release, that is
-said, and waited for as well: somebody may begin. The exit code is 3 if the time is over before.`,
+		Long: `Wait until the release NAME exists, was applied successfully (perhaps with --no-wait), and all its dependents are ready; or until it does not exist
+(any more). clm wait changes nothing: it waits for what other processes do. If objects are still to be applied or deleted and no process works on the release,
+clm says so, and keeps waiting in case one starts. The exit code is 3 if the timeout is reached first.`,
 		Annotations: exits(exitNotReady, exitInterrupted),
 		Example:     "  clm wait web --timeout 10m\n  clm wait web --for=deleted",
 		Args:        cobra.ExactArgs(1),
@@ -41,8 +41,8 @@ said, and waited for as well: somebody may begin. The exit code is 3 if the time
 	flags := command.Flags()
 	flags.Var(&o.goal, "for", "what to wait for")
 	o.timeout = defaultTimeout
-	flags.Var(period{&o.timeout}, "timeout", "how long to wait; 0 waits for ever")
-	flags.VarP(&o.output, "output", "o", "write one event per line to standard output while it goes on")
+	flags.Var(period{&o.timeout}, "timeout", "how long to wait; 0 means no limit")
+	flags.VarP(&o.output, "output", "o", "write events to standard output while clm waits, one per line")
 	return command
 }
 
