@@ -33,11 +33,11 @@ import (
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
 	c, err := r.begin(request, r.server())
 	if err != nil {
-		return r.retreat(ctx, request.Owner, err)
+		return r.abort(ctx, request.Owner, err)
 	}
 	ctx = flow.WithLimiter(ctx, c.call.Server.Flow)
 	if err := c.open(ctx, request); err != nil {
-		return r.retreat(ctx, request.Owner, err)
+		return r.abort(ctx, request.Owner, err)
 	}
 	done, err := c.waves.Apply(ctx, c.set.Targets)
 	if err == nil && done {
@@ -50,17 +50,17 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	return finish(c.call, done && err == nil), err
 }
 
-// course is what follows from an ApplyRequest alone, before the first look at the cluster.
-type course struct {
+// preparation is what follows from an ApplyRequest alone, before the first look at the cluster.
+type preparation struct {
 	call      *calls.Call
 	set       *targets.Set // its targets are in the order in which they are applied
 	manifests *targets.Manifests
 	waves     *waves.Waves
-	grown     bool // the inventory must be saved before the first write
+	saveFirst bool // the inventory must be saved before the first write
 }
 
 // open watches the kinds, checks the expected plan and ownership, and saves the inventory: all that precedes the first write.
-func (c *course) open(ctx context.Context, request ApplyRequest) error {
+func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	if err := c.call.Needs.Watch(ctx, c.set.Targets, targets.Late); err != nil {
 		return err
 	}
@@ -73,14 +73,14 @@ func (c *course) open(ctx context.Context, request ApplyRequest) error {
 	if err := c.waves.CheckOwnership(c.set.Targets); err != nil {
 		return err
 	}
-	if c.grown {
+	if c.saveFirst {
 		return c.call.Ledger.Save(ctx)
 	}
 	return nil
 }
 
 // begin makes all decisions that need no look at the cluster.
-func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*course, error) {
+func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*preparation, error) {
 	declared, err := policies.Validate(request.Policies)
 	if err != nil {
 		return nil, err
@@ -95,11 +95,11 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*course,
 	}
 	wanted := set.Targets
 	plan := records.Next(wanted, request.Inventory)
-	request.deciding().ProtectHome(plan.Items)
+	request.forDecisions().ProtectHome(plan.Items)
 	if err := records.Validate(wanted, plan.Items, source.Additional); err != nil {
 		return nil, err
 	}
-	plan.Spare()
+	plan.ProtectUnwritten()
 	call := r.callWith(request.Owner, plan.Items, config)
 	call.Ledger.OrphansUnsaved = plan.NewOrphans
 	call.Ledger.Want(wanted, plan.Wanted)
@@ -112,8 +112,8 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*course,
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true
 	}
-	return &course{
-		call: call, set: set, manifests: manifests, grown: plan.Grown,
+	return &preparation{
+		call: call, set: set, manifests: manifests, saveFirst: plan.SaveFirst,
 		waves: waves.New(call, waves.Options{RecordAdoptions: request.RecordAdoptions}),
 	}, nil
 }

@@ -25,13 +25,13 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 			newOrphans = newOrphans || records.IsNewOrphan(recorded, item)
 		}
 	}
-	request.deciding().ProtectHome(items)
+	request.forDecisions().ProtectHome(items)
 	records.Sort(items)
 	call := r.call(request.Owner, items)
 	call.Ledger.OrphansUnsaved = newOrphans
 	ctx = flow.WithLimiter(ctx, call.Server.Flow)
 	if err := call.Needs.Watch(ctx, nil, targets.Regular); err != nil {
-		return r.retreat(ctx, request.Owner, err)
+		return r.abort(ctx, request.Owner, err)
 	}
 	gone, err := waves.NewRemover(call).Delete(ctx, slices.Clone(items))
 	err = call.Barriers.LiftUnreached(ctx, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 )
 
-// retreat returns the result of a pass that could not begin, and lifts barriers that earlier passes have left.
-func (r *Reconciler) retreat(ctx context.Context, owner Owner, reason error) (Result, error) {
+// abort returns the result of a pass that could not begin, and lifts barriers that earlier passes have left.
+func (r *Reconciler) abort(ctx context.Context, owner Owner, reason error) (Result, error) {
 	inventory, err := r.LiftBarriers(ctx, DeleteRequest{Owner: owner})
 	if err != nil {
 		reason = answers.Join(reason, err)

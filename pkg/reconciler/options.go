@@ -149,8 +149,8 @@ func (r *Reconciler) preparer() targets.Preparer {
 	return targets.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys}
 }
 
-// deciding returns the owner as decisions need it.
-func (o Owner) deciding() decisions.Owner {
+// forDecisions returns the owner as decisions need it.
+func (o Owner) forDecisions() decisions.Owner {
 	return decisions.Owner{
 		ID: o.ID, Label: digest.OwnerLabel(o.ID), Namespace: o.Namespace, Home: o.Home, Self: o.Self, AdditionalManagedTypes: o.AdditionalManagedTypes,
 	}

@@ -36,7 +36,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 		return Plan{}, err
 	}
 	var recorded []*InventoryItem
-	if c.grown {
+	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
 	planned := plans.Options{Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}

@@ -48,7 +48,7 @@ func NewConsent(ledger *Ledger, observer server.Observer, fence func() error, co
 // only then, the other process may have looked for the object in vain before this call creates it. This gap exists for each
 // object that is created for the first time, too.
 func (c *Consent) Confirm(ctx context.Context, t *targets.Target) error {
-	if c.ask == nil || !records.IsTouched(c.ledger.Of(t)) {
+	if c.ask == nil || !records.MayExist(c.ledger.Of(t)) {
 		return nil
 	}
 	c.asking.Lock()

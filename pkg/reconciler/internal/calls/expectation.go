@@ -54,7 +54,7 @@ func (e *Expectation) AsExpected(ctx context.Context, item *inventory.Item, s de
 		}
 	}
 	var now inventory.Change
-	Saw(&now, v, e.server.Keys)
+	NoteState(&now, v, e.server.Keys)
 	if text := Differs(then, &now); text != "" {
 		return s, &inventory.StaleError{Changes: []string{fmt.Sprintf("%s: %s", key, text)}}
 	}
@@ -88,8 +88,8 @@ type View struct {
 	Live *unstructured.Unstructured
 }
 
-// Saw notes the state that a change is planned for. An object that is being deleted counts as absent.
-func Saw(change *inventory.Change, v View, keys marks.Keys) {
+// NoteState notes the state that a change is planned for. An object that is being deleted counts as absent.
+func NoteState(change *inventory.Change, v View, keys marks.Keys) {
 	change.UID, change.Fingerprint, change.Baseline = "", "", ""
 	if !v.Exists || v.Seen.Deleting {
 		return

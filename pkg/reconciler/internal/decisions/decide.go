@@ -70,7 +70,7 @@ func Apply(t *targets.Target, item *inventory.Item, s Situation) Decision {
 		const message = "exists already, and is part of a record of dependents (label %s), and cannot be a dependent"
 		return Decision{Action: Refuse, Message: fmt.Sprintf(message, s.Seen.Record)}
 	case s.Seen.Deleting:
-		return Decision{Action: Await, Message: s.leaving()}
+		return Decision{Action: Await, Message: s.deletionText()}
 	case s.Seen.Owner != s.Owner:
 		return Foreign(t, item, s)
 	case item.Phase == inventory.PhaseScheduledForApplication:

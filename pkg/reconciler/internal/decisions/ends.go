@@ -49,7 +49,7 @@ func Delete(item *inventory.Item, s Situation, orphan bool) (Ending, string) {
 	case orphan && s.wasOrphaned(item):
 		return Gone, ""
 	case s.Seen.Deleting:
-		return AwaitEnd, s.leaving()
+		return AwaitEnd, s.deletionText()
 	case orphan:
 		return Orphan, ""
 	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
@@ -63,7 +63,7 @@ func Delete(item *inventory.Item, s Situation, orphan bool) (Ending, string) {
 func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	switch {
 	case s.isOthers(item):
-		return s.taker(), true
+		return s.adopter(), true
 	case s.Seen.Record != "":
 		return recordsStay, true
 	case s.Seen.Owner == "" && !s.unlabelled(item):
@@ -74,8 +74,8 @@ func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	}
 }
 
-// leaving says that an object is being deleted, and what its deletion waits for.
-func (s Situation) leaving() string {
+// deletionText says that an object is being deleted, and what its deletion waits for.
+func (s Situation) deletionText() string {
 	const plain = "being deleted"
 	if s.Seen.Message == "" || s.Seen.Message == plain {
 		return plain
@@ -93,8 +93,8 @@ func (s Situation) isOthers(item *inventory.Item) bool {
 	return s.Seen.UID != item.UID
 }
 
-// taker says that an object stays because it has the label of another owner; empty if it has none.
-func (s Situation) taker() string {
+// adopter says that an object stays because it has the label of another owner; empty if it has none.
+func (s Situation) adopter() string {
 	switch {
 	case s.Seen.Owner == "":
 		return ""

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// stays is why a namespace is orphaned instead of deleted.
-	stays = "is orphaned instead of deleted, because its owner needs what is in it"
-	// staysDefined is why a definition of a type is orphaned instead of deleted.
-	staysDefined = "is orphaned instead of deleted, because it defines the type of its owner"
+	// homeStays is why a namespace is orphaned instead of deleted.
+	homeStays = "is orphaned instead of deleted, because its owner needs what is in it"
+	// definitionStays is why a definition of a type is orphaned instead of deleted.
+	definitionStays = "is orphaned instead of deleted, because it defines the type of its owner"
 )
 
 // Owner is an owner as decisions need it.
@@ -41,11 +41,11 @@ func (o Owner) WhyOrphaned(item *inventory.Item) string {
 	kind := item.GroupVersionKind().GroupKind()
 	switch {
 	case kinds.IsNamespace(kind) && slices.Contains(o.Home, item.Name):
-		return stays
+		return homeStays
 	case o.Self != nil && kinds.DefinesTypes(kind) && slices.ContainsFunc(item.ManagedTypes, func(managed inventory.TypeVersionInfo) bool {
 		return kinds.Matches(managed, o.Self.GetObjectKind().GroupVersionKind())
 	}):
-		return staysDefined
+		return definitionStays
 	default:
 		return ""
 	}

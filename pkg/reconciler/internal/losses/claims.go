@@ -116,10 +116,10 @@ func (c *claimSearch) list(ctx context.Context, kind schema.GroupVersionKind, na
 		case answers.IsGone(err):
 			return nil // the server has no volumes
 		case apierrors.IsForbidden(err):
-			c.found.unknown = append(c.found.unknown, within(kind.Kind+"s", namespace))
+			c.found.unknown = append(c.found.unknown, inNamespace(kind.Kind+"s", namespace))
 			return nil
 		case err != nil:
-			return fmt.Errorf("listing %s: %w", within(kind.Kind+"s", namespace), err)
+			return fmt.Errorf("listing %s: %w", inNamespace(kind.Kind+"s", namespace), err)
 		}
 		for i := range list.Items {
 			if err := c.take(ctx, &list.Items[i]); err != nil {
@@ -132,7 +132,7 @@ func (c *claimSearch) list(ctx context.Context, kind schema.GroupVersionKind, na
 	}
 }
 
-func within(objects, namespace string) string {
+func inNamespace(objects, namespace string) string {
 	if namespace == "" {
 		return objects
 	}

@@ -36,10 +36,10 @@ type Demand struct {
 func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	var demands []Demand
 	for _, additional := range l.Configured {
-		demands = append(demands, Demand{TypeVersionInfo: anyVersion(additional), configured: true})
+		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional), configured: true})
 	}
 	for _, additional := range l.Owner.AdditionalManagedTypes {
-		demands = append(demands, Demand{TypeVersionInfo: anyVersion(additional)})
+		demands = append(demands, Demand{TypeVersionInfo: inAnyVersion(additional)})
 	}
 	allOrphaned := !slices.ContainsFunc(l.Items, func(item *inventory.Item) bool {
 		return item.Phase != inventory.PhaseCompleted && !policies.IsOrphanedOnDelete(item.DeletePolicy)
@@ -60,7 +60,7 @@ func (l *Losses) Demands(ctx context.Context) ([]Demand, error) {
 	return demands, nil
 }
 
-func anyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
+func inAnyVersion(t inventory.TypeInfo) inventory.TypeVersionInfo {
 	return inventory.TypeVersionInfo{Group: t.Group, Version: kinds.Wildcard, Kind: t.Kind}
 }
 
@@ -113,28 +113,28 @@ func (l *Losses) crdTypes(ctx context.Context, item *inventory.Item) ([]inventor
 	return kinds.ManagedTypesOf(live), nil
 }
 
-// sight says who lists instances that the client may not list.
-type sight int
+// lister says who lists instances that the client may not list.
+type lister int
 
 const (
-	sightNobody sight = iota // nobody: the recorded definition of the type is not ours (any more), so its instances do not count
-	sightClient              // only the client: the owner has named the type, and must not learn what its identity may not read
-	sightReader              // the client of the reconciler from which Reconciler.As made this one
+	listedByNobody lister = iota // nobody: the recorded definition of the type is not ours (any more), so its instances do not count
+	listedByClient               // only the client: the owner has named the type, and must not learn what its identity may not read
+	listedByReader               // the client of the reconciler from which Reconciler.As made this one
 )
 
-// decideSight decides who lists the instances of a type. The record is no proof that an owner defines a type; the definition must be ours.
-func decideSight(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inventory.Item) (bool, error)) (sight, error) {
-	who := sightNobody
+// decideLister decides who lists the instances of a type. The record is no proof that an owner defines a type; the definition must be ours.
+func decideLister(demands []Demand, gvk schema.GroupVersionKind, isOurs func(*inventory.Item) (bool, error)) (lister, error) {
+	who := listedByNobody
 	for _, d := range demands {
 		switch {
 		case !kinds.Matches(d.TypeVersionInfo, gvk):
 		case d.configured:
-			return sightReader, nil
+			return listedByReader, nil
 		case d.definition == nil:
-			who = sightClient
+			who = listedByClient
 		default:
 			if ours, err := isOurs(d.definition); ours || err != nil {
-				return sightReader, err
+				return listedByReader, err
 			}
 		}
 	}

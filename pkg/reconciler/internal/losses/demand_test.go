@@ -22,25 +22,25 @@ func TestDecideSight(t *testing.T) {
 	for _, tc := range []struct {
 		reason  string
 		demands []Demand
-		want    sight
+		want    lister
 		err     error
 	}{
-		{reason: "nobody has named the type", demands: []Demand{{TypeVersionInfo: inventory.TypeVersionInfo{Group: "other.com", Version: "*", Kind: "*"}, configured: true}}, want: sightNobody},
-		{reason: "the options name it", demands: []Demand{{TypeVersionInfo: exactly, configured: true}}, want: sightReader},
-		{reason: "the owner names it", demands: []Demand{{TypeVersionInfo: exactly}}, want: sightClient},
-		{reason: "the owner names all types", demands: []Demand{{TypeVersionInfo: everything}}, want: sightClient},
-		{reason: "owner and options name it", demands: []Demand{{TypeVersionInfo: everything}, {TypeVersionInfo: exactly, configured: true}}, want: sightReader},
-		{reason: "a definition of ours brings it", demands: []Demand{{TypeVersionInfo: exactly, definition: ours}}, want: sightReader},
-		{reason: "the owner names what a definition of ours brings", demands: []Demand{{TypeVersionInfo: everything}, {TypeVersionInfo: exactly, definition: ours}}, want: sightReader},
-		{reason: "the definition is gone, or that of others", demands: []Demand{{TypeVersionInfo: exactly, definition: lost}}, want: sightNobody},
-		{reason: "the owner names what a definition of others brings", demands: []Demand{{TypeVersionInfo: everything}, {TypeVersionInfo: exactly, definition: lost}}, want: sightClient},
-		{reason: "one of two definitions is ours", demands: []Demand{{TypeVersionInfo: exactly, definition: lost}, {TypeVersionInfo: exactly, definition: ours}}, want: sightReader},
-		{reason: "another version is ours", demands: []Demand{{TypeVersionInfo: inventory.TypeVersionInfo{Group: "example.com", Version: "v2", Kind: "*"}, definition: ours}}, want: sightNobody},
+		{reason: "nobody has named the type", demands: []Demand{{TypeVersionInfo: inventory.TypeVersionInfo{Group: "other.com", Version: "*", Kind: "*"}, configured: true}}, want: listedByNobody},
+		{reason: "the options name it", demands: []Demand{{TypeVersionInfo: exactly, configured: true}}, want: listedByReader},
+		{reason: "the owner names it", demands: []Demand{{TypeVersionInfo: exactly}}, want: listedByClient},
+		{reason: "the owner names all types", demands: []Demand{{TypeVersionInfo: everything}}, want: listedByClient},
+		{reason: "owner and options name it", demands: []Demand{{TypeVersionInfo: everything}, {TypeVersionInfo: exactly, configured: true}}, want: listedByReader},
+		{reason: "a definition of ours brings it", demands: []Demand{{TypeVersionInfo: exactly, definition: ours}}, want: listedByReader},
+		{reason: "the owner names what a definition of ours brings", demands: []Demand{{TypeVersionInfo: everything}, {TypeVersionInfo: exactly, definition: ours}}, want: listedByReader},
+		{reason: "the definition is gone, or that of others", demands: []Demand{{TypeVersionInfo: exactly, definition: lost}}, want: listedByNobody},
+		{reason: "the owner names what a definition of others brings", demands: []Demand{{TypeVersionInfo: everything}, {TypeVersionInfo: exactly, definition: lost}}, want: listedByClient},
+		{reason: "one of two definitions is ours", demands: []Demand{{TypeVersionInfo: exactly, definition: lost}, {TypeVersionInfo: exactly, definition: ours}}, want: listedByReader},
+		{reason: "another version is ours", demands: []Demand{{TypeVersionInfo: inventory.TypeVersionInfo{Group: "example.com", Version: "v2", Kind: "*"}, definition: ours}}, want: listedByNobody},
 		{reason: "it is not known whose the definition is", demands: []Demand{{TypeVersionInfo: exactly, definition: unknown}}, err: unknowable},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			got, err := decideSight(tc.demands, thing, func(item *inventory.Item) (bool, error) {
+			got, err := decideLister(tc.demands, thing, func(item *inventory.Item) (bool, error) {
 				if item == unknown {
 					return false, unknowable
 				}

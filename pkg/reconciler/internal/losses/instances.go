@@ -90,17 +90,17 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 	if !forbidden && (found == nil || q.except == "") {
 		return found, err
 	}
-	sight, lookErr := decideSight(q.demands, mapping.GroupVersionKind, func(definition *inventory.Item) (bool, error) { return q.Losses.isOurs(ctx, definition) })
+	who, lookErr := decideLister(q.demands, mapping.GroupVersionKind, func(definition *inventory.Item) (bool, error) { return q.Losses.isOurs(ctx, definition) })
 	switch {
 	case lookErr != nil:
 		return nil, lookErr
-	case sight == sightNobody && q.except == "":
+	case who == listedByNobody && q.except == "":
 		return nil, err
-	case sight == sightNobody:
+	case who == listedByNobody:
 		return nil, nil
 	case !forbidden:
 		return found, nil
-	case sight == sightClient:
+	case who == listedByClient:
 		return nil, fmt.Errorf("%s is one of the additional managed types: %w", mapping.GroupVersionKind.GroupKind(), err)
 	case q.Server.Reading == nil:
 		return nil, err

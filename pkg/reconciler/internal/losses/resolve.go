@@ -90,7 +90,7 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 	}
 	if failed != nil {
 		hasAnswered := func(definition *inventory.Item) (bool, error) { return l.hasAnswered(ctx, definition) }
-		if err := decideSilence(demands, failed.Groups, hasAnswered); err != nil {
+		if err := decideUnanswered(demands, failed.Groups, hasAnswered); err != nil {
 			return err
 		}
 	}
@@ -103,9 +103,9 @@ func (l *Losses) discover(ctx context.Context, demands []Demand, found map[schem
 	return nil
 }
 
-// decideSilence returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API that has
+// decideUnanswered returns an *UnknownTypeError if an API that does not answer may have objects of a demanded type. An API that has
 // never answered since a dependent defined it has none.
-func decideSilence(demands []Demand, silent map[schema.GroupVersion]error, hasAnswered func(*inventory.Item) (bool, error)) error {
+func decideUnanswered(demands []Demand, silent map[schema.GroupVersion]error, hasAnswered func(*inventory.Item) (bool, error)) error {
 	versions := slices.SortedFunc(maps.Keys(silent), func(a, b schema.GroupVersion) int { return cmp.Compare(a.String(), b.String()) })
 	for _, version := range versions {
 		for _, d := range demands {

@@ -58,7 +58,7 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 	}
-	calls.Saw(change, v, p.Server.Keys)
+	calls.NoteState(change, v, p.Server.Keys)
 	change.Reason = why
 	if records.IsUnwanted(item) {
 		v.WantedAs = p.Aliases.Of(v.Seen.UID)

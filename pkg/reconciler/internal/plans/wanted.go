@@ -138,7 +138,7 @@ func (p *planner) planApply(ctx context.Context, change *inventory.Change, t *ta
 			v, err = p.read(ctx, item)
 			continue
 		}
-		calls.Saw(change, v, p.Server.Keys)
+		calls.NoteState(change, v, p.Server.Keys)
 		p.describe(change, t, d, v)
 		if p.depth != depthCompared {
 			return nil
@@ -223,7 +223,7 @@ func (p *planner) because(t *targets.Target, d decisions.Decision) string {
 	switch {
 	case d.Verb != inventory.VerbUpdated || recorded == nil:
 		return d.Message
-	case records.IsByAncestor(recorded):
+	case records.HasOtherFormat(recorded):
 		return "was recorded in another format"
 	case recorded.Digest == t.Digest:
 		return "was not written yet"

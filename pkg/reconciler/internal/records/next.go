@@ -22,9 +22,9 @@ type Plan struct {
 	// applied are the delete policies that the objects of the targets may have been applied with; empty for an object that has
 	// none.
 	applied []inventory.DeletePolicy
-	// Grown means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
+	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
 	// write.
-	Grown bool
+	SaveFirst bool
 	// NewOrphans means that the recorded inventory does not say that some items are going to be orphaned; the plan must be saved before the first
 	// of them is.
 	NewOrphans bool
@@ -58,7 +58,7 @@ func Next(wanted []*targets.Target, before []*inventory.Item) Plan {
 		p.applied[i] = appliedPolicy(&recorded)
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
 		// A process that finds only the old record would not delete an object that this call creates.
-		p.Grown = p.Grown || again || !known || recorded.Namespace != item.Namespace
+		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
 	}
 	for i, item := range before {
 		if next[i] != nil {
@@ -90,9 +90,9 @@ func appliedPolicy(recorded *inventory.Item) inventory.DeletePolicy {
 	return recorded.DeletePolicy
 }
 
-// Spare orphans an object that still has to be written wherever its former delete policy or its new one says so: a later call
+// ProtectUnwritten orphans an object that still has to be written wherever its former delete policy or its new one says so: a later call
 // that deletes the owner or prunes the object does not know how far the writes came. It must be called before the plan is saved.
-func (p *Plan) Spare() {
+func (p *Plan) ProtectUnwritten() {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
 		if item.Phase != inventory.PhaseScheduledForApplication || applied == "" {
@@ -100,7 +100,7 @@ func (p *Plan) Spare() {
 		}
 		item.DeletePolicy = policies.Join(item.DeletePolicy, applied)
 		// The record must not lack a policy that protects the object.
-		p.Grown = p.Grown || item.DeletePolicy != policies.Join(applied, applied)
+		p.SaveFirst = p.SaveFirst || item.DeletePolicy != policies.Join(applied, applied)
 	}
 }
 
@@ -110,7 +110,7 @@ func recordedAt(t *targets.Target, old map[types.ObjectID]int, before []*invento
 		return at, known
 	}
 	at, known = old[types.ObjectID{GroupKind: t.Key.GroupKind, Name: t.Key.Name}]
-	return at, known && !IsTouched(before[at])
+	return at, known && !MayExist(before[at])
 }
 
 // planWanted changes the copy of a recorded item to the planned one.
@@ -131,7 +131,7 @@ func planWanted(t *targets.Target, item *inventory.Item) {
 	case t.Digest == targets.DigestOnce && (IsWritten(item) || IsCompleting(item)):
 		// The object was applied once, even if that was under another policy.
 		item.Digest = t.Digest
-	case item.Phase == inventory.PhaseCompleted && IsByAncestor(item):
+	case item.Phase == inventory.PhaseCompleted && HasOtherFormat(item):
 		// Digests in different formats cannot be compared, and that alone must not run a purged object again.
 		item.Digest = t.Digest
 	default:

@@ -146,7 +146,7 @@ func TestPlanInventory(t *testing.T) {
 		targets   []*targets.Target
 		inventory []*inventory.Item
 		want      []string
-		grown     bool
+		saveFirst bool
 	}{
 		{"nothing is wanted, nothing recorded", nil, nil, nil, false},
 		{"first", []*targets.Target{cm("a")}, nil, []string{"a ScheduledForApplication"}, true},
@@ -181,8 +181,8 @@ func TestPlanInventory(t *testing.T) {
 			if diff := cmp.Diff(tc.want, lines, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("items (-want +got):\n%s", diff)
 			}
-			if got.Grown != tc.grown {
-				t.Errorf("grown: got %v, want %v", got.Grown, tc.grown)
+			if got.SaveFirst != tc.saveFirst {
+				t.Errorf("saveFirst: got %v, want %v", got.SaveFirst, tc.saveFirst)
 			}
 			if diff := cmp.Diff(before, tc.inventory, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("the recorded inventory was changed:\n%s", diff)
@@ -221,7 +221,7 @@ func TestDigestsOfEarlierRules(t *testing.T) {
 	if recorded.Digest != "2:now" || recorded.Phase != inventory.PhaseReady {
 		t.Errorf("want what was applied not to be applied again, got %+v", recorded)
 	}
-	if IsByAncestor(&inventory.Item{Digest: "2:now"}) || IsByAncestor(&inventory.Item{Digest: targets.DigestOnce}) || !IsByAncestor(&inventory.Item{Digest: "now"}) {
+	if HasOtherFormat(&inventory.Item{Digest: "2:now"}) || HasOtherFormat(&inventory.Item{Digest: targets.DigestOnce}) || !HasOtherFormat(&inventory.Item{Digest: "now"}) {
 		t.Error("digests of the ancestor must be told from ours")
 	}
 }

@@ -16,14 +16,14 @@ func Complete(i *inventory.Item) {
 	i.Fingerprint, i.Baseline = "", ""
 }
 
-// IsTouched reports whether the object may exist.
-func IsTouched(i *inventory.Item) bool {
+// MayExist reports whether the object may exist.
+func MayExist(i *inventory.Item) bool {
 	return i.Phase != inventory.PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil
 }
 
-// IsByAncestor reports whether the recorded digest has another format than ours, because an operator with the predecessor of this
+// HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the predecessor of this
 // SDK recorded it.
-func IsByAncestor(i *inventory.Item) bool {
+func HasOtherFormat(i *inventory.Item) bool {
 	return i.Digest != "" && i.Digest != targets.DigestOnce && !strings.HasPrefix(i.Digest, targets.DigestRules)
 }
 

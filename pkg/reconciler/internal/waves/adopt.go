@@ -18,7 +18,7 @@ func (a *applier) unrecordedAdoption(item *inventory.Item, d decisions.Decision)
 }
 
 // adopt records the adoptions that the outcomes of a tier ask for, in one save, and then continues with these objects.
-func (w *Waves) adopt(ctx context.Context, t *tally, work func(outcome) (outcome, error)) {
+func (w *Waves) adopt(ctx context.Context, t *outcomes, work func(outcome) (outcome, error)) {
 	held := t.adopting
 	t.adopting = nil
 	if len(held) == 0 {

@@ -86,7 +86,7 @@ func (a *applier) applySeen(ctx context.Context, t *targets.Target, s decisions.
 			if o.adopting != nil {
 				return o, nil
 			}
-			if !o.securing {
+			if !o.keepsBarrier {
 				if err = a.Barriers.Lift(ctx, item); err != nil {
 					break
 				}
@@ -208,7 +208,7 @@ func (a *applier) awaitEnd(ctx context.Context, item *inventory.Item, d decision
 			return outcome{}, err
 		}
 	}
-	return outcome{item: item, message: d.Message, securing: true, unwritten: true}, nil
+	return outcome{item: item, message: d.Message, keepsBarrier: true, unwritten: true}, nil
 }
 
 // completed records that the object has served its purpose and is gone.

@@ -30,7 +30,7 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*targets.Target) error
 	if err := w.Ledger.Save(ctx); err != nil {
 		return err
 	}
-	var all tally
+	var all outcomes
 	flow.Each(ctx, w.Server.Flow, due, func(t *targets.Target) { all.add(outcome{item: w.Ledger.Of(t)}, w.applier.dismiss(ctx, t)) })
 	return all.Err()
 }

@@ -29,7 +29,7 @@ func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisi
 		return gone, nil, err
 	}
 	if awaited, err := r.Barriers.Await(ctx, item, r.Barriers.For(item, s.Seen.UID)); err != nil || awaited {
-		return false, &outcome{item: item, message: barriers.Awaited, securing: true}, err
+		return false, &outcome{item: item, message: barriers.Awaited, keepsBarrier: true}, err
 	}
 	defined, err := r.Losses.DefinedBy(ctx, item)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisi
 		return false, held, r.Barriers.Lift(ctx, item)
 	}
 	if b := r.Barriers.For(item, s.Seen.UID); b != nil && item.Barrier == "" {
-		return false, &outcome{item: item, message: barriers.Awaited, securing: true, barrier: b}, nil
+		return false, &outcome{item: item, message: barriers.Awaited, keepsBarrier: true, barrier: b}, nil
 	}
 	if gone, err = r.Executor.RequestDeletion(ctx, item, s); err != nil || gone {
 		return gone, nil, err

@@ -22,8 +22,8 @@ type outcome struct {
 	doomed  bool   // it cannot become ready, because its namespace is being deleted
 	// unwritten means that the manifest has still to be applied.
 	unwritten bool
-	// securing means that an object that defines types is being deleted, so that its barrier must stay.
-	securing bool
+	// keepsBarrier means that an object that defines types is being deleted, so that its barrier must stay.
+	keepsBarrier bool
 	// instances names the instances that block the deletion of an object that defines types; what serves them has to stay, too.
 	instances string
 	barrier   *barriers.Barrier // must be recorded and applied before anything else; may be nil
@@ -31,8 +31,8 @@ type outcome struct {
 	adopting *decisions.Situation
 }
 
-// tally collects the outcomes of concurrent work.
-type tally struct {
+// outcomes collects the outcomes of concurrent work.
+type outcomes struct {
 	calls.Failures
 
 	mu          sync.Mutex
@@ -42,7 +42,7 @@ type tally struct {
 	adopting    []outcome
 }
 
-func (t *tally) add(o outcome, err error) {
+func (t *outcomes) add(o outcome, err error) {
 	if err != nil {
 		t.Add(err)
 		return
@@ -63,7 +63,7 @@ func (t *tally) add(o outcome, err error) {
 
 // putUpBarriers records the barriers that the outcomes of a tier need, in one save, and applies them. It continues with objects
 // that cannot have one, or need not wait.
-func putUpBarriers(ctx context.Context, p *calls.Call, t *tally, work func(*inventory.Item) (outcome, error)) {
+func putUpBarriers(ctx context.Context, p *calls.Call, t *outcomes, work func(*inventory.Item) (outcome, error)) {
 	held := t.needBarrier
 	t.needBarrier = nil
 	if len(held) == 0 {

@@ -29,7 +29,7 @@ func (w *Waves) purge(ctx context.Context, purgeable []*targets.Target, order, o
 	if err := w.schedule(ctx, due); err != nil {
 		return false, err
 	}
-	var all tally
+	var all outcomes
 	flow.Each(ctx, w.Server.Flow, due, func(t *targets.Target) {
 		item := w.Ledger.Of(t)
 		o, err := w.applier.remover.deleteOne(ctx, item, decisions.Deletion{Verb: inventory.VerbCompleted, Wave: order})

@@ -47,7 +47,7 @@ func (a *applier) recreate(ctx context.Context, t *targets.Target, s decisions.S
 	}
 	if s.Exists {
 		item.Status = status.TerminatingStatus
-		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, securing: true, unwritten: true}, false, nil
+		return outcome{item: item, message: "being deleted, to be recreated: " + s.Seen.Message, keepsBarrier: true, unwritten: true}, false, nil
 	}
 	create := a.create
 	if gone {

@@ -67,7 +67,7 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 		needed := false
 		for _, o := range remaining {
 			gone = false
-			needed = needed || o.securing || o.instances != ""
+			needed = needed || o.keepsBarrier || o.instances != ""
 			r.Report.Awaits(o.item, o.message)
 		}
 		if needed {
@@ -81,7 +81,7 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 }
 
 func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]outcome, error) {
-	var t tally
+	var t outcomes
 	work := func(item *inventory.Item) (outcome, error) {
 		return r.deleteOne(ctx, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder})
 	}

@@ -220,7 +220,7 @@ func (w *Waves) correctDrift(ctx context.Context, rest []*targets.Target) error 
 
 // applyTier applies targets concurrently and returns those that are not ready. Its error joins all errors.
 func (w *Waves) applyTier(ctx context.Context, tier []*targets.Target) ([]outcome, error) {
-	var t tally
+	var t outcomes
 	var requests []*targets.Target
 	for _, target := range tier {
 		w.visited[target.Index] = true
