@@ -53,7 +53,8 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringArrayVar(&f.options.SetFile, "set-file", nil, "`values` to be read from files, such as a.b=path (may be repeated)")
 	flags.BoolVar(&f.options.Template, "template", false, "treat the files of all folders other than charts as templates")
 	f.restrictor = choice{value: restrictToRoots, allowed: []string{restrictToRoots, restrictNothing}}
-	flags.Var(&f.restrictor, "load-restrictor", "whether kustomizations may read files outside of their folders, and whether charts and kustomizations may follow symbolic links out of theirs")
+	flags.Var(&f.restrictor, "load-restrictor",
+		"whether kustomizations may read files outside of their folders, and whether charts and kustomizations may follow symbolic links out of theirs")
 	flags.StringVar(&f.options.Remote.Version, "version", "",
 		"`version` of the charts whose references have none, or a range such as ^1.2 (default the newest that is no pre-release)")
 	flags.StringVar(&f.options.Remote.Username, "username", "", "`name` of the user who fetches charts")

@@ -21,27 +21,27 @@ import (
 
 // Options configure a Connection.
 type Options struct {
-	// Config leads to the cluster. Required.
+	// Config says how to connect to the cluster. Required.
 	Config *rest.Config
-	// Holder names this process to others that want to work on the same release, such as "alice@laptop/4711". Required.
+	// Holder names this process to others that wait for its locks, such as "alice@laptop/4711". Required.
 	Holder string
-	// Printer shows how operations go. Defaults to none.
+	// Printer shows operations. Defaults to none.
 	Printer progress.Printer
 	// Clock defaults to the real time.
 	Clock clock.WithTicker
 }
 
-// Connection leads to one cluster as one user, and to the releases in it. It is safe for concurrent use.
+// Connection accesses one cluster as one user, and the releases in it. It is safe for concurrent use.
 type Connection struct {
 	options Options
 	factory *clients.Factory
 	client  *clients.Connection
 	records *releases.Store
-	// discovered is closed when it is known what the cluster serves, or that this cannot be known.
+	// discovered is closed when discovery has ended, whether or not it has succeeded.
 	discovered chan struct{}
 }
 
-// Open returns a connection. It does not wait for the cluster, but begins to ask what is served there, which whatever follows needs to know.
+// Open returns a connection. It does not wait for the cluster, but starts discovery, which all commands need.
 func Open(options Options) (*Connection, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -52,7 +52,7 @@ func Open(options Options) (*Connection, error) {
 	factory, err := clients.New(clients.Options{
 		Name:   "clm",
 		Config: options.Config,
-		// What servers warn about is part of what the engine reports.
+		// The engine reports the warnings of servers.
 		WarningHandler: rest.NoWarnings{},
 	})
 	if err != nil {
@@ -67,14 +67,14 @@ func Open(options Options) (*Connection, error) {
 	}
 	go func() {
 		defer close(c.discovered)
-		// If it fails, whoever needs it tries again, and gets the error.
+		// If it fails, the next user of the mapper tries again, and gets the error.
 		_, _ = c.client.RESTMapper().RESTMapping(schema.GroupKind{Kind: "Secret"})
 	}()
 	return c, nil
 }
 
-// Ready returns when it is known what the cluster serves, or that this cannot be known. Otherwise the error is that of the context: discovery
-// itself does not end with a context, which may take long if the server does not answer.
+// Ready waits until discovery has ended, whether or not it has succeeded. The error is that of the context: discovery itself has no context, and takes
+// long if the server does not answer.
 func (c *Connection) Ready(ctx context.Context) error {
 	select {
 	case <-c.discovered:
@@ -84,10 +84,10 @@ func (c *Connection) Ready(ctx context.Context) error {
 	}
 }
 
-// Records are the records of all releases.
+// Records returns the store of all releases.
 func (c *Connection) Records() *releases.Store { return c.records }
 
-// Release reads a release. If there is none, the error says which ones there are.
+// Release reads a release. If it does not exist, the error names the existing ones.
 func (c *Connection) Release(ctx context.Context, namespace, name string) (*releases.Release, error) {
 	release, err := c.records.Get(ctx, namespace, name)
 	if errors.Is(err, releases.ErrNotFound) {
@@ -96,13 +96,13 @@ func (c *Connection) Release(ctx context.Context, namespace, name string) (*rele
 	return release, err
 }
 
-// Absent returns the error about a release that was looked for in vain; never nil. It names the releases that there are. The release is not looked for
+// Absent returns the error for a release that was not found; never nil. The error names the existing releases. Absent does not look for the release
 // again.
 func (c *Connection) Absent(ctx context.Context, namespace, name string) error {
 	return c.suggest(ctx, namespace, name, fmt.Errorf("release %s/%s: %w", namespace, name, releases.ErrNotFound))
 }
 
-// suggest adds to an error about a release that does not exist which ones there are, or that there was such a release.
+// suggest adds the existing releases to the error for a release that does not exist, or that parts of its record are left.
 func (c *Connection) suggest(ctx context.Context, namespace, name string, err error) error {
 	if parts, partsErr := c.records.HasParts(ctx, namespace, name); partsErr == nil && parts {
 		// It may have been created since it was looked for.
@@ -122,17 +122,17 @@ func (c *Connection) suggest(ctx context.Context, namespace, name string, err er
 	}
 }
 
-// Printer shows how operations go.
+// Printer returns the printer that shows operations.
 func (c *Connection) Printer() progress.Printer { return c.options.Printer }
 
-// Clock is what tells the time.
+// Clock returns the clock.
 func (c *Connection) Clock() clock.WithTicker { return c.options.Clock }
 
-// Holder names this process to others that want to work on the same release.
+// Holder returns the name of this process for locks.
 func (c *Connection) Holder() string { return c.options.Holder }
 
-// Client makes requests to the cluster.
+// Client returns the client of the cluster.
 func (c *Connection) Client() cluster.Client { return c.client }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Connection) Close() { c.factory.Close() }

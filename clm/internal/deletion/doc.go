@@ -5,7 +5,7 @@
 //
 // # Contract
 //
-// A Deletion says what goes, what stays and what forbids it, and has changed nothing. When it is carried out, it holds the lock of the release, and how far
-// it has come is recorded before each step, so that the next deletion of the same release goes on where this one has stopped. How
-// deletion hooks take part is told by package internal/deletionhooks. The record goes last.
+// A Deletion says which objects are deleted, which stay, and what forbids the deletion. It has changed nothing. It is carried out under the lock of the
+// release, and its progress is recorded before each step, so that the next deletion of the same release continues where this one stopped. Package
+// internal/deletionhooks describes the part of deletion hooks. The record is removed last.
 package deletion

@@ -19,15 +19,15 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// NotReadyError says that an operation has done what it could, and ended before everything was ready (or gone).
+// NotReadyError says that an operation has written all that it could, and ended before all objects were ready (or gone).
 type NotReadyError struct {
-	// Timeout is what was given; zero if the operation ended for another reason.
+	// Timeout is the one that was reached; zero if the operation ended for another reason.
 	Timeout time.Duration
 	// Failed are the objects that will not become ready unless somebody intervenes.
 	Failed []reconciler.Notice
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
-	// Cause is why the last attempt did not come to its end, such as a webhook that cannot be called; nil if it did.
+	// Cause is the error of the last call of the engine, such as that of a webhook that cannot be called; nil if it had none.
 	Cause error
 }
 
@@ -55,7 +55,7 @@ func (e *NotReadyError) reason() string {
 	return text
 }
 
-// RefusedError says that an operation was not begun (or ended before it was done) because it must not go on: somebody has to decide.
+// RefusedError says that an operation was not begun, or was ended, because the user has to decide.
 type RefusedError struct {
 	// Reason says why, and what to do.
 	Reason string
@@ -69,15 +69,15 @@ func Refused(format string, args ...any) error {
 	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// BeingDeleted refuses to do anything else with a release whose deletion has begun.
+// BeingDeleted returns the RefusedError for any other operation on a release whose deletion has begun.
 func BeingDeleted(release *releases.Release) error {
 	return Refused("release %s is being deleted; to go on with that: clm delete %s -n %s", release, release.Name, release.Namespace)
 }
 
-// errChanged says that a release is not any more as it was when the plan was made.
+// errChanged is the target of errors.Is for all errors of type ChangedError.
 var errChanged = errors.New("changed")
 
-// ChangedError says that somebody else has changed a release after the plan was made, so that another one is needed.
+// ChangedError says that another process has changed a release after the plan was made, so that another plan is needed.
 type ChangedError struct {
 	// Release by namespace and name.
 	Release string
@@ -88,19 +88,19 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("release %s was changed by somebody else after the plan was made", e.Release)
 }
 
-// Is makes all such errors one for errors.Is.
+// Is reports whether the target is that of IsChanged.
 func (e *ChangedError) Is(err error) bool { return err == errChanged }
 
-// IsChanged reports whether an operation was refused because somebody else has changed the release after the plan was made.
+// IsChanged reports whether an operation was refused because another process has changed the release after the plan was made.
 func IsChanged(err error) bool { return errors.Is(err, errChanged) }
 
-// StageError says that an operation did not get past one of its stages, and that the advice for it is another one than that for its cause.
+// StageError says that an operation did not get past one of its stages. It replaces the advice for its cause.
 type StageError struct {
 	// Stage is the name of the stage, such as "pre-delete hooks".
 	Stage string
-	// Advice says how to go on.
+	// Advice says how to continue.
 	Advice string
-	// Cause is why it ended.
+	// Cause is why the stage has failed.
 	Cause error
 }
 
@@ -116,7 +116,7 @@ type InterruptedError struct {
 	Waits []reconciler.Notice
 }
 
-// Error says what is left.
+// Error names the objects that are not ready.
 func (e *InterruptedError) Error() string {
 	if len(e.Waits) == 0 {
 		return "interrupted"
@@ -135,7 +135,7 @@ func noticeTexts(notices []reconciler.Notice) string {
 	return dependents.Enumerate(texts, shownNotices)
 }
 
-// IsFinal reports whether an error of the engine will not go away by itself while somebody looks on.
+// IsFinal reports whether it is useless to retry after an error of the engine.
 func IsFinal(err error) bool {
 	var refused *reconciler.RefusedError
 	var fenced *reconciler.FencedError
@@ -147,8 +147,8 @@ func IsFinal(err error) bool {
 // denial matches what the API server says if a webhook or a ValidatingAdmissionPolicy has denied a request.
 var denial = regexp.MustCompile(`denied (the )?request`)
 
-// isDenied reports whether the server has rejected a request because of what is requested, and would do so again: it is invalid, or admission has denied it.
-// The engine says so of objects that it applies; of those that it deletes, only the error of the server says it.
+// isDenied reports whether the server has rejected the content of a request, and would do so again: it is invalid, or admission has denied it.
+// For objects that are applied, the engine reports that; for those that are deleted, only the error of the server shows it.
 func isDenied(err error) bool {
 	var status apierrors.APIStatus
 	if joined, isJoined := err.(interface{ Unwrap() []error }); isJoined {
@@ -163,7 +163,7 @@ func isDenied(err error) bool {
 	return status.Status().Reason == metav1.StatusReasonInvalid || denial.MatchString(status.Status().Message)
 }
 
-// IsFailure reports whether an operation has ended because what was applied is not good: it was rejected, has failed, or did not become
+// IsFailure reports whether an operation has ended because of the objects that it applied: they were rejected, have failed, or did not become
 // ready in time.
 func IsFailure(err error) bool {
 	var notReady *NotReadyError
@@ -171,7 +171,7 @@ func IsFailure(err error) bool {
 	return errors.As(err, &notReady) || errors.As(err, &rejected) || isDenied(err)
 }
 
-// Summary is what to say of an error beside a list of what is not ready.
+// Summary is the text of an error that is shown beside a list of the objects that are not ready.
 func Summary(err error) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
@@ -189,10 +189,10 @@ func Summary(err error) string {
 	}
 }
 
-// AdviceForeign says what can be done about objects of others.
+// AdviceForeign says what to do about objects of other owners.
 const AdviceForeign = "--adopt always takes an object over, whoever has it; clm move takes it from another release, which then lets go of it"
 
-// Next says what can be done after an operation that has ended with an error.
+// Next says what to do after an operation that has ended with an error; may be empty.
 func Next(err error) string {
 	var notReady *NotReadyError
 	var interrupted *InterruptedError
@@ -222,7 +222,7 @@ func Next(err error) string {
 	}
 }
 
-// Messages returns what is said about objects.
+// Messages returns the messages of notices by object.
 func Messages(notices []reconciler.Notice) map[dependents.Key]string {
 	texts := make(map[dependents.Key]string, len(notices))
 	for _, notice := range notices {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest tells what of a recorded revision is applied when.
+// Package manifest selects the objects of a recorded revision by when they are applied.
 //
 // # Contract
 //
-// A revision records all objects that its sources have yielded, hooks among them. Functions of this package select from these without changing them:
-// what they return is either the recorded object, to be left as it is, or a copy. They make no requests.
+// A revision records all objects that its sources have rendered, including hooks. The functions of this package do not change these objects:
+// they return either a recorded object, which the caller must not change, or a copy. They make no requests.
 package manifest

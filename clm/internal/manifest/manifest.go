@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// ReleaseHookKey is the annotation of objects that are applied when something is done with the release.
+	// ReleaseHookKey is the annotation of objects that are applied only at a certain event in the life of the release, such as a test.
 	ReleaseHookKey  = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReleaseHook
 	deletionHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDeletionHook
 )
 
-// Regular returns what is applied with the release, leaving out hooks that have their own time.
+// Regular returns the objects that are applied with the release: all but the hooks with a time of their own.
 func Regular(manifest []*unstructured.Unstructured) []client.Object {
 	objects := make([]client.Object, 0, len(manifest))
 	for _, object := range manifest {
@@ -29,14 +29,14 @@ func Regular(manifest []*unstructured.Unstructured) []client.Object {
 	return objects
 }
 
-// IsRegular reports whether an object is applied with the release, and no hook that has its own time.
+// IsRegular reports whether an object is applied with the release, and is not a hook with a time of its own.
 func IsRegular(object *unstructured.Unstructured) bool {
 	values := object.GetAnnotations()
 	return values[ReleaseHookKey] == "" && values[deletionHookKey] == ""
 }
 
-// Hooks returns copies of the hooks that are applied when that is done with the release which the value says, such as types.ReleaseHookTest. The
-// annotation that says so is taken off: it is nothing that the API server should see.
+// Hooks returns copies of the hooks for an event, such as types.ReleaseHookTest. The copies lack the annotation that makes them hooks: the API server must not
+// see it.
 func Hooks(manifest []*unstructured.Unstructured, value string) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, object := range manifest {
@@ -50,7 +50,7 @@ func Hooks(manifest []*unstructured.Unstructured, value string) []*unstructured.
 	return objects
 }
 
-// Objects returns the same objects as the type that the engine takes.
+// Objects converts the type of the slice to that of the engine.
 func Objects(manifest []*unstructured.Unstructured) []client.Object {
 	objects := make([]client.Object, len(manifest))
 	for i, object := range manifest {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ownership tells which release owns an object.
+// Package ownership reports which release owns an object.
 //
 // # Contract
 //
-// The label of an object decides who owns it; it is made of the id of the owner, which an annotation tells. Both can be written by anybody who may write the
-// object: they are evidence of what is in the cluster, and nothing to be trusted as input. An object without the label that has the recorded UID still
+// The label of an object decides who owns it. It is a hash of the id of the owner, which an annotation has in plain text. Anybody who may write the object
+// can write both: they are evidence of what is in the cluster, not trusted input. An object without the label that has the recorded UID still
 // counts as a dependent.
 package ownership

@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// Label of dependents; it decides who owns them.
+	// Label is the label that decides who owns an object. Its value is a hash.
 	Label = releases.ReconcilerName + "/" + types.LabelKeySuffixOwnerId
-	// Annotation has what the label is made of.
+	// Annotation has the id of the owner, from which the label is computed.
 	Annotation = releases.ReconcilerName + "/" + types.AnnotationKeySuffixOwnerId
 )
 
-// Mark is what an object says about its owner. The zero value is that of an object that belongs to nobody.
+// Mark is what an object says about its owner. The zero value is that of an object without an owner.
 type Mark struct {
-	// label is what decides, id is what it is made of.
+	// label decides; id is the value of the annotation.
 	label, id string
 	// uid is that of the object.
 	uid apitypes.UID
@@ -40,10 +40,10 @@ type Mark struct {
 // IsMissing reports whether the object does not carry the label of any owner.
 func (m Mark) IsMissing() bool { return m.label == "" }
 
-// OwnerID is what the annotation says, which anybody can write; it may be empty.
+// OwnerID returns the value of the annotation, which anybody can write; may be empty.
 func (m Mark) OwnerID() string { return m.id }
 
-// Release is namespace and name of the release that the annotation names; empty if it names none.
+// Release returns namespace and name of the release that the annotation names; empty if it names none.
 func (m Mark) Release() string { return releaseOf(m.id) }
 
 // Is reports whether the label is that of an owner.
@@ -60,7 +60,7 @@ func (m Mark) String() string {
 	return cmp.Or(m.id, "an unknown owner")
 }
 
-// LostLabel reports whether the object is the recorded one, and merely its label was removed. Then it still counts as a dependent.
+// LostLabel reports whether the object is the recorded one, and only its label was removed. Such an object still counts as a dependent.
 func (m Mark) LostLabel(item *reconciler.InventoryItem) bool {
 	return m.label == "" && m.uid != "" && m.uid == item.UID
 }
@@ -79,7 +79,7 @@ func (m Mark) Loss(ownerID string, item *reconciler.InventoryItem) string {
 	}
 }
 
-// Read reads the mark of an object. An error may be NotFound.
+// Read reads the mark of an object. The error is NotFound if the object does not exist.
 func Read(ctx context.Context, clnt client.Reader, object types.ObjectKey) (Mark, error) {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
@@ -95,13 +95,13 @@ func Of(object metav1.Object) Mark {
 	return Mark{label: object.GetLabels()[Label], id: object.GetAnnotations()[Annotation], uid: object.GetUID()}
 }
 
-// Selector fits the labels of what belongs to an owner.
+// Selector selects the objects of an owner.
 func Selector(ownerID string) labels.Selector {
 	return labels.SelectorFromSet(labels.Set{Label: digest.OwnerLabel(ownerID)})
 }
 
-// releaseOf returns namespace and name of the release that has an owner id; empty if there cannot be such a release. Anybody can write anything into the
-// annotation that has the id.
+// releaseOf returns namespace and name of the release with an owner id; empty if the id is not a valid one. Anybody can write anything into the annotation
+// that has the id.
 func releaseOf(ownerID string) string {
 	release, ok := strings.CutPrefix(ownerID, releases.ReconcilerName+"/")
 	namespace, name, complete := strings.Cut(release, "/")

@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// A Board holds what there is to say about an operation, and shows it whenever something has changed.
+// A Board holds the state of an operation, and shows it whenever it has changed.
 type Board struct {
 	printer progress.Printer
 	clock   clock.PassiveClock
@@ -34,10 +34,10 @@ type Board struct {
 	pending *time.Timer // that shows what was not shown yet; nil if there is nothing
 }
 
-// showInterval is how often objects that change one after the other are shown. Each time costs by the number of all objects.
+// showInterval is the least time between two updates while objects change one after the other. The cost of an update grows with the number of all objects.
 const showInterval = 100 * time.Millisecond
 
-// NewBoard returns a board of an operation on a release, at a revision if that is not 0, which shows by the printer of the connection how the operation goes.
+// NewBoard returns the board of an operation on a release, which uses the printer of the connection. The revision is 0 if the operation makes none.
 func NewBoard(c *connection.Connection, operation, release string, revision int64) *Board {
 	return newBoard(c.Printer(), c.Clock(), progress.State{Operation: operation, Release: release, Revision: revision})
 }
@@ -59,7 +59,7 @@ func (b *Board) Say(phase string) {
 	b.show()
 }
 
-// trouble shows what keeps the operation from going on for now.
+// trouble shows an error that holds up the operation.
 func (b *Board) trouble(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,17 +67,17 @@ func (b *Board) trouble(err error) {
 	b.show()
 }
 
-// Expect adds the dependents of an inventory that are applied.
+// Expect adds the dependents of an inventory in an operation that applies them.
 func (b *Board) Expect(inventory []*reconciler.InventoryItem) {
 	b.expect(inventory, func(item *reconciler.InventoryItem) int { return item.ApplyOrder })
 }
 
-// ExpectDeletion adds the dependents of an inventory that are deleted.
+// ExpectDeletion adds the dependents of an inventory in an operation that deletes them.
 func (b *Board) ExpectDeletion(inventory []*reconciler.InventoryItem) {
 	b.expect(inventory, func(item *reconciler.InventoryItem) int { return item.DeleteOrder })
 }
 
-// expect adds the dependents of an inventory, whose wave is what the function says.
+// expect adds the dependents of an inventory. The function returns the wave of each.
 func (b *Board) expect(inventory []*reconciler.InventoryItem, wave func(item *reconciler.InventoryItem) int) {
 	list := make([]dependents.Dependent, len(inventory))
 	for i, item := range inventory {
@@ -97,7 +97,7 @@ func (b *Board) ExpectChanges(changes []reconciler.Change) {
 	b.add(list)
 }
 
-// add adds the dependents that are not there yet, in the order of their waves.
+// add adds the dependents that the board does not have yet, and sorts all of them by wave.
 func (b *Board) add(list []dependents.Dependent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +120,7 @@ func (b *Board) add(list []dependents.Dependent) {
 	}
 }
 
-// change shows a dependent as the function changes it, and notes since when it is so.
+// change applies a change to a dependent, decides on its state, and notes the time.
 func (b *Board) change(key dependents.Key, change func(d *dependents.Dependent)) {
 	at, known := b.index[key]
 	if !known {
@@ -164,8 +164,8 @@ func (b *Board) seen(key types.ObjectKey, found status.Status, message string) {
 	})
 }
 
-// Took takes the result of a call of the engine into account. The error is one that is going to be retried. A phase that is empty is the one
-// before.
+// Took takes the result of a call of the engine into account. The error, if any, is one that will be retried. An empty phase leaves the phase as it
+// is.
 func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,8 +204,8 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	b.show()
 }
 
-// Finish shows how the operation ended, and nothing is shown afterwards. If it ended because another plan is needed, it is not shown: the operation is
-// going to be begun anew.
+// Finish shows how the operation ended. The board shows nothing afterwards. If the operation ended because another plan is needed, Finish shows nothing:
+// the operation will begin again.
 func (b *Board) Finish(outcome progress.Outcome, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,21 +17,21 @@ const (
 	// FirstRetry and LastRetry are the first and the longest pause after an error.
 	FirstRetry = 500 * time.Millisecond
 	LastRetry  = 30 * time.Second
-	// grace is how long requests that are under way may take when an operation is to end.
+	// grace is how long requests that are under way may take after the context of an operation has ended.
 	grace = 5 * time.Second
 )
 
-// A Convergence is a series of calls of the engine, until there is nothing left to do.
+// A Convergence calls the engine until nothing is left to do.
 type Convergence struct {
-	// Target is whose dependents it is about.
+	// Target has the engine, and wakes the convergence when a dependent changes.
 	Target *Target
 	// Call makes one call of the engine.
 	Call func(ctx context.Context) (reconciler.Result, error)
-	// Took is given the result of each call, and the error, if there was one that is going to be retried.
+	// Took gets the result of each call, and the error, if there was one that will be retried.
 	Took func(result reconciler.Result, err error)
-	// Enough reports whether the result is good enough although it is not done. Defaults to no.
+	// Enough reports whether to stop although the result is not done. Defaults to no.
 	Enough func(result reconciler.Result) bool
-	// Timeout is what to report if the context ends for lack of time.
+	// Timeout is named in the error if the context ends because of ErrTimeout.
 	Timeout time.Duration
 }
 
@@ -69,7 +69,7 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 	}
 }
 
-// sleep waits until something has happened; at most for the pause, if it is positive. It reports whether there is still time.
+// sleep waits until a dependent has changed, at most for the pause, if it is positive. It reports whether the context has not ended.
 func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
 	c.Target.engine.Follow()
 	var over <-chan time.Time
@@ -87,7 +87,7 @@ func (c *Convergence) sleep(ctx context.Context, pause time.Duration) bool {
 	return true
 }
 
-// ended says why there is no more time.
+// ended returns the error for a context that has ended.
 func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failure error) error {
 	cause := context.Cause(ctx)
 	switch {
@@ -100,7 +100,7 @@ func (c *Convergence) ended(ctx context.Context, result reconciler.Result, failu
 	}
 }
 
-// allFailed reports whether all that is awaited has failed.
+// allFailed reports whether all objects that the operation waits for have failed.
 func allFailed(result reconciler.Result) bool {
 	failed := map[dependents.Key]bool{}
 	for _, notice := range result.Failures {
@@ -132,7 +132,7 @@ func lingering(ctx context.Context, grace time.Duration) (context.Context, conte
 	}
 }
 
-// ErrTimeout is the cause of the end of a context whose time is over.
+// ErrTimeout is the cause with which a context of Limited ends after its timeout.
 var ErrTimeout = errors.New("the time is over")
 
 // Limited returns a context that ends after the timeout, unless that is zero.

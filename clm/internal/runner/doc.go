@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package runner is what all operations on releases do alike: it holds the lock of a release, calls the engine until there is nothing left to do, and
-// shows how that goes.
+// Package runner has what all operations on releases share: it holds the lock of a release, calls the engine until nothing is left to do, and shows
+// the progress.
 //
 // # Contract
 //
-// Whoever changes a release begins an Operation, which holds the lock, and checks the lock before each write. A Convergence calls the engine again and
-// again. Nothing is polled: it is woken when one of the dependents changes, or when the engine has asked to be called again.
+// Code that changes a release begins an Operation, which holds the lock, and checks the lock before each write. A Convergence calls the engine repeatedly.
+// It does not poll: it wakes up when a dependent changes, or when the engine has asked to be called again.
 //
-// Whenever the context of an operation ends, no further request that changes something begins; those under way are answered, how far
-// the operation came is recorded, and the lock is given back.
+// When the context of an operation ends, no further writing request begins. The operation waits for the answers to requests that are under way, records how
+// far it came, and gives the lock back.
 package runner

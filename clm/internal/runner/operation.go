@@ -17,15 +17,15 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Limits are how long an operation may take. The zero value waits for ever.
+// Limits are how long an operation may take. The zero value has no limits.
 type Limits struct {
-	// Timeout is for everything that follows the lock; zero if there is no limit.
+	// Timeout starts when the lock is held; zero means no limit.
 	Timeout time.Duration
-	// LockTimeout is how long to wait for the lock; zero if there is no limit.
+	// LockTimeout is how long to wait for the lock; zero means no limit.
 	LockTimeout time.Duration
 }
 
-// saveTimeout bounds how long an operation that was interrupted, or has run out of time, may take to record how far it came.
+// saveTimeout bounds how long an operation may take to record its progress after its context has ended.
 const saveTimeout = 10 * time.Second
 
 // An Operation changes a release while it holds the lock.
@@ -36,7 +36,7 @@ type Operation struct {
 	board      *Board
 }
 
-// Begin takes the lock of a release. The function that it returns gives the lock back.
+// Begin acquires the lock of a release. The function that it returns releases the lock.
 func Begin(ctx context.Context, c *connection.Connection, release *releases.Release, b *Board, limits Limits) (*Operation, func(), error) {
 	lock, err := c.Records().Lock(ctx, releases.LockOptions{
 		Namespace: release.Namespace,
@@ -58,29 +58,29 @@ func Begin(ctx context.Context, c *connection.Connection, release *releases.Rele
 	return o, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 		defer cancel()
-		// If it cannot be given back, it expires.
+		// If that fails, the lock expires.
 		_ = lock.Release(ctx)
 	}, nil
 }
 
-// GiveUp shows that an operation is not begun anew, although the error asks for another plan.
+// GiveUp shows the error of an operation that would need another plan, and is not tried again.
 func GiveUp(c *connection.Connection, err error) {
 	c.Printer().Finish(progress.Outcome{Summary: err.Error()})
 }
 
-// Release is the one that is changed.
+// Release returns the release that the operation changes.
 func (o *Operation) Release() *releases.Release { return o.release }
 
-// Board is where to show how the operation goes.
+// Board returns the board that shows the operation.
 func (o *Operation) Board() *Board { return o.board }
 
-// Mute has nothing more shown of the operation.
+// Mute stops showing the operation.
 func (o *Operation) Mute() { o.board = NewQuietBoard(o.connection) }
 
-// CheckLock returns an error if the lock is not held any more. It is to be called before each write.
+// CheckLock returns an error if the lock is lost. It must be called before each write.
 func (o *Operation) CheckLock(ctx context.Context) error { return o.lock.Fence(ctx) }
 
-// ConfirmUnchanged reads the release again.
+// ConfirmUnchanged reads the release again, and returns a ChangedError if another process has changed it.
 func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	current, err := o.connection.Records().Get(ctx, o.release.Namespace, o.release.Name)
 	if errors.Is(err, releases.ErrNotFound) && !o.release.Recorded() {
@@ -95,7 +95,7 @@ func (o *Operation) ConfirmUnchanged(ctx context.Context) error {
 	return nil
 }
 
-// UnlessChanged returns the error of a write to the record, but says in its place that somebody else has written it.
+// UnlessChanged returns the error of a write to the record; if another process has written the record, that is a ChangedError.
 func (o *Operation) UnlessChanged(err error) error {
 	if errors.Is(err, releases.ErrOutdated) {
 		return &failures.ChangedError{Release: o.release.String()}
@@ -103,7 +103,7 @@ func (o *Operation) UnlessChanged(err error) error {
 	return err
 }
 
-// Fence returns what is to be called before each request that changes something: its error says that the context has ended, or that the lock is lost.
+// Fence returns a function to be called before each writing request: its error says that the context has ended, or that the lock is lost.
 func (o *Operation) Fence(ctx context.Context) func() error {
 	return func() error {
 		if err := context.Cause(ctx); err != nil {
@@ -113,7 +113,7 @@ func (o *Operation) Fence(ctx context.Context) func() error {
 	}
 }
 
-// LiftBarriers lets instances of types be created again whose deletion was not finished, also when the time of the operation is over.
+// LiftBarriers allows the creation of instances again for types whose deletion was not finished, even after the context has ended.
 func (o *Operation) LiftBarriers(ctx context.Context, t *Target) error {
 	if !slices.ContainsFunc(o.release.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
 		return nil
@@ -136,7 +136,8 @@ func (o *Operation) Save(ctx context.Context, inventory []*reconciler.InventoryI
 	return o.connection.Records().Save(ctx, o.release)
 }
 
-// Record notes how far the operation came, also when its time is over. If the lock is lost, nothing is noted: the release is somebody else's now.
+// Record records the progress of the operation, even after its context has ended. If the lock is lost, it records nothing: another process may change the
+// release now.
 func (o *Operation) Record(ctx context.Context, change func(release *releases.Release)) error {
 	var lost *releases.LostLockError
 	if errors.As(context.Cause(ctx), &lost) {
@@ -150,13 +151,13 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 		err = o.connection.Records().Save(ctx, o.release)
 	}
 	if err != nil && ctx.Err() != nil {
-		// That it was cancelled is not to be taken for an interrupt.
+		// The cancelled context must not be mistaken for an interrupt.
 		return fmt.Errorf("recording how far it came: it could not be written within %s", saveTimeout)
 	}
 	return err
 }
 
-// WatchLock ends the context when the lock is lost.
+// WatchLock returns a context that ends when the lock is lost.
 func (o *Operation) WatchLock(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

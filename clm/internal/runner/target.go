@@ -13,20 +13,20 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Target is the engine for one owner of dependents.
+// Target has an engine for one owner of dependents.
 type Target struct {
 	engine *reconciler.Reconciler
 	owner  string
 	// woken holds a token when something may have changed since the last call of the engine.
 	woken chan struct{}
-	// seen is called for each object that was written or judged: a call of the engine may write many of them.
+	// seen is called for each object that the engine has written or judged.
 	seen func(object types.ObjectKey, found status.Status, message string)
 }
 
-// watchDelay is shorter than somebody takes to answer a question.
+// watchDelay is shorter than the time that a person takes to answer a question.
 const watchDelay = time.Second
 
-// NewTarget returns an engine for an owner, and begins to observe the dependents that are recorded. It is to be closed.
+// NewTarget returns an engine for an owner, and starts to watch the recorded dependents. The caller closes it.
 func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.InventoryItem) (*Target, error) {
 	t := &Target{owner: owner, woken: make(chan struct{}, 1), seen: func(types.ObjectKey, status.Status, string) {}}
 	var err error
@@ -48,16 +48,16 @@ func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.In
 	return t, nil
 }
 
-// Engine applies and deletes the dependents.
+// Engine returns the engine, which applies and deletes the dependents.
 func (t *Target) Engine() *reconciler.Reconciler { return t.engine }
 
-// Owner is the id of the owner.
+// Owner returns the id of the owner.
 func (t *Target) Owner() string { return t.owner }
 
-// ShowOn has each object shown that is written or judged, as soon as that has happened. It must not be called while the engine works.
+// ShowOn shows each object on a board as soon as the engine has written or judged it. It must not be called while the engine runs.
 func (t *Target) ShowOn(board *Board) { t.seen = board.seen }
 
-// Close ends the observation.
+// Close stops watching.
 func (t *Target) Close() { t.engine.Close() }
 
 func (t *Target) wake() {

@@ -5,6 +5,7 @@
 //
 // # Contract
 //
-// An object is named by KIND[.GROUP]/[NAMESPACE/]NAME. The kind may also be a resource or a short name as the cluster knows it. The cluster is asked only
-// if no object in question is of a kind that is called so. A text that denotes nothing, or more than one object, is refused, and the error says what there is.
+// Users name an object by KIND[.GROUP]/[NAMESPACE/]NAME. The kind may also be a resource or a short name of the cluster. Functions ask the cluster only
+// if none of the objects in question has a kind of that name. A text that denotes no object, or more than one, is refused, and the error lists the
+// candidates.
 package selection

@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// reference is how a user denotes an object.
+// reference is an object as a user names it.
 type reference struct {
 	text string
 	// kind is a kind, a resource or a short name, with the group if there is a dot in it.
@@ -45,17 +45,17 @@ func parseReference(text string) (reference, error) {
 type Scope struct {
 	// Name for people, such as "release default/web".
 	Name string
-	// Show is the command that lists the dependents.
+	// Show is the command that lists the objects.
 	Show string
 }
 
-// An Object can be denoted by a user. Its text names it for people.
+// An Object is one that users can name. Its text is used in errors.
 type Object interface {
 	types.ObjectKey
 	fmt.Stringer
 }
 
-// Resolve returns those of the objects that are denoted by texts, each once: KIND[.GROUP]/[NAMESPACE/]NAME. The kind may be a resource or a short name of
+// Resolve returns the objects that texts denote, each once: KIND[.GROUP]/[NAMESPACE/]NAME. The kind may be a resource or a short name of
 // the cluster. The error is a RefusedError if a text denotes no object, or several of them.
 func Resolve[O Object](clnt cluster.Client, texts []string, among []O, in Scope) ([]O, error) {
 	var found []O

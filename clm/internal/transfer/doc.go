@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package transfer changes to whom objects belong: a release adopts objects or lets go of them, or hands them over to another one.
+// Package transfer changes the owners of objects: a release adopts or orphans objects, or moves them to another release.
 //
 // # Contract
 //
-// The label of an object says at any time who owns it, whatever is recorded. Of a move, the receiver records first that it has the objects, then the label
-// changes in one write for each object, and then the giver records that it has them no more. Doing the same again goes on with what was interrupted.
+// The label of an object says at any time who owns it, whatever the records say. In a move, the receiver first records that it has the objects. Then the label
+// of each object changes, in one write. Then the giver records that it no longer has them. Repeating an interrupted move continues it.
 package transfer

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package views tells how a release stands, without changing anything.
+// Package views reports how a release stands, without changing anything.
 //
 // # Contract
 //
-// A Standing is put together from the record, the dependents and the lock, which are read one after the other; what the user may not read is noted. Follow
-// looks again whenever something of it has changed, by watches and not by polling. Clients of this package show a Standing, or look further
-// into it with package live.
+// A Standing is put together from the record, the dependents and the lock, which are read one after the other. It notes what the user may not read. Follow
+// looks again whenever one of them has changed, by watches and not by polling. Commands show a Standing, or use package live for further
+// details.
 package views
