@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Client talks to one cluster as one identity. It is safe for concurrent use.
+// Client accesses one cluster as one identity. It is safe for concurrent use.
 type Client interface {
 	client.Client
 	// DiscoveryClient returns a discovery client of the same connection.

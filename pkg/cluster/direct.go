@@ -19,11 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// NewDirectClient returns a client that sends each request to the server, as client.New does, and notices when a type is served
-// under another name or with another scope than before. options.Mapper must be a *RESTMapper, or is made if it is nil.
+// NewDirectClient returns a client that sends each request to the API server, as client.New does, and notices when a type is served
+// under another name or with another scope than before. options.Mapper must be a *RESTMapper; if it is nil, one is made.
 //
-// A request that fails because its type is not served the way it was, has the types of its group renewed, and is sent once more if
-// that has changed something. It had no effect before.
+// If a request fails because its type is served differently than before, the client reads the types of its group again, and, if they
+// have changed, repeats the request. The first request had no effect.
 func NewDirectClient(config *rest.Config, options client.Options) (client.Client, error) {
 	if options.HTTPClient == nil {
 		httpClient, err := rest.HTTPClientFor(config)
@@ -53,7 +53,7 @@ func NewDirectClient(config *rest.Config, options client.Options) (client.Client
 	return d, nil
 }
 
-// direct replaces its client, which remembers types for ever, when they have changed.
+// direct replaces its inner client, which caches types for ever, when types have changed.
 type direct struct {
 	config  *rest.Config
 	options client.Options
@@ -61,7 +61,7 @@ type direct struct {
 	used    atomic.Pointer[generated]
 }
 
-// generated is a client that knows types of one generation.
+// generated is a client with the types of one generation.
 type generated struct {
 	client.Client
 
@@ -75,14 +75,14 @@ func (d *direct) current() client.Client {
 	}
 	made, err := client.New(d.config, d.options)
 	if err != nil {
-		// It cannot fail with what it was made of before.
+		// The same arguments have worked before.
 		return used.Client
 	}
 	d.used.Store(&generated{Client: made, generation: generation})
 	return made
 }
 
-// send makes a request, and makes it again if the type was not served the way it was thought to be.
+// send makes a request, and repeats it if the type turns out to be served differently.
 func (d *direct) send(ctx context.Context, object runtime.Object, namespace string, request func(client.Client) error) error {
 	err := request(d.current())
 	if err == nil {
@@ -96,7 +96,7 @@ func (d *direct) send(ctx context.Context, object runtime.Object, namespace stri
 		kind.Kind = strings.TrimSuffix(kind.Kind, "List")
 	}
 	if !IsTypeless(err) && !d.misplaced(err, kind, namespace) || IsNoMatch(err) {
-		// What is not known at all was asked of the server just now.
+		// The mapper has just asked the server about an unknown type.
 		return err
 	}
 	before, _ := d.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -110,7 +110,7 @@ func (d *direct) send(ctx context.Context, object runtime.Object, namespace stri
 	return request(d.current())
 }
 
-// misplaced reports whether a request was not sent at all because its type is thought to be namespaced, and the object is not.
+// misplaced reports whether a request was not sent because the cached type is namespaced, and the object has no namespace.
 func (d *direct) misplaced(err error, kind schema.GroupVersionKind, namespace string) bool {
 	var status apierrors.APIStatus
 	if namespace != "" || errors.As(err, &status) {
@@ -175,7 +175,7 @@ func (d *direct) SubResource(name string) client.SubResourceClient {
 // Scheme returns the scheme of the client.
 func (d *direct) Scheme() *runtime.Scheme { return d.current().Scheme() }
 
-// RESTMapper returns the mapper that finds out about changes.
+// RESTMapper returns the mapper that notices changed types.
 func (d *direct) RESTMapper() meta.RESTMapper { return d.mapper }
 
 // GroupVersionKindFor returns the type of an object.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Discovery is what the API server of a cluster says about itself. It is shared; nobody may change it.
+// Discovery is what the API server of a cluster reports about itself. It is shared and must not be changed.
 type Discovery struct {
 	// Version is the version of the API server.
 	Version version.Info

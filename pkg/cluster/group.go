@@ -19,21 +19,21 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Group is what the API server said about one API group.
+// Group is what the API server reports about one API group.
 type Group struct {
 	// Name of the group; empty for the core group.
 	Name string
-	// Versions are those that are served, the preferred one first. Empty if the group is not served at all.
+	// Versions are the served versions, the preferred one first. Empty if the group is not served.
 	Versions []string
-	// Resources are those of each version that answered.
+	// Resources are those of each version that could be read.
 	Resources map[string][]metav1.APIResource
-	// Failed says why versions did not answer, as those of an aggregated API whose server is down.
+	// Failed has the error of each version that could not be read, such as one of an aggregated API whose server is down.
 	Failed map[string]error
 }
 
 // ReadGroup asks the API server which types of a group it serves now. It makes one request, and one for each version; the
-// answers are more recent than those of aggregated discovery, which follows changes with a delay of seconds. An error means that
-// nothing is known about the group.
+// result is more recent than aggregated discovery, which lags by seconds. After an error, nothing is
+// known about the group.
 func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name string) (*Group, error) {
 	contextual := discovery.ToDiscoveryInterfaceWithContext(clnt)
 	group := &Group{Name: name, Resources: map[string][]metav1.APIResource{}, Failed: map[string]error{}}
@@ -51,7 +51,7 @@ func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name stri
 			if served, answerErr := isAggregated(ctx, contextual, name, version); answerErr == nil && !served {
 				continue // it has gone since the group was read
 			}
-			// The server behind an aggregated API says so, or what answers in its place; that does not make objects go.
+			// The server behind an aggregated API, or a proxy in front of it, has sent this NotFound. It does not prove that the objects are gone.
 			group.Failed[version] = err
 		case err != nil:
 			group.Failed[version] = err
@@ -63,8 +63,8 @@ func ReadGroup(ctx context.Context, clnt discovery.DiscoveryInterface, name stri
 	return group, nil
 }
 
-// isAggregated reports whether a version of a group is served by another server than the API server itself. The group says that the version is
-// served, which follows the end of a CustomResourceDefinition with a delay.
+// isAggregated reports whether another server than the API server itself serves a version. The group still lists
+// the version of a deleted CustomResourceDefinition for a while, so its APIService decides.
 func isAggregated(ctx context.Context, clnt discovery.DiscoveryInterfaceWithContext, group, version string) (bool, error) {
 	raw, err := clnt.RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices", version+"."+group).Do(ctx).Raw()
 	if apierrors.IsNotFound(err) {
@@ -104,7 +104,7 @@ func versionsOf(ctx context.Context, clnt discovery.DiscoveryInterfaceWithContex
 	return versions, nil
 }
 
-// Failure names the versions that did not answer, in a stable text; nil if all did.
+// Failure returns an error that names the versions that could not be read, in a stable text; nil if there are none.
 func (g *Group) Failure() error {
 	if len(g.Failed) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (g *Group) Failure() error {
 	return fmt.Errorf("reading the types of %s: %w", schema.GroupVersion{Group: g.Name, Version: version}, g.Failed[version])
 }
 
-// Mappings returns one mapping for each version in which a kind is served, that of the preferred version first.
+// Mappings returns one mapping for each version that serves a kind, that of the preferred version first.
 func (g *Group) Mappings(kind string) []*meta.RESTMapping {
 	var mappings []*meta.RESTMapping
 	for _, name := range g.Versions {

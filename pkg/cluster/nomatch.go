@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// IsNoMatch reports whether an error of a client, or of its REST mapper, says that a type is not served. An API that does not
-// answer proves nothing.
+// IsNoMatch reports whether an error of a client, or of its REST mapper, means that a type is not served. An API that does not
+// answer is another error.
 func IsNoMatch(err error) bool {
 	var discovery *apiutil.ErrResourceDiscoveryFailed
 	if errors.As(err, &discovery) {
 		for _, cause := range *discovery {
-			// Which of both it is depends on whether it was the first look-up.
+			// The REST mapper returns either, depending on whether it was the first look-up.
 			if !apierrors.IsNotFound(cause) && !meta.IsNoMatchError(cause) {
 				return false
 			}
@@ -28,8 +28,8 @@ func IsNoMatch(err error) bool {
 	return meta.IsNoMatchError(err)
 }
 
-// IsTypeless reports whether an error says that an object does not exist because its type is not served in the version, with the scope or
-// under the name by which it was asked for. It does not say that the type is not served at all.
+// IsTypeless reports whether an error means that an object does not exist because its type is not served in the requested version, scope or
+// name. The type may still be served otherwise.
 func IsTypeless(err error) bool {
 	if IsNoMatch(err) {
 		return true
@@ -38,7 +38,7 @@ func IsTypeless(err error) bool {
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return false
 	}
-	// The API server names what is missing, unless it has nobody to ask for it.
+	// The API server names the missing object, unless no handler exists for its type.
 	details := status.Status().Details
 	return details == nil || details.Name == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -20,20 +20,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// renewInterval is how long an answer about a group counts as recent. It bounds the requests of those who ask again and again
+// renewInterval is how long a result about a group counts as recent. It bounds the requests of callers that ask again and again
 // for a type that does not exist.
 const renewInterval = time.Second
 
-// RESTMapper finds types when they are asked for, as controller-runtime's mapper does, and can be told that what it knows about a
-// group is outdated: its mapper keeps scope and resource of a type for ever, although a CustomResourceDefinition may be created anew
-// with others. It is safe for concurrent use.
+// RESTMapper finds types when they are first used, as controller-runtime's mapper does. In addition, RenewTypes and LearnTypes replace
+// what it has about a group: controller-runtime's mapper keeps scope and resource of a type for ever, although a recreated
+// CustomResourceDefinition may have others. It is safe for concurrent use.
 //
-// That a type is not served is said only if the API server says so; an API that does not answer is another error.
+// It reports a type as not served only if the API server says so; an API that does not answer is another error.
 type RESTMapper struct {
 	lazy      meta.RESTMapper
 	discovery discovery.DiscoveryInterface
 	now       func() time.Time
-	// asked is set once the lazy mapper was asked for the first time.
+	// asked is set after the first call of the lazy mapper.
 	asked atomic.Bool
 
 	mu     sync.RWMutex
@@ -42,7 +42,7 @@ type RESTMapper struct {
 	generation atomic.Int64
 }
 
-// renewal is what is known about a group that was renewed. The mutex is held while the server is asked.
+// renewal is the last result about a group. The mutex is held during the request.
 type renewal struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -68,9 +68,9 @@ func NewRESTMapper(config *rest.Config, httpClient *http.Client) (*RESTMapper, e
 	return &RESTMapper{lazy: lazy, discovery: discoveryClient, now: time.Now, groups: map[string]*renewal{}}, nil
 }
 
-// RenewTypes has a mapper ask the server for the types of a group, because a request, or the scope of a type, has shown that
-// what it knows may be outdated. The mapper keeps what it knows if the server does not answer completely, which is an error. It does
-// nothing if the answer that it has is less than a second old, or if it is no RESTMapper of this package.
+// RenewTypes makes a mapper read the types of a group again, because a request, or the scope of a type, has shown that
+// they may be outdated. If the server does not answer completely, the mapper keeps what it has, and RenewTypes returns an error. It does
+// nothing if the last result is less than a second old, or if the mapper is no RESTMapper of this package.
 func RenewTypes(ctx context.Context, mapper meta.RESTMapper, group string) error {
 	if renewable, ok := mapper.(*RESTMapper); ok {
 		return renewable.renew(ctx, group)
@@ -78,7 +78,7 @@ func RenewTypes(ctx context.Context, mapper meta.RESTMapper, group string) error
 	return nil
 }
 
-// LearnTypes has a mapper take over what the server said about a group, unless versions did not answer, or the mapper is no
+// LearnTypes makes a mapper use a result of ReadGroup, unless versions did not answer, or the mapper is no
 // RESTMapper of this package.
 func LearnTypes(mapper meta.RESTMapper, group *Group) {
 	if renewable, ok := mapper.(*RESTMapper); ok && group.Failure() == nil && group.Name != "" {
@@ -136,7 +136,7 @@ func (m *RESTMapper) of(group string) (mapper meta.RESTMapper, renewed bool) {
 	return m.lazy, false
 }
 
-// find looks something up in what is known about a group, and once more if it is not there.
+// find looks a type up in the group's mapper, and after a renewal once more if it is not there.
 func find[T any](m *RESTMapper, group string, look func(meta.RESTMapper) (T, error)) (T, error) {
 	mapper, renewed := m.of(group)
 	first := !m.asked.Load()
@@ -148,7 +148,7 @@ func find[T any](m *RESTMapper, group string, look func(meta.RESTMapper) (T, err
 	if !renewed {
 		m.asked.Store(true)
 		if first {
-			// The first answer of the lazy mapper takes an API that does not answer for one that does not exist.
+			// On its first call, the lazy mapper reports an API that does not answer as one that does not exist.
 			return look(mapper)
 		}
 		return found, err

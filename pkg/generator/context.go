@@ -29,8 +29,8 @@ func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return generating.ClientFromContext(ctx)
 }
 
-// ComponentFromContext returns the component that the generator is called for, which must not be changed. What a generator
-// returns may be used again when only the status, or metadata other than labels and annotations, has changed.
+// ComponentFromContext returns the component that the generator is called for, which must not be changed. The result of a
+// generator may be used again when only the status, or metadata other than labels and annotations, has changed.
 func ComponentFromContext(ctx context.Context) (client.Object, error) {
 	return generating.ComponentFromContext(ctx)
 }
@@ -58,29 +58,29 @@ func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
 }
 
 // InstalledFromContext reports whether the component was completely installed, that is, whether all its objects
-// were ready at least once, in an earlier revision. As long as they were not, a change of the component is still
-// part of its installation. The value stays the same throughout a revision, including the one that completes
-// the installation: if it changed at that moment, generators that distinguish installation and upgrade would
-// yield something else without any change of the component.
+// were ready at least once, in an earlier revision. Until then, a change of the component is still
+// part of its installation. The value does not change during a revision, not even when the revision completes
+// the installation: otherwise generators that distinguish installation and upgrade would
+// return other objects without any change of the component.
 func InstalledFromContext(ctx context.Context) (bool, error) {
 	return generating.InstalledFromContext(ctx)
 }
 
-// ReleaseHooksFromContext reports whether generators shall also return what a release needs when it is tested or rolled back, marked by the
-// annotation release-hook. Contrary to the other values, it need not be set; operators do not.
+// ReleaseHooksFromContext reports whether generators must also return the objects that a release needs when it is tested or rolled back, marked by the
+// annotation release-hook. It defaults to false; operators do not set it.
 func ReleaseHooksFromContext(ctx context.Context) bool {
 	return generating.ReleaseHooksFromContext(ctx)
 }
 
-// DiscoveryFromContext returns what the API server of the target cluster says about itself. Three requests read it; then it is remembered for
-// some minutes, or until types are added to the cluster or removed. An API that is registered but broken is no error. Calling this
-// function makes the result of the generator depend on this information, and not on the cluster as a whole: it needs no [MarkClusterRead].
+// DiscoveryFromContext returns what the API server of the target cluster reports about itself. Three requests read it; the result is cached for
+// some minutes, or until types are added to the cluster or removed. A registered API that does not answer is no error. Calling this
+// function makes the result of the generator depend on this information only, not on the whole cluster: it needs no [MarkClusterRead].
 func DiscoveryFromContext(ctx context.Context) (*cluster.Discovery, error) {
 	return generating.DiscoveryFromContext(ctx)
 }
 
-// MarkClusterRead records that the result of the generator depends on the present state of a cluster, so that it is not used again.
-// Taking a client from the context records that already. If nobody wants to know, it does nothing.
+// MarkClusterRead records that the result of the generator depends on the current state of a cluster, so that it is not used again.
+// Taking a client from the context records that already. In a context that does not track reads, it does nothing.
 func MarkClusterRead(ctx context.Context) {
 	generating.MarkClusterRead(ctx)
 }

@@ -12,25 +12,25 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Surroundings are what generators may ask for by the ...FromContext functions. A generator fails if it asks for something
+// Surroundings are the values that the ...FromContext functions return. A generator fails if it asks for a value
 // that is not set; Installed and ReleaseHooks are always set.
 type Surroundings struct {
 	// ReconcilerName is the prefix of annotations.
 	ReconcilerName string
 	// Client is for the cluster in which the generated objects will live, LocalClient for the one in which the component lives.
 	Client, LocalClient cluster.Client
-	// Discovery is called instead of asking Client what the API server says about itself. It may be nil.
+	// Discovery is called for the discovery information, instead of reading it with Client. It may be nil.
 	Discovery func(ctx context.Context) (*cluster.Discovery, error)
-	// Component is what the objects are generated for.
+	// Component is the component that the objects are generated for.
 	Component client.Object
 	// ComponentNamespace and ComponentName are those of the component, ComponentDigest is a digest over all that it declares.
 	ComponentNamespace, ComponentName, ComponentDigest string
 	// ComponentRevision starts at 1 and grows by one with each change of the component.
 	ComponentRevision int64
-	// Installed says that all objects of the component were ready at least once, in an earlier revision.
+	// Installed reports that all objects of the component were ready at least once, in an earlier revision.
 	Installed bool
-	// ReleaseHooks has the generator return also the objects for tests and rollbacks, with the annotation release-hook. The caller
-	// must take them out: they must not be applied with the others.
+	// ReleaseHooks makes the generator also return the objects for tests and rollbacks, with the annotation release-hook. The caller
+	// must not apply them with the others.
 	ReleaseHooks bool
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// checkObjects lets transformers look into objects without a second thought. Labels that are no strings would not be seen, and then
-// be overwritten.
+// checkObjects refuses objects that transformers cannot handle: nil objects, and labels or annotations that are no strings, which
+// a transformer would not see and then overwrite.
 func checkObjects(objects []client.Object) error {
 	for i, object := range objects {
 		if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
@@ -50,8 +50,8 @@ func copyOf(object client.Object) (client.Object, error) {
 	return copied, nil
 }
 
-// kindOf returns the type of an object. Typed objects often do not say it themselves; then it is known to the scheme of
-// client-go or, for other types, to that of the target client. Asking that for its scheme does not look into the cluster.
+// kindOf returns the type of an object. Typed objects often do not carry it; then the scheme of
+// client-go or, for other types, that of the target client has it. Reading the target client's scheme does not count as reading the cluster.
 func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind, error) {
 	declared := object.GetObjectKind().GroupVersionKind()
 	if declared.Version != "" && declared.Kind != "" {

@@ -11,18 +11,18 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// ContextParameterTransformer is a ParameterTransformer that wants the context of the generation: the component, its revision,
-// clients. A generator made by NewGenerator calls TransformParametersContext only. It is added as any ParameterTransformer; others that
-// accept transformers may know no context, and call TransformParameters.
+// ContextParameterTransformer is a ParameterTransformer that needs the context of the generation: the component, its revision,
+// clients. A generator made by NewGenerator calls only TransformParametersContext. Other generators that accept transformers
+// may have no context, and call TransformParameters.
 type ContextParameterTransformer interface {
 	ParameterTransformer
 	// TransformParametersContext is TransformParameters with the context that the generator is called with.
 	TransformParametersContext(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
 }
 
-// ContextObjectTransformer is an ObjectTransformer that wants the context of the generation: the component, its revision, clients. A
-// generator made by NewGenerator calls TransformObjectsContext only. It is added as any ObjectTransformer; others that accept
-// transformers may know no context, and call TransformObjects.
+// ContextObjectTransformer is an ObjectTransformer that needs the context of the generation: the component, its revision, clients. A
+// generator made by NewGenerator calls only TransformObjectsContext. Other generators that accept transformers may have no
+// context, and call TransformObjects.
 type ContextObjectTransformer interface {
 	ObjectTransformer
 	// TransformObjectsContext is TransformObjects with the context that the generator is called with.
@@ -65,7 +65,7 @@ func (f ContextParameterTransformerFunc) TransformParametersContext(
 	return f(ctx, namespace, name, parameters)
 }
 
-// TransformParameters calls the function with a context in which nothing is found.
+// TransformParameters calls the function with an empty context.
 func (f ContextParameterTransformerFunc) TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error) {
 	return f(context.Background(), namespace, name, parameters)
 }
@@ -77,12 +77,12 @@ func (f ContextObjectTransformerFunc) TransformObjectsContext(
 	return f(ctx, namespace, name, objects)
 }
 
-// TransformObjects calls the function with a context in which nothing is found.
+// TransformObjects calls the function with an empty context.
 func (f ContextObjectTransformerFunc) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return f(context.Background(), namespace, name, objects)
 }
 
-// transformParameters hands the context to those who want it.
+// transformParameters passes the context to transformers that need it.
 func transformParameters(
 	ctx context.Context, transformer ParameterTransformer, namespace string, name string, parameters types.Unstructurable,
 ) (types.Unstructurable, error) {
@@ -92,7 +92,7 @@ func transformParameters(
 	return transformer.TransformParameters(namespace, name, parameters)
 }
 
-// transformObjects hands the context to those who want it.
+// transformObjects passes the context to transformers that need it.
 func transformObjects(
 	ctx context.Context, transformer ObjectTransformer, namespace string, name string, objects []client.Object,
 ) ([]client.Object, error) {

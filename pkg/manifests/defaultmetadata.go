@@ -15,9 +15,9 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// DefaultMetadataObjectTransformer gives labels and annotations to all objects that do not have them. Values that objects
-// have already win, empty ones included. Objects within objects, such as the templates of pods, are not touched: what is added
-// there later would replace running pods. It is [Pure].
+// DefaultMetadataObjectTransformer adds labels and annotations to all objects that do not have them. Existing values win, even if
+// they are empty. It does not change nested objects such as pod templates, because a changed pod template
+// would replace running pods. It is [Pure].
 type DefaultMetadataObjectTransformer struct {
 	labels, annotations map[string]string
 }
@@ -28,7 +28,7 @@ var (
 )
 
 // NewDefaultMetadataObjectTransformer returns a transformer that adds the given labels and annotations; both may be nil. It fails if
-// a key or the value of a label is one that no API server would accept.
+// an API server would reject a key or the value of a label.
 func NewDefaultMetadataObjectTransformer(labels map[string]string, annotations map[string]string) (*DefaultMetadataObjectTransformer, error) {
 	var problems []string
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -50,7 +50,7 @@ func NewDefaultMetadataObjectTransformer(labels map[string]string, annotations m
 	return &DefaultMetadataObjectTransformer{labels: maps.Clone(labels), annotations: maps.Clone(annotations)}, nil
 }
 
-// TransformObjects returns the objects with what they lacked. The given objects are not changed.
+// TransformObjects returns the objects with the missing labels and annotations added. It does not change the given objects.
 func (t *DefaultMetadataObjectTransformer) TransformObjects(_ string, _ string, objects []client.Object) ([]client.Object, error) {
 	if err := checkObjects(objects); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (t *DefaultMetadataObjectTransformer) TransformObjects(_ string, _ string, 
 	return transformed, nil
 }
 
-// withDefaults returns a map of its own, and whether it has more than the given one.
+// withDefaults returns a copy of the map with the defaults added, and reports whether it added any.
 func withDefaults(given, defaults map[string]string) (map[string]string, bool) {
 	merged := maps.Clone(defaults)
 	if merged == nil {

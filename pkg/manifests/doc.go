@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifests has what generators share: transformers for parameters and objects, templates, and settings for metadata and policies.
+// Package manifests has transformers for the parameters and objects of generators, and a template for parameters.
 //
-// What a generator is and may ask for is in package generator, whose [Generator], [GeneratorFunc] and [Pure] have these names here as well.
-// [NewGenerator] adds transformers in front of a generator and behind it.
-// Ready ones set policies by rules, substitute variables, apply patches of Kustomize, and set default labels and annotations.
+// [Generator], [GeneratorFunc] and [Pure] are those of package generator, which describes what a generator must do.
+// [NewGenerator] adds transformers before and after a generator. The transformers here set policies by rules, substitute variables,
+// apply Kustomize patches, and set default labels and annotations.
 //
-// An operator that imports this package carries Kustomize and a library of template functions. Whose objects are written in Go, and need none
-// of the transformers, implements generator.Generator or uses generator.Func.
+// An operator that imports this package links Kustomize and a library of template functions. If your objects are written in Go and need no
+// transformers, implement generator.Generator or use generator.Func instead.
 package manifests

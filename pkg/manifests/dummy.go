@@ -11,7 +11,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// DummyGenerator generates nothing. It keeps the place of a generator that is yet to be written.
+// DummyGenerator generates nothing. Use it until the real generator is written.
 type DummyGenerator struct{}
 
 var (

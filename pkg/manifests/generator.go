@@ -10,7 +10,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Generator, GeneratorFunc and Pure are those of package generator, which brings fewer libraries than this package.
+// Generator, GeneratorFunc and Pure are those of package generator, which depends on fewer libraries than this package.
 type (
 	Generator     = generator.Generator
 	GeneratorFunc = generator.Func
@@ -21,16 +21,16 @@ type (
 //
 // An implementation may also implement [ContextParameterTransformer], types.SchemeBuilder and [Pure].
 type ParameterTransformer interface {
-	// TransformParameters returns the parameters to be used instead of the given ones, which it must not change.
+	// TransformParameters returns the parameters to use instead of the given ones, which it must not change.
 	TransformParameters(namespace string, name string, parameters types.Unstructurable) (types.Unstructurable, error)
 }
 
 // ObjectTransformer changes objects after they were generated.
 //
-// An implementation may also implement [ContextObjectTransformer], types.SchemeBuilder, if it returns typed objects that
-// the scheme of the target client does not know otherwise, and [Pure].
+// An implementation may also implement [ContextObjectTransformer], [Pure], and, if it returns typed objects that
+// the scheme of the target client does not have, types.SchemeBuilder.
 type ObjectTransformer interface {
-	// TransformObjects returns the objects to be used instead of the given ones. It may change the given
+	// TransformObjects returns the objects to use instead of the given ones. It may change the given
 	// objects and the slice, and return them.
 	TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error)
 }
@@ -38,17 +38,17 @@ type ObjectTransformer interface {
 // TransformableGenerator is a Generator to which transformers can be added.
 type TransformableGenerator interface {
 	Generator
-	// WithParameterTransformer appends a transformer, which sees what the ones added before have returned.
-	// It changes the receiver, and returns it. It must not be called once Generate was called.
+	// WithParameterTransformer appends a transformer, which gets the result of the previous one.
+	// It changes and returns the receiver. It must not be called after Generate.
 	WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator
-	// WithObjectTransformer appends a transformer, which sees what the ones added before have returned.
-	// It changes the receiver, and returns it. It must not be called once Generate was called.
+	// WithObjectTransformer appends a transformer, which gets the result of the previous one.
+	// It changes and returns the receiver. It must not be called after Generate.
 	WithObjectTransformer(transformer ObjectTransformer) TransformableGenerator
 }
 
-// Decryptor decrypts files before they are used by a generator.
+// Decryptor decrypts files before a generator uses them.
 type Decryptor interface {
-	// Decrypt returns the plain form of the given content; content that is not encrypted is returned as it
-	// is. The path tells where the content was found, slash-separated.
+	// Decrypt returns the decrypted content, or the given content if it is not encrypted. The path is
+	// that of the file, slash-separated.
 	Decrypt(input []byte, path string) ([]byte, error)
 }

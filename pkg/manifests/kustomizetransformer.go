@@ -23,16 +23,16 @@ import (
 // KustomizePatch is a patch as in the field patches of a Kustomization.
 type KustomizePatch struct {
 	// Patch is a strategic merge patch, or a list of operations of a JSON patch (RFC 6902), in YAML or JSON. A strategic merge patch
-	// has a kind and a name like any object, even if the target says which objects it concerns.
+	// needs a kind and a name even if the target selects the objects.
 	Patch string `json:"patch,omitempty"`
-	// Target selects the objects to be patched. A JSON patch needs it; without it, a strategic merge patch concerns the object that it
-	// names, which then must exist.
+	// Target selects the objects to patch. A JSON patch requires it. A strategic merge patch without it changes the object that it
+	// names, which must exist.
 	Target *KustomizeSelector `json:"target,omitempty"`
 }
 
-// KustomizeSelector selects the objects that satisfy all of its fields. Fields that are empty are satisfied by all objects.
+// KustomizeSelector selects the objects that match all of its fields. An empty field matches all objects.
 type KustomizeSelector struct {
-	// Group, Version, Kind, Name and Namespace are regular expressions that have to match as a whole.
+	// Group, Version, Kind, Name and Namespace are regular expressions that must match the whole value.
 	Group     string `json:"group,omitempty"`
 	Version   string `json:"version,omitempty"`
 	Kind      string `json:"kind,omitempty"`
@@ -47,15 +47,15 @@ type KustomizeSelector struct {
 type KustomizeImage struct {
 	// Name is the image to be replaced, without tag and digest.
 	Name string `json:"name"`
-	// NewName, NewTag and Digest replace what is there; what is empty is left alone. A digest wins over a tag.
+	// NewName, NewTag and Digest replace the parts of the reference; an empty one leaves its part as it is. A digest wins over a tag.
 	NewName string `json:"newName,omitempty"`
 	NewTag  string `json:"newTag,omitempty"`
 	Digest  string `json:"digest,omitempty"`
 }
 
-// KustomizeObjectTransformer applies patches and replaces images in the way of `kustomize build`: patches first, in their order. What
-// kustomize does with any object it does here as well: lists are replaced by their items, and objects with the annotation
-// config.kubernetes.io/local-config are left out.
+// KustomizeObjectTransformer applies patches and replaces images as `kustomize build` does: patches first, in their order. Like
+// kustomize, it also replaces lists by their items, and leaves out objects with the annotation
+// config.kubernetes.io/local-config.
 //
 // An object that changes is returned as *unstructured.Unstructured; all others are returned as they are. It is [Pure].
 type KustomizeObjectTransformer struct {
@@ -94,7 +94,7 @@ func NewKustomizeObjectTransformer(patches []KustomizePatch, images []KustomizeI
 	return t, nil
 }
 
-// checkPatch finds out before there are objects what the SDK would say as soon as there are some.
+// checkPatch finds errors in a patch when the transformer is made; the SDK would report them only when it gets objects.
 func checkPatch(patch KustomizePatch) error {
 	var content any
 	if err := documents.CheckSeparated([]byte(patch.Patch)); err != nil {
@@ -123,7 +123,7 @@ func checkPatch(patch KustomizePatch) error {
 	return err
 }
 
-// TransformObjects is TransformObjectsContext for objects that say their apiVersion and kind, or are of the types of client-go.
+// TransformObjects is TransformObjectsContext for objects that carry apiVersion and kind, or have a type of client-go.
 func (t *KustomizeObjectTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
@@ -166,7 +166,7 @@ type original struct {
 
 type builtObjects []client.Object
 
-// orOriginals replaces those objects by the given ones that are the same.
+// orOriginals returns the original of each object that the patches have not changed.
 func (b builtObjects) orOriginals(originals map[string]original) ([]client.Object, error) {
 	objects := make([]client.Object, len(b))
 	for i, object := range b {

@@ -3,12 +3,12 @@
 
 package manifests
 
-// MergeMaps lays y over x and returns the result, which shares no map or slice with x and y. It follows the
-// rules by which Helm lays given values over the defaults of a chart:
+// MergeMaps lays y over x and returns the result, which shares no map or slice with x and y. It follows Helm's
+// rules for laying given values over the defaults of a chart:
 //   - maps (of type map[string]any) that are present on both sides are merged;
 //   - otherwise the value of y wins, whatever the types are; slices are replaced, not merged;
 //   - nil in y removes the key, if x has a value for it. If x does not have the key, nil is kept, so that it
-//     can still remove a default which the result is laid over later.
+//     still removes a default when the result is laid over other values later.
 //
 // The result is never nil. Values other than map[string]any and []any are taken over as they are.
 func MergeMaps(x, y map[string]any) map[string]any {

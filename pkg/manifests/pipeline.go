@@ -15,8 +15,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// NewGenerator returns a generator that does what the given one does, and accepts transformers; those that are a
-// ContextParameterTransformer or a ContextObjectTransformer are given the context. It implements types.SchemeBuilder
+// NewGenerator returns a generator that wraps the given one and accepts transformers; a
+// ContextParameterTransformer or ContextObjectTransformer gets the context. It implements types.SchemeBuilder
 // and Pure on behalf of the given generator and the transformers; it is pure if all of them are.
 func NewGenerator(generator Generator) TransformableGenerator {
 	return &pipeline{generator: generator}
@@ -64,7 +64,7 @@ func (p *pipeline) Generate(ctx context.Context, namespace string, name string, 
 	return objects, nil
 }
 
-// AddToScheme adds the types of the wrapped generator and of the transformers, as far as they have any to add.
+// AddToScheme adds the types of the wrapped generator and of the transformers that implement types.SchemeBuilder.
 func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
 	parts := []any{p.generator}
 	for _, transformer := range p.parameterTransformers {

@@ -16,7 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// objectMetadata is what rules look at.
+// objectMetadata is the part of an object that rules match.
 type objectMetadata struct {
 	kind      schema.GroupKind
 	namespace string
@@ -30,7 +30,7 @@ var (
 	possibleNamespace = regexp.MustCompile(`^[a-z0-9*?^\[\]\\-]+$`)
 )
 
-// compileMatch returns the condition, and what is wrong with it.
+// compileMatch returns the compiled condition, and the problems that it found.
 func compileMatch(match PolicyMatch) (func(objectMetadata) bool, []string) {
 	var problems []string
 	refuse := func(field, value, allowed string) {
@@ -69,14 +69,14 @@ func matchesPattern(pattern, text string) bool {
 	return err == nil && matched
 }
 
-// possiblePattern tells whether a pattern is well-formed and consists of what it is to match.
+// possiblePattern reports whether a pattern is well-formed and can match a name.
 func possiblePattern(pattern string, possible *regexp.Regexp) bool {
 	_, err := path.Match(pattern, "")
 	return err == nil && (pattern == "" || possible.MatchString(pattern))
 }
 
-// allowedKinds returns what should have been given instead; empty if nothing is wrong. Of kinds that are not known nothing is
-// said: they may be defined later. But one that differs from a known one by its spelling only is a mistake.
+// allowedKinds returns the kinds to use instead; empty if nothing is wrong. It accepts unknown kinds,
+// which may be defined later, but not one that differs from a known kind only in its spelling.
 func allowedKinds(text string) string {
 	if text == "" {
 		return ""
@@ -98,7 +98,7 @@ func allowedKinds(text string) string {
 	return strings.Join(slices.Compact(similar), ", ")
 }
 
-// contradiction returns the key of a label of which a selector demands what no value can satisfy; empty if there is none.
+// contradiction returns the key of a label for which the selector can match no value; empty if there is none.
 func contradiction(selector labels.Selector) string {
 	requirements, selectable := selector.Requirements()
 	if !selectable {
@@ -116,8 +116,8 @@ func contradiction(selector labels.Selector) string {
 	return ""
 }
 
-// satisfiable tries the values that the requirements mention, one that they do not, and none. Comparisons of numbers are
-// taken to be satisfiable.
+// satisfiable tries the values that the requirements mention, one other value, and no value. It assumes that comparisons of numbers
+// are satisfiable.
 func satisfiable(key string, requirements []labels.Requirement) bool {
 	candidates := []labels.Set{{}, {key: "x"}}
 	greatest := "x"

@@ -20,34 +20,34 @@ import (
 
 // PolicyRule sets annotations of the reconciler on all objects that match.
 type PolicyRule struct {
-	// Match says which objects are meant. Defaults to all.
+	// Match selects the objects. Defaults to all.
 	Match PolicyMatch `json:"match,omitempty"`
 	// Set holds the annotations by their suffix (the key without the name of the reconciler), such as "apply-order". It must not be empty.
 	Set map[string]string `json:"set"`
-	// Override says that the rule replaces annotations that the object came with. Defaults to false: these win.
+	// Override lets the rule replace annotations of the generated object. Defaults to false: the object's own annotations win.
 	Override bool `json:"override,omitempty"`
 }
 
-// PolicyMatch selects the objects that satisfy all of its fields. A field that is empty is satisfied by all objects.
+// PolicyMatch selects the objects that match all of its fields. An empty field matches all objects.
 //
-// Patterns match as a whole: * stands for any text, ? for any character, [a-z] for one of a range; \ takes the meaning away.
+// Patterns match the whole value: * stands for any text, ? for any character, [a-z] for one of a range; \ escapes the next character.
 type PolicyMatch struct {
 	// Kind is a kind, such as "Deployment", or a kind with its group, such as "Deployment.apps".
 	Kind string `json:"kind,omitempty"`
 	// Name is a pattern for the name.
 	Name string `json:"name,omitempty"`
-	// Namespace is a pattern for the namespace. An object without one counts as being where the generator is told to put its objects;
-	// that includes objects of kinds that have no namespace, since their scope is not known before their types are.
+	// Namespace is a pattern for the namespace. An object without a namespace counts as being in the one that is passed to the generator,
+	// even if it is cluster-scoped, because the scope is not known yet.
 	Namespace string `json:"namespace,omitempty"`
 	// Labels is a label selector as kubectl accepts it, such as "app=web,tier in (a, b)".
 	Labels string `json:"labels,omitempty"`
 }
 
-// PolicyRulesObjectTransformer sets annotations of the reconciler as rules say, so that manifests which know nothing of it get
-// waves and policies without being touched. It is [Pure].
+// PolicyRulesObjectTransformer sets annotations of the reconciler by rules. This gives waves and policies to charts and manifests of
+// other authors without editing them. It is [Pure].
 //
-// Rules are applied in their order, so a later one wins over an earlier one. A rule without Override leaves annotations alone that the
-// object came with.
+// Rules are applied in their order, so a later one wins over an earlier one. A rule without Override does not change annotations of the
+// generated object.
 type PolicyRulesObjectTransformer struct {
 	rules []compiledRule
 }
@@ -57,14 +57,14 @@ var (
 	_ Pure                     = &PolicyRulesObjectTransformer{}
 )
 
-// compiledRule is a rule that was found to be good.
+// compiledRule is a valid rule.
 type compiledRule struct {
 	PolicyRule
 	matches func(metadata objectMetadata) bool
 }
 
-// NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. It reports all that is wrong with them in
-// one error, by the number of the rule, the field, the value and what is allowed: unknown annotations, values that the reconciler would
+// NewPolicyRulesObjectTransformer returns a transformer that applies the given rules. One error reports all problems
+// with the number of the rule, the field, the value and the allowed values: unknown annotations, values that the reconciler would
 // refuse, and conditions that no object can satisfy.
 func NewPolicyRulesObjectTransformer(rules []PolicyRule) (*PolicyRulesObjectTransformer, error) {
 	t := &PolicyRulesObjectTransformer{}
@@ -83,7 +83,7 @@ func NewPolicyRulesObjectTransformer(rules []PolicyRule) (*PolicyRulesObjectTran
 	return t, nil
 }
 
-// checkSet returns what is wrong with the annotations of a rule.
+// checkSet returns the problems with the annotations of a rule.
 func checkSet(set map[string]string) []string {
 	if len(set) == 0 {
 		return []string{"set: at least one annotation is required; allowed are: " + strings.Join(annotations.Suffixes(), ", ")}
@@ -102,7 +102,7 @@ func checkSet(set map[string]string) []string {
 	return problems
 }
 
-// TransformObjects fails unless there is no rule: without the context the name of the reconciler is not known.
+// TransformObjects fails if there are rules: it would need the name of the reconciler, which is in the context.
 func (t *PolicyRulesObjectTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }

@@ -21,7 +21,7 @@ import (
 //	  set: {apply-order: -10, delete-policy: orphan}
 //
 // The fields are those of PolicyRule and PolicyMatch; values under set may be strings, numbers or booleans. An empty document
-// has no rules. It reports all that is wrong, as NewPolicyRulesObjectTransformer does; the name of a file is for the caller to add.
+// has no rules. It reports all problems, as NewPolicyRulesObjectTransformer does; the caller adds the name of the file.
 func ParsePolicyRules(document []byte) ([]PolicyRule, error) {
 	document, err := singleDocument(document)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *ruleParser) fields(parent string, value any, known map[string]func(stri
 	}
 }
 
-// text demands that what is given is not empty: it would match everything, which is said by leaving the field out.
+// text refuses an empty value, which would match everything: to match everything, leave the field out.
 func (p *ruleParser) text(target *string) func(string, any) {
 	return func(field string, value any) {
 		text, ok := value.(string)
@@ -135,7 +135,7 @@ func (p *ruleParser) values(field string, value any) map[string]string {
 	return values
 }
 
-// describeYAML says what a value is, as far as it is short.
+// describeYAML describes a value for a message, in full if it is short.
 func describeYAML(value any) string {
 	switch value := value.(type) {
 	case nil:

@@ -25,14 +25,14 @@ import (
 )
 
 // SubstitutionObjectTransformer replaces references to variables in objects, as a shell does: ${name}, ${name:-default} and
-// the other forms that package github.com/fluxcd/pkg/envsubst knows. A variable that does not exist counts as empty; $${name} stands for
-// the text ${name}; a $ without brace is left alone.
+// the other forms of package github.com/fluxcd/pkg/envsubst. A variable that does not exist counts as empty; $${name} stands for
+// the text ${name}; a $ without brace stays.
 //
-// What is replaced is the YAML text of the object, so a value may be a number, a boolean or a piece of YAML: "replicas: ${n}" becomes a
-// number, and a value that is to remain a string, although it looks like a number, has to bring its own quotes.
+// It replaces in the YAML text of the object, so a value may be a number, a boolean or a piece of YAML: "replicas: ${n}" becomes a
+// number. A value that must stay a string although it looks like a number needs quotes of its own.
 //
-// An object in which something is replaced is returned as *unstructured.Unstructured; all others are returned as they are. It is
-// pure if the selector is nil, or is itself [Pure].
+// An object that changes is returned as *unstructured.Unstructured; all others are returned as they are. The transformer is
+// pure if the selector is nil or [Pure].
 type SubstitutionObjectTransformer struct {
 	substitutions map[string]string
 	selector      types.Selector[client.Object]
@@ -43,19 +43,19 @@ var (
 	_ Pure                     = &SubstitutionObjectTransformer{}
 )
 
-// NewSubstitutionObjectTransformer returns a transformer that knows the given variables, and replaces them in the objects
+// NewSubstitutionObjectTransformer returns a transformer that replaces the given variables in the objects
 // that the selector matches; in all objects if it is nil. The error is always nil.
 func NewSubstitutionObjectTransformer(substitutions map[string]string, selector types.Selector[client.Object]) (*SubstitutionObjectTransformer, error) {
 	return &SubstitutionObjectTransformer{substitutions: maps.Clone(substitutions), selector: selector}, nil
 }
 
-// TransformObjects is TransformObjectsContext for objects that say their apiVersion and kind, or are of the types of client-go.
+// TransformObjects is TransformObjectsContext for objects that carry apiVersion and kind, or have a type of client-go.
 func (t *SubstitutionObjectTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
 }
 
-// TransformObjectsContext returns the objects with variables replaced. The given objects are not changed. It fails if a reference
-// is malformed, or if the text is not one YAML document any more.
+// TransformObjectsContext returns the objects with variables replaced. It does not change the given objects. It fails if a reference
+// is malformed, or if the resulting text is not exactly one YAML document.
 func (t *SubstitutionObjectTransformer) TransformObjectsContext(
 	ctx context.Context, _ string, _ string, objects []client.Object,
 ) ([]client.Object, error) {
@@ -119,7 +119,7 @@ func (t *SubstitutionObjectTransformer) substitute(ctx context.Context, object c
 	return decodeObject([]byte(replaced))
 }
 
-// decodeObject reads one object from YAML. Whole numbers remain such.
+// decodeObject reads one object from YAML. Whole numbers become integers.
 func decodeObject(text []byte) (*unstructured.Unstructured, error) {
 	text, err := singleDocument(text)
 	if err != nil {
@@ -136,7 +136,7 @@ func decodeObject(text []byte) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// singleDocument returns the one document that has content, or nothing. Decoders would silently take the first, whatever it is.
+// singleDocument returns the only document with content, or nothing. Decoders would silently take the first one.
 func singleDocument(text []byte) ([]byte, error) {
 	var found []byte
 	for reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {

@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// TemplateParameterTransformer renders a template, whose output is YAML, and makes that the parameters. It is safe for
+// TemplateParameterTransformer renders a template, and uses its YAML output as the parameters. It is safe for
 // concurrent use.
 type TemplateParameterTransformer struct {
 	path        string
@@ -34,13 +34,13 @@ var (
 	_ Pure                 = &TemplateParameterTransformer{}
 )
 
-// NewTemplateParameterTransformer returns a transformer for the template in the file at the given path. The file is read
-// here, and never again. If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is
+// NewTemplateParameterTransformer returns a transformer for the template in the file at the given path. It reads the file once.
+// If fsys is nil, the path is one of the operating system; otherwise a leading slash of the path is
 // ignored.
 //
-// The data of the template are the parameters, and the namespace and name of the dependents as .Namespace and .Name, which
-// win over parameters of these names. Besides sprig's functions (without env and expandenv), there are those for
-// YAML, JSON, bits and addresses that kustomizations have, and include and tpl; there are none that look into a cluster.
+// The template's data are the parameters, and the namespace and name of the dependents as .Namespace and .Name, which
+// win over parameters of these names. The functions are sprig's (without env, expandenv and getHostByName), those for
+// YAML, JSON, bits and addresses that kustomizations have, and include and tpl. None of them reads a cluster.
 func NewTemplateParameterTransformer(fsys fs.FS, path string) (*TemplateParameterTransformer, error) {
 	raw, err := readTemplate(fsys, path)
 	if err != nil {
