@@ -31,20 +31,20 @@ var (
 	_ manifests.Pure      = &HelmGenerator{}
 )
 
-// fingerprintVersion changes whenever the same chart would yield other objects than before, because of changes
-// in this package or in the Helm SDK.
+// fingerprintVersion must change whenever this package or the Helm SDK begins to render other objects from
+// the same chart.
 const fingerprintVersion = "helm/2"
 
 // NewHelmGenerator returns a generator for the chart at chartPath, which is a folder or a packaged chart (.tgz).
-// The chart is read here, and never again. If fsys is nil, the path is one of the operating system; otherwise a
-// leading slash of the path is ignored. A chart that is embedded into the program needs the pattern all:, or else
-// files such as _helpers.tpl are missing. The client is ignored; the generator finds the client for the target
-// cluster in its context.
+// It reads the chart once. If fsys is nil, the path is one of the operating system; otherwise a
+// leading slash of the path is ignored. To embed a chart into the program, use the pattern all:, or
+// files such as _helpers.tpl are missing. The client is ignored; the generator takes the client for the target
+// cluster from its context.
 func NewHelmGenerator(fsys fs.FS, chartPath string, _ client.Client) (*HelmGenerator, error) {
 	return NewHelmGeneratorWithOptions(fsys, chartPath, Options{})
 }
 
-// NewTransformableHelmGenerator is NewHelmGenerator with the result being ready to accept transformers.
+// NewTransformableHelmGenerator is NewHelmGenerator for a generator that accepts transformers.
 func NewTransformableHelmGenerator(fsys fs.FS, chartPath string, clnt client.Client) (manifests.TransformableGenerator, error) {
 	generator, err := NewHelmGenerator(fsys, chartPath, clnt)
 	if err != nil {
@@ -75,20 +75,20 @@ func NewHelmGeneratorWithObjectTransformer(
 	return generator.WithObjectTransformer(transformer), nil
 }
 
-// ChartInfo is what a chart says about itself.
+// ChartInfo is the metadata of a chart.
 type ChartInfo struct {
 	Name    string
 	Version string
-	// AppVersion is the version of what the chart contains; empty if the chart does not say it.
+	// AppVersion is the version of the chart's application; empty if the chart does not give it.
 	AppVersion string
 }
 
-// Chart returns what the chart says about itself.
+// Chart returns the metadata of the chart.
 func (g *HelmGenerator) Chart() ChartInfo {
 	return ChartInfo{Name: g.chart.Name(), Version: g.chart.Version(), AppVersion: g.chart.AppVersion()}
 }
 
-// Fingerprint identifies the content of the chart and the options. It is empty if there is a post-renderer that has none.
+// Fingerprint identifies the content of the chart and the options. It is empty if the post-renderer is not pure.
 func (g *HelmGenerator) Fingerprint() string {
 	options := g.options.fingerprint()
 	if options == "" {
@@ -97,7 +97,7 @@ func (g *HelmGenerator) Fingerprint() string {
 	return fingerprintVersion + " " + g.chart.Fingerprint() + " " + options
 }
 
-// Generate renders the chart with the given parameters as values. It needs a context that holds the reconciler
+// Generate renders the chart with the given parameters as values. The context must have the reconciler
 // name, the client, the component revision and the installation state. All returned objects are unstructured.
 func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	reconcilerName, err := generator.ReconcilerNameFromContext(ctx)
@@ -130,8 +130,8 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 	return objects, nil
 }
 
-// Notes renders the chart as Generate does, and returns what it has to tell users after it was installed (NOTES.txt), without that of
-// its dependencies; empty if that is nothing.
+// Notes renders the chart as Generate does, and returns its NOTES.txt, without the notes of its dependencies; empty if the chart
+// has none.
 func (g *HelmGenerator) Notes(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (string, error) {
 	release, err := g.release(ctx, namespace, name, parameters)
 	if err != nil {
@@ -140,7 +140,7 @@ func (g *HelmGenerator) Notes(ctx context.Context, namespace string, name string
 	return g.chart.Notes(ctx, release)
 }
 
-// release returns what the chart is rendered for.
+// release returns the release that templates see.
 func (g *HelmGenerator) release(ctx context.Context, namespace string, name string, parameters types.Unstructurable) (helm.Release, error) {
 	revision, err := generator.ComponentRevisionFromContext(ctx)
 	if err != nil {
@@ -158,14 +158,14 @@ func (g *HelmGenerator) release(ctx context.Context, namespace string, name stri
 		Name:      name,
 		Namespace: namespace,
 		Revision:  revision,
-		// What is installed in revision 1 was not installed before. Calling it an upgrade as soon as it is installed
+		// During revision 1, the component was not installed before. Calling it an upgrade as soon as it is installed
 		// would run upgrade hooks without any change of the component.
 		Upgrade:      installed && revision > 1,
 		Values:       valuesOf(parameters),
 		Capabilities: capabilitiesOf(discovery),
 		Service:      g.options.ReleaseService,
 		PostRender:   g.options.postRender(),
-		// Going through the context marks the result as dependent on the cluster.
+		// Taking the client from the context marks the result as dependent on the cluster.
 		Client: func() (client.Client, error) { return generator.ClientFromContext(ctx) },
 	}, nil
 }

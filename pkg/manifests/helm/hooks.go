@@ -35,7 +35,7 @@ const (
 	hookCRDInstall   hookType = "crd-install"
 )
 
-// allowedHooks is what messages offer.
+// allowedHooks are the hooks that error messages list as allowed.
 var allowedHooks = []hookType{
 	hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete, hookPreRollback, hookPostRollback, hookTest,
 }
@@ -54,15 +54,15 @@ const (
 	minHookWeight = -100
 	maxHookWeight = 100
 
-	// Pre hooks use the waves below wave 0, post hooks the ones above it; the outermost of them are where
-	// hooks are purged.
+	// Pre hooks use the waves below wave 0, post hooks those above it; hooks are purged in the
+	// outermost waves.
 	preHookOffset  = minHookWeight - 1
 	postHookOffset = maxHookWeight + 1
 	lastPreWave    = maxHookWeight + preHookOffset
 	lastPostWave   = maxHookWeight + postHookOffset
 )
 
-// hook is what the annotations of an object say about it.
+// hook has the hook annotations of an object.
 type hook struct {
 	types          []hookType
 	weight         int
@@ -81,7 +81,7 @@ func (m mapper) parseHook(annotations map[string]string) (*hook, error) {
 	}
 	result := &hook{types: types}
 	if !m.applicable(*result) {
-		// Whatever else the annotations say has no effect.
+		// The other annotations have no effect.
 		return result, nil
 	}
 	if result.weight, err = parseHookWeight(annotations[hookWeightAnnotation]); err != nil {
@@ -136,8 +136,8 @@ func parseHookDeletePolicies(value string) ([]hookDeletePolicy, error) {
 	return policies, nil
 }
 
-// mapHook returns what the hook means in the reconciler's annotations, beside the given ones: once if it is applied now, once for each
-// time of the deletion at which it is applied, and once for each thing that is done with a release.
+// mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it is applied now, one for each
+// point of the deletion at which it is applied, and one for each release operation.
 func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	if !m.applicable(hook) {
@@ -153,13 +153,13 @@ func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 		if !hook.has(deletion.hook) {
 			continue
 		}
-		// They go in any case when all are done; and one that has failed is what keeps the component from going.
+		// Deletion hooks are removed anyway when all are ready, and a failed one must stay to block the deletion.
 		mapped := maps.Clone(given)
 		mapped[types.AnnotationKeySuffixDeletionHook] = deletion.value
 		mapped[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(hook.weight)
 		mapped[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
 		if _, given := given[types.AnnotationKeySuffixAdoptionPolicy]; !given && slices.Contains(hook.deletePolicies, hookBeforeCreation) {
-			// What an earlier run has left goes before.
+			// Objects of an earlier run are deleted first.
 			mapped[types.AnnotationKeySuffixAdoptionPolicy] = types.AdoptionPolicyIfUnowned
 		}
 		all = append(all, mapped)
@@ -170,8 +170,8 @@ func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 	return all
 }
 
-// mapRelease is what a hook means that is applied when something is done with a release. It is applied anew each time, before or
-// behind everything else.
+// mapRelease returns the annotations of a release hook. It is applied in each run, before or
+// after all other objects.
 func mapRelease(hook hook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	add := func(value string, pre, post bool) {
@@ -191,7 +191,7 @@ func mapRelease(hook hook, given map[string]string) []map[string]string {
 	return all
 }
 
-// mapInstallation is what a hook means that is applied beside the regular objects.
+// mapInstallation returns the annotations of a hook that is applied with the regular objects.
 func mapInstallation(hook hook, given map[string]string, pre, post bool, reconcilePolicy string) map[string]string {
 	mapped := maps.Clone(given)
 	mapped[types.AnnotationKeySuffixReconcilePolicy] = reconcilePolicy
@@ -216,7 +216,7 @@ func mapInstallation(hook hook, given map[string]string, pre, post bool, reconci
 	return mapped
 }
 
-// event decides whether the object belongs before or behind the regular ones (or both, or neither), and when
+// event decides whether the object is applied before or after the regular ones (or both, or neither), and when
 // it is applied again.
 func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 	preInstall, postInstall := hook.has(hookPreInstall), hook.has(hookPostInstall)
@@ -225,16 +225,16 @@ func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 	case m.installed && (preUpgrade || postUpgrade):
 		return preUpgrade, postUpgrade, types.ReconcilePolicyOnObjectOrComponentChange
 	case !m.installed && m.revision > 1:
-		// The installation has failed and was corrected. Were it applied only once, the correction would never
-		// reach it.
+		// The installation has failed and was corrected. With "once", the hook would never run with the
+		// correction.
 		return preInstall, postInstall, types.ReconcilePolicyOnObjectOrComponentChange
 	default:
-		// An install hook stays the same forever, so that it is neither run again nor taken for redundant.
+		// An install hook never changes, so that it neither runs again nor becomes redundant.
 		return preInstall, postInstall, types.ReconcilePolicyOnce
 	}
 }
 
-// applicable tells whether there is any event at which the object is applied.
+// applicable reports whether there is any event at which the object is applied.
 func (m mapper) applicable(hook hook) bool {
 	events := []hookType{hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete}
 	if m.releaseHooks {

@@ -22,18 +22,18 @@ const (
 	resourcePolicyKeep       = "keep"
 )
 
-// mapper turns Helm's annotations into the ones of the reconciler.
+// mapper translates Helm's annotations to those of the reconciler.
 type mapper struct {
 	// prefix is the reconciler name with a slash.
 	prefix    string
 	revision  int64
 	installed bool
-	// releaseHooks tells whether hooks count that are not applied with the release.
+	// releaseHooks includes hooks that are applied only when a release is tested or rolled back.
 	releaseHooks bool
 }
 
 // apply returns the object with its annotations completed, and copies of it that are deletion hooks or release hooks; nothing if the object
-// is not to be applied.
+// must not be applied.
 func (m mapper) apply(object helm.Object) ([]client.Object, error) {
 	annotations := object.GetAnnotations()
 	if err := m.checkReserved(annotations, object.GetLabels()); err != nil {
@@ -78,7 +78,7 @@ func (m mapper) apply(object helm.Object) ([]client.Object, error) {
 	return objects, nil
 }
 
-// checkReserved refuses what the reconciler writes itself.
+// checkReserved refuses annotations and labels that only the reconciler may write.
 func (m mapper) checkReserved(annotations map[string]string, labels map[string]string) error {
 	for _, suffix := range []string{types.AnnotationKeySuffixOwnerId, types.AnnotationKeySuffixDigest} {
 		if _, ok := annotations[m.prefix+suffix]; ok {
@@ -91,7 +91,7 @@ func (m mapper) checkReserved(annotations map[string]string, labels map[string]s
 	return nil
 }
 
-// merge adds the mapped annotations, which are given by their suffixes, to the ones of the object.
+// merge adds the translated annotations, given by their suffixes, to those of the object.
 func (m mapper) merge(object helm.Object, annotations map[string]string, mapped map[string]string) error {
 	if len(mapped) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (m mapper) merge(object helm.Object, annotations map[string]string, mapped 
 	return nil
 }
 
-// sameValue knows that orders are numbers, and that policies may be written in kebab and camel case.
+// sameValue compares orders as numbers, and policies in kebab or camel case.
 func sameValue(suffix, present, demanded string) bool {
 	if order, err := annotations.Order(present); err == nil {
 		other, err := annotations.Order(demanded)

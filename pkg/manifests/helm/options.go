@@ -14,18 +14,18 @@ import (
 
 // Options change how a chart is rendered. The zero value renders it as Helm does.
 type Options struct {
-	// ReleaseService is what templates see as .Release.Service. Defaults to "Helm".
+	// ReleaseService is the value of .Release.Service. Defaults to "Helm".
 	ReleaseService string
-	// PostRenderer changes what the chart was rendered to. If it does not implement manifests.Pure, nor does the generator:
-	// the chart is rendered in each pass then. Defaults to none.
+	// PostRenderer changes the rendered objects. If it does not implement manifests.Pure, the generator is not pure either:
+	// the chart is then rendered in each pass. Defaults to none.
 	PostRenderer PostRenderer
 }
 
-// PostRenderer changes what a chart was rendered to, before Helm's annotations are interpreted. Post-renderers that were
-// written for Helm fit. With Helm, however, hooks and the objects of the crds folders do not get there; here, they do.
+// PostRenderer changes the rendered objects before Helm's annotations are interpreted. Post-renderers that were
+// written for Helm work. Other than with Helm, they also get hooks and the objects of the crds folders.
 type PostRenderer interface {
-	// Run is given all objects, in the order of rendering, as a stream of YAML documents, each of which begins with the
-	// comment "# Source: " and the name of its template. What it returns, possibly the same buffer, is taken instead; an
+	// Run gets all objects, in the order of rendering, as a stream of YAML documents, each of which begins with the
+	// comment "# Source: " and the name of its template. It returns the objects to use instead, possibly in the same buffer; an
 	// empty buffer means no objects. It may be called concurrently.
 	Run(renderedManifests *bytes.Buffer) (modifiedManifests *bytes.Buffer, err error)
 }
@@ -46,7 +46,7 @@ func (o Options) postRender() func(*bytes.Buffer) (*bytes.Buffer, error) {
 	return o.PostRenderer.Run
 }
 
-// fingerprint identifies the options; it is empty if the chart has to be rendered each time because of them.
+// fingerprint identifies the options; it is empty if they are not pure.
 func (o Options) fingerprint() string {
 	identity := []string{o.ReleaseService}
 	if o.PostRenderer != nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/component-operator/runtime/internal/kustomize"
 )
 
-// bounds are the folders of kustomizations. Files elsewhere must not be read, nor what a symbolic link in such a folder leads to elsewhere.
+// bounds are the folders from which a kustomization may read. A symbolic link in them must not lead out of them.
 type bounds struct {
 	// roots are absolute and slash-separated.
 	roots []string
-	// resolve returns the path without symbolic links.
+	// resolve follows the symbolic links of a path.
 	resolve func(name string) (string, error)
 }
 
-// newBounds expects whether the paths are those of the operating system. File systems of other kinds keep their links within themselves.
+// newBounds returns bounds without folders. Only paths of the operating system are resolved: other file systems keep their links within themselves.
 func newBounds(native bool) *bounds {
 	b := &bounds{resolve: func(name string) (string, error) { return name, nil }}
 	if native {
@@ -31,14 +31,14 @@ func newBounds(native bool) *bounds {
 	return b
 }
 
-// add allows what is in a folder.
+// add allows reading in a folder.
 func (b *bounds) add(folder string) {
 	if b != nil && !slices.Contains(b.roots, folder) {
 		b.roots = append(b.roots, folder)
 	}
 }
 
-// check returns kustomize.ErrOutside if a file or folder must not be read, or an error if that cannot be known, because it does not exist, for instance.
+// check returns kustomize.ErrOutside if a file or folder must not be read, or another error if that is unknown, for instance because it does not exist.
 func (b *bounds) check(name string) error {
 	if b == nil {
 		return nil

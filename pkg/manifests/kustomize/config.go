@@ -23,7 +23,7 @@ const (
 	ignoreFile = ".component-ignore"
 )
 
-// settings are what a kustomization may say about itself in its configuration file.
+// settings is the content of the configuration file of a kustomization.
 type settings struct {
 	Templating             *bool           `json:"templating"`
 	TemplateSuffix         *string         `json:"templateSuffix"`
@@ -81,7 +81,7 @@ func readConfig(source *source, folder string, options KustomizeGeneratorOptions
 	return result, nil
 }
 
-// asksForTemplates tells whether something is set that has no meaning without templates.
+// asksForTemplates reports whether a setting has a meaning only with templates.
 func (s settings) asksForTemplates() bool {
 	return s.TemplateSuffix != nil || s.LeftTemplateDelimiter != nil || s.RightTemplateDelimiter != nil || len(s.Values) > 0
 }
@@ -116,7 +116,7 @@ func readIgnoreRules(source *source, folder string) (ignoreRules, error) {
 	return ignoreRules{gitignore.NewMatcher(patterns)}, nil
 }
 
-// match expects a path relative to the folder. What lies in an ignored folder is ignored, whatever other rules say.
+// match takes a path relative to the folder. Files in an ignored folder are ignored, whatever other rules say.
 func (r ignoreRules) match(name string) bool {
 	if r.matcher == nil {
 		return false

@@ -3,16 +3,16 @@
 
 // Package kustomize makes kustomizations usable as generators.
 //
-// The objects are those of "kustomize build", since Kustomize's own SDK builds them. What a kustomization refers to,
-// such as ../base, may lie anywhere on the file system; it is read when the generator is made. What would have to be
-// fetched from elsewhere (a URL, a repository) is refused. A folder without kustomization file is a kustomization of all
+// Kustomize's own SDK builds the objects, so they are those of "kustomize build". References of a kustomization,
+// such as ../base, may lead anywhere on the file system; they are read when the generator is made. References that Kustomize would
+// fetch (a URL, a repository) are refused. A folder without kustomization file is a kustomization of all
 // YAML files in it and below, except those that begin with a dot.
 //
 // # Templates
 //
-// Before that, the files in the folder of the kustomization are rendered as Go templates, unless the options say
-// otherwise. Their data are the parameters of the component. They may define templates for one another. Functions are,
-// besides sprig's (without env and expandenv):
+// Before the build, the files in the folder of the kustomization are rendered as Go templates, unless the options say
+// otherwise. Their data are the parameters of the component. A template that one file defines can be used in all. The functions are
+// sprig's (without env, expandenv and getHostByName) and:
 //
 //	toYaml, fromYaml, fromYamlArray,    conversions; an error where sprig's counterparts yield nothing
 //	toJson, toPrettyJson, toRawJson,    (the prefix must changes nothing)
@@ -38,11 +38,11 @@
 //	listFiles PATTERN, existsFile PATH, files of the kustomization, including ignored ones, and included
 //	readFile PATH                       files; readFile returns bytes
 //
-// A missing key is nothing. At most 16 MiB of text are rendered, and include and tpl nest at most 1000 times.
+// A missing key renders as nothing. At most 16 MiB of text are rendered, and include and tpl nest at most 1000 times.
 //
-// # Files with a meaning
+// # Configuration files
 //
-// The kustomization may contain a file .component-config.yaml; all of it is optional:
+// The kustomization may contain a file .component-config.yaml, in which everything is optional:
 //
 //	templating: true                        # whether there are templates at all
 //	templateSuffix: .tpl                    # as the options of the same names
@@ -52,13 +52,13 @@
 //	includedFiles: [../common]              # files and folders outside, for listFiles, existsFile, and readFile
 //	includedKustomizations: [../base]       # kustomizations outside whose files are templates, too
 //
-// and a file .component-ignore, in the notation of .gitignore, with what is not part of the kustomization.
+// and a file .component-ignore, in the notation of .gitignore, with the files that are not part of the kustomization.
 //
-// An included kustomization has its own files of these names and its own definitions, does not inherit suffix and
+// An included kustomization has its own configuration files and its own definitions, does not inherit suffix and
 // delimiters, and gets the same data. It becomes part of the result only if a kustomization file refers to it.
 //
 // # Purity
 //
-// Objects are used again until the component or the kustomization has changed; if kubernetesVersion or apiResources were
-// called, until these have; if something was looked up, not at all.
+// Objects are used again until the component or the kustomization changes; if templates called kubernetesVersion or apiResources,
+// also until their results change; if they looked up objects, not at all.
 package kustomize

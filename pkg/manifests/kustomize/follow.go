@@ -12,10 +12,10 @@ import (
 	"github.com/component-operator/runtime/internal/kustomize"
 )
 
-// followReferences reads what the kustomizations refer to outside of their folders: bases, components, patches and the like.
+// followReferences reads the files to which the kustomizations refer outside of their folders: bases, components, patches and the like.
 // It returns these files by their paths; they are not templates. In kustomization files that are templates, it
-// finds the references that do not contain expressions, whatever the conditions are under which they apply.
-// Files that must not be read come with the reasons.
+// follows all references without expressions, even below a condition that may be false.
+// Files that must not be read have the reason instead of content.
 func (l *loader) followReferences() (found map[string][]byte, refused map[string]error, err error) {
 	f := &follower{loader: l, found: map[string][]byte{}, refused: map[string]error{}}
 	for _, k := range l.loaded {
@@ -29,7 +29,7 @@ func (l *loader) followReferences() (found map[string][]byte, refused map[string
 	return f.found, f.refused, nil
 }
 
-// follower lets Walk see the files as they are before they are rendered.
+// follower gives Walk the files before they are rendered.
 type follower struct {
 	loader *loader
 	// expressions are those of the loaded kustomizations.
@@ -59,7 +59,7 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 	k, expression := f.kustomization(name)
 	if k == nil {
 		if kustomize.IsKustomization(path.Base(name)) {
-			// Each base may read what is in its own folder.
+			// Each base may read in its own folder.
 			f.loader.source.bounds.add(path.Dir(name))
 		}
 		content, err := f.loader.source.read(name)
@@ -78,21 +78,21 @@ func (f *follower) ReadFile(name string) ([]byte, error) {
 	return withoutExpressions(k.readable[file.template], expression), nil
 }
 
-// visit reads what a reference leads to, if that is a file outside of what was loaded.
+// visit reads the file of a reference if it is outside of the loaded kustomizations.
 func (f *follower) visit(reference kustomize.Reference) error {
 	if k, _ := f.kustomization(reference.Path); k != nil || !f.Exists(reference.Path) || f.IsDir(reference.Path) {
 		return nil
 	}
 	_, err := f.ReadFile(reference.Path)
 	if errors.Is(err, kustomize.ErrOutside) {
-		// The reference may stand in what does not apply.
+		// The condition around the reference may be false.
 		f.refused[reference.Path] = err
 		return nil
 	}
 	return err
 }
 
-// kustomization returns the one to which a file belongs, and what its templates look like.
+// kustomization returns the kustomization of a file, and the delimiters of its templates.
 func (f *follower) kustomization(name string) (*kustomization, *regexp.Regexp) {
 	for i, k := range f.loader.loaded {
 		if contains(k.folder, name) {
@@ -102,7 +102,7 @@ func (f *follower) kustomization(name string) (*kustomization, *regexp.Regexp) {
 	return nil, nil
 }
 
-// expression matches what is between delimiters, and the delimiters.
+// expression matches an expression with its delimiters.
 func (c config) expression() *regexp.Regexp {
 	left, right := c.left, c.right
 	if left == "" {
@@ -117,8 +117,8 @@ func (c config) expression() *regexp.Regexp {
 // placeholder stands for the value of an expression. No file has that name.
 const placeholder = "\uFFFD"
 
-// withoutExpressions makes a template readable as YAML, usually: lines that consist of expressions only are those that
-// hold conditions and loops.
+// withoutExpressions usually makes a template readable as YAML: lines with nothing but expressions are
+// conditions and loops, which it drops.
 func withoutExpressions(text []byte, expression *regexp.Regexp) []byte {
 	marked := expression.ReplaceAllString(string(text), placeholder)
 	var lines []string

@@ -23,7 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// occasion is what templates are rendered for. It lives as long as one rendering of one kustomization, therefore it may
+// occasion is one rendering of one kustomization. It lives no longer than that, therefore it may
 // keep the context.
 type occasion struct {
 	ctx       context.Context
@@ -31,14 +31,14 @@ type occasion struct {
 	name      string
 	// readable holds the files that templates can read.
 	readable map[string][]byte
-	// refused are those that must not be read, and why.
+	// refused has the reasons why other files must not be read.
 	refused map[string]error
-	// remote are the clients for clusters that were looked into by kubeconfig.
+	// remote are the clients for clusters that templates read by kubeconfig.
 	remote map[string]client.Client
 }
 
-// functions returns the template functions of kustomizations that are not common to all templates. Each looks into the context
-// only when it is called, which is what makes the result depend on a cluster. Nothing that they return is shared.
+// functions returns the template functions that only kustomizations have. Each reads the context
+// only when it is called, because reading makes the result depend on a cluster. Their results are copies.
 func (o *occasion) functions() map[string]any {
 	functions := map[string]any{
 		"namespace":         func() string { return o.namespace },
@@ -56,7 +56,7 @@ func (o *occasion) functions() map[string]any {
 	return functions
 }
 
-// errNoLocalLookup is what becomes of localLookup and its relatives where the author of the operator has switched them off.
+// errNoLocalLookup is the error of localLookup and its relatives when the author of the operator has disabled them.
 var errNoLocalLookup = errors.New("this operator does not let templates look into its own cluster")
 
 func (o *occasion) lookups() map[string]any {
@@ -86,7 +86,7 @@ func (o *occasion) lookups() map[string]any {
 	}
 }
 
-// elsewhere looks into the cluster that a kubeconfig leads to.
+// elsewhere reads the cluster of a kubeconfig.
 func (o *occasion) elsewhere(kubeConfig string) templating.Lookup {
 	return templating.NewLookup(o.ctx, func() (client.Client, error) {
 		generator.MarkClusterRead(o.ctx)
@@ -105,7 +105,7 @@ func (o *occasion) elsewhere(kubeConfig string) templating.Lookup {
 	})
 }
 
-// listFiles returns the paths that match a pattern, sorted. An asterisk does not match slashes, two of them do.
+// listFiles returns the paths that match a pattern, sorted. An asterisk does not match slashes, two asterisks do.
 func (o *occasion) listFiles(pattern string) ([]string, error) {
 	matcher, err := glob.Compile(pattern, '/')
 	if err != nil {

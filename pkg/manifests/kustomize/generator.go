@@ -21,26 +21,26 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// KustomizeGeneratorOptions say how the files of a kustomization are to be understood. What the kustomization says about
-// itself (in .component-config.yaml) wins.
+// KustomizeGeneratorOptions say how to read the files of a kustomization. The kustomization's own settings
+// (in .component-config.yaml) win.
 //
 //nolint:revive // existing operators use this name
 type KustomizeGeneratorOptions struct {
-	// TemplateSuffix is the end of the names of files that are templates; it is removed when they are rendered. Defaults to
+	// TemplateSuffix is the suffix of the names of templates; rendering removes it. Defaults to
 	// the empty string, which makes all files templates.
 	TemplateSuffix *string
 	// LeftTemplateDelimiter defaults to "{{"; so does the empty string.
 	LeftTemplateDelimiter *string
 	// RightTemplateDelimiter defaults to "}}"; so does the empty string.
 	RightTemplateDelimiter *string
-	// Decryptor is given all files before they are used, including those outside of the kustomization's folder. Defaults to
+	// Decryptor gets all files before they are used, including those outside of the kustomization's folder. Defaults to
 	// none.
 	Decryptor manifests.Decryptor
-	// DisableTemplating makes that no file is a template, so that text which looks like one is left alone, unless the
-	// kustomization itself asks for templates. It also concerns included kustomizations. Defaults to false.
+	// DisableTemplating turns templates off, so that text that looks like a template is left alone, unless the
+	// kustomization itself asks for templates. It also applies to included kustomizations. Defaults to false.
 	DisableTemplating bool
-	// RootOnly keeps the kustomization, and each of its bases, from reading files outside of its own folder, be it by symbolic links, as
-	// "kustomize build" does. The setting includedFiles is refused then. It is for kustomizations of others. Defaults to false, which is
+	// RootOnly prevents the kustomization, and each of its bases, from reading files outside of its own folder, including by symbolic links, as
+	// "kustomize build" does. It also refuses the setting includedFiles. Use it for kustomizations that you do not trust. Defaults to false, which is
 	// LoadRestrictionsNone.
 	RootOnly bool
 }
@@ -52,9 +52,9 @@ type KustomizeGenerator struct {
 	// name is the path of the kustomization as it was given.
 	name           string
 	kustomizations []*kustomization
-	// plain are the files outside of the kustomizations that are referred to, by their absolute paths.
+	// plain are the referenced files outside of the kustomizations, by their absolute paths.
 	plain map[string][]byte
-	// refused are those that must not be read, and why.
+	// refused has the reasons why other files must not be read.
 	refused     map[string]error
 	fingerprint string
 	rootOnly    bool
@@ -65,14 +65,14 @@ var (
 	_ manifests.Pure      = &KustomizeGenerator{}
 )
 
-// fingerprintVersion changes whenever the same kustomization would yield other objects than before, because of changes in
-// this package, in template functions, or in the Kustomize SDK.
+// fingerprintVersion must change whenever this package, its template functions, or the Kustomize SDK begin to yield other objects from
+// the same kustomization.
 const fingerprintVersion = "kustomize/1"
 
-// NewKustomizeGenerator returns a generator for the kustomization in the folder kustomizationPath. It and all that it refers
-// to are read here, and never again. If fsys is nil, the path is one of the operating system; otherwise a leading slash of
-// the path is ignored. A kustomization that is embedded into the program needs the pattern all:, or else files such as
-// .component-config.yaml are missing. The client is ignored; the generator finds the clients in its context.
+// NewKustomizeGenerator returns a generator for the kustomization in the folder kustomizationPath. It reads all
+// files and references once. If fsys is nil, the path is one of the operating system; otherwise a leading slash of
+// the path is ignored. To embed a kustomization into the program, use the pattern all:, or files such as
+// .component-config.yaml are missing. The client is ignored; the generator takes the clients from its context.
 func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client, options KustomizeGeneratorOptions) (*KustomizeGenerator, error) {
 	source, folder, err := newSource(fsys, kustomizationPath, options.Decryptor)
 	if err != nil {
@@ -99,7 +99,7 @@ func NewKustomizeGenerator(fsys fs.FS, kustomizationPath string, _ client.Client
 	}, nil
 }
 
-// NewTransformableKustomizeGenerator is NewKustomizeGenerator with the result being ready to accept transformers.
+// NewTransformableKustomizeGenerator is NewKustomizeGenerator for a generator that accepts transformers.
 func NewTransformableKustomizeGenerator(
 	fsys fs.FS, kustomizationPath string, clnt client.Client, options KustomizeGeneratorOptions,
 ) (manifests.TransformableGenerator, error) {
@@ -132,18 +132,18 @@ func NewKustomizeGeneratorWithObjectTransformer(
 	return generator.WithObjectTransformer(transformer), nil
 }
 
-// HasTemplates tells whether any file is a template. If none is, parameters have no effect.
+// HasTemplates reports whether any file is a template. If none is, parameters have no effect.
 func (g *KustomizeGenerator) HasTemplates() bool {
 	return slices.ContainsFunc(g.kustomizations, func(k *kustomization) bool { return k.templates != nil })
 }
 
-// Fingerprint identifies the content of the kustomization and of all that it refers to, and the options.
+// Fingerprint identifies the content of the kustomization and of all referenced files, and the options.
 func (g *KustomizeGenerator) Fingerprint() string {
 	return fingerprintVersion + " " + g.fingerprint
 }
 
-// Generate renders the templates with the given parameters as data, and builds the kustomization. What it needs in its
-// context depends on the functions that the templates call. All returned objects are unstructured.
+// Generate renders the templates with the given parameters as data, and builds the kustomization. The functions that the
+// templates call decide which values the context must have. All returned objects are unstructured.
 func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (g *KustomizeGenerator) Generate(ctx context.Context, namespace string, nam
 	for file, reason := range g.refused {
 		fsys.Refuse(file, reason)
 	}
-	// An included kustomization is rendered with what the including one was rendered with, over its own defaults.
+	// An included kustomization gets the data of the including one, over its own defaults.
 	given = manifests.MergeMaps(g.kustomizations[0].config.values, given)
 	for i, k := range g.kustomizations {
 		data := given
@@ -206,13 +206,13 @@ func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *ku
 	if err != nil {
 		return err
 	}
-	// The order matters for which of several errors is reported.
+	// The order decides which of several errors is reported.
 	for _, name := range slices.Sorted(maps.Keys(k.outputs)) {
 		template := k.outputs[name].template
 		if template == "" || k.outputs[name].refused != nil {
 			continue
 		}
-		// Templates may change their data; other templates must not notice.
+		// Templates may change their data; other templates must not see that.
 		text, err := renderer.Render(template, manifests.MergeMaps(nil, data))
 		if err != nil {
 			return err
@@ -222,7 +222,7 @@ func (k *kustomization) render(occasion *occasion, data map[string]any, fsys *ku
 	return nil
 }
 
-// fingerprint does not contain the folders' absolute paths, because these may be other ones after a restart.
+// fingerprint leaves out the absolute paths of the folders, because they may change with a restart.
 func fingerprint(kustomizations []*kustomization, plain map[string][]byte) string {
 	hash := sha256.New()
 	add := func(name string, content []byte) {

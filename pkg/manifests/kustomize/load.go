@@ -17,14 +17,14 @@ import (
 	"github.com/component-operator/runtime/internal/templating"
 )
 
-// kustomization is a folder whose files are rendered, if they are templates, and then given to Kustomize.
+// kustomization is a folder whose templates are rendered before Kustomize gets the files.
 type kustomization struct {
 	// folder is a path of the source.
 	folder string
 	config config
 	// readable holds the files that templates can read, by the paths that they use.
 	readable map[string][]byte
-	// refused are the reasons why others cannot.
+	// refused has the reasons why other files must not be read.
 	refused map[string]error
 	// outputs are the files that Kustomize gets, by their paths relative to the folder.
 	outputs map[string]output
@@ -32,7 +32,7 @@ type kustomization struct {
 	templates *templating.Set
 }
 
-// output is a file for Kustomize: either the outcome of a template, or what it was read as.
+// output is a file for Kustomize: either the result of a template, or the original content.
 type output struct {
 	template string
 	content  []byte
@@ -62,7 +62,7 @@ func (l *loader) load(folder string, options KustomizeGeneratorOptions) error {
 	}
 	l.loaded = append(l.loaded, k)
 
-	// They get the options that concern whether and what is read, not those that say what templates look like.
+	// They get the options about which files are read, but not the suffix and delimiters of templates.
 	inherited := KustomizeGeneratorOptions{Decryptor: options.Decryptor, DisableTemplating: options.DisableTemplating, RootOnly: options.RootOnly}
 	for _, name := range k.config.includedKustomizations {
 		target, err := k.outside(name)
@@ -79,7 +79,7 @@ func (l *loader) load(folder string, options KustomizeGeneratorOptions) error {
 	return nil
 }
 
-// isKustomization reports whether a folder says of itself that it is a kustomization.
+// isKustomization reports whether a folder has a kustomization file or a configuration file.
 func isKustomization(source *source, folder string) bool {
 	entries, err := fs.ReadDir(source.fsys, relative(folder))
 	return err == nil && slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
@@ -189,7 +189,7 @@ func (k *kustomization) complete() error {
 	slices.Sort(resources)
 	content := map[string]any{"resources": resources}
 	if len(resources) == 0 {
-		// Kustomize refuses a file that demands nothing. This demands something of nothing.
+		// Kustomize refuses an empty kustomization. This one has a directive without effect.
 		content = map[string]any{"namespace": "_dummy"}
 	}
 	raw, err := yaml.Marshal(content)
@@ -199,7 +199,7 @@ func (k *kustomization) complete() error {
 	return k.addOutput("kustomization.yaml", output{content: raw})
 }
 
-// readIncluded reads the files outside that templates can read.
+// readIncluded reads the files outside the folder that templates can read.
 func (k *kustomization) readIncluded(source *source) error {
 	for _, name := range k.config.includedFiles {
 		if source.bounds != nil {

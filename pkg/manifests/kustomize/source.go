@@ -22,14 +22,14 @@ import (
 type source struct {
 	fsys      fs.FS
 	decryptor manifests.Decryptor
-	// displayed removes from paths what those who handed in the file system would not recognise.
+	// displayed shortens paths to what the caller passed in.
 	displayed func(name string) string
 	files     map[string][]byte
-	// bounds keep files from being read; nil if none is kept from it.
+	// bounds restrict which files may be read; nil allows all.
 	bounds *bounds
 }
 
-// newSource also returns the path of the kustomization in terms of the source.
+// newSource also returns the path of the kustomization as a path of the source.
 func newSource(fsys fs.FS, name string, decryptor manifests.Decryptor) (*source, string, error) {
 	s := &source{fsys: fsys, decryptor: decryptor, files: map[string][]byte{}}
 	if fsys != nil {
@@ -53,7 +53,7 @@ func newSource(fsys fs.FS, name string, decryptor manifests.Decryptor) (*source,
 	return s, filepath.ToSlash(absolute), nil
 }
 
-// relative returns the path as fs.FS wants it.
+// relative returns the path in the form of fs.FS.
 func relative(name string) string {
 	if name = strings.TrimPrefix(name, "/"); name == "" {
 		return "."
@@ -98,7 +98,7 @@ func (s *source) list(folder string) ([]string, error) {
 	return s.listBelow(folder, []fs.FileInfo{info})
 }
 
-// listBelow expects the folders on the way, the last of which is the folder itself.
+// listBelow takes the folders on the path, the last of which is the one to list.
 func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, error) {
 	entries, err := fs.ReadDir(s.fsys, relative(folder))
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, erro
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		if entry.Type()&fs.ModeSymlink != 0 && errors.Is(s.bounds.check(name), kustomize.ErrOutside) {
-			// Whoever wants to read it gets the error.
+			// Reading the file returns the error.
 			found = append(found, name)
 			continue
 		}
@@ -135,12 +135,12 @@ func (s *source) listBelow(folder string, parents []fs.FileInfo) ([]string, erro
 	return found, nil
 }
 
-// contains tells whether a path is a folder or lies below it.
+// contains reports whether a path is a folder or lies below it.
 func contains(folder, name string) bool {
 	return name == folder || folder == "/" || strings.HasPrefix(name, folder+"/")
 }
 
-// between returns the way from a folder to a file or folder; both are absolute.
+// between returns the path from a folder to a file or folder; both are absolute.
 func between(folder, name string) string {
 	up := ""
 	for !contains(folder, name) {
