@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
-// acknowledge finds out, before a revision is replaced, whether it has become ready after those who applied it had ceased to wait. Then it counts as ready:
-// what follows is no installation, and a revert returns to it. The record says so as soon as the next revision is recorded.
+// acknowledge checks, before a revision is replaced, whether it has become ready after the process that applied it had stopped waiting. If so, it counts as
+// ready: the next revision is no installation, and a revert returns to this one. The record says so as soon as the next revision is recorded.
 func acknowledge(ctx context.Context, c *connection.Connection, release *releases.Release) error {
 	current := release.Current()
 	if current.State == releases.RevisionReady {

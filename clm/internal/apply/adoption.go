@@ -9,8 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Lasting returns what lasts of the policies that were given for an operation. To take objects from their owners is agreed to once: if they are handed over
-// afterwards, neither a rollback nor a repair takes them again. Records of earlier versions have what was given.
+// Lasting returns the policies to be recorded, from those that were given for an operation. The consent to take objects from other owners is valid once: if
+// the objects are moved afterwards, neither a rollback nor a repair takes them again. Records of earlier versions have the policies as given.
 func Lasting(policies reconciler.Policies) reconciler.Policies {
 	if annotations.Kebab(string(policies.Adoption)) == types.AdoptionPolicyAlways {
 		policies.Adoption = types.AdoptionPolicyIfUnowned
@@ -18,7 +18,7 @@ func Lasting(policies reconciler.Policies) reconciler.Policies {
 	return policies
 }
 
-// policies are those with which the revision of a plan is applied.
+// policies returns the policies with which the revision of a plan is applied.
 func (p *Plan) policies() reconciler.Policies {
 	policies := Lasting(p.Revision.Policies)
 	if p.adoption != "" {

@@ -19,19 +19,19 @@ type Options struct {
 
 	// CreateNamespace creates the namespace of a new release if it does not exist.
 	CreateNamespace bool
-	// NoWait ends the operation as soon as everything is written, whether it is ready or not. What is no longer wanted stays until the
-	// next operation then, because it goes only after everything is ready.
+	// NoWait ends the operation as soon as all objects are written, whether they are ready or not. Redundant objects then stay until the
+	// next operation, because they are deleted only after all others are ready.
 	NoWait bool
-	// HistoryMax is how many revisions are kept; at least the current one, and the last one that was ready.
+	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any case. Defaults to all.
 	HistoryMax int
-	// Exact refuses to do anything else than what the plan says.
+	// Exact refuses to do anything but what the plan says.
 	Exact bool
-	// Reverts says that the caller undoes what has failed, if the revision was never ready, so that nothing else is advised.
+	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.
 	Reverts bool
 }
 
-// Apply carries out the plan. The error is a RefusedError if somebody has to decide, a NotReadyError if not everything became ready,
-// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then nothing was shown of the end.
+// Apply carries out the plan. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects became ready,
+// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then the end of the operation was not shown.
 func (p *Plan) Apply(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.apply(ctx, options, b)
@@ -57,14 +57,14 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 	}
 }
 
-// NeverReady reports whether the revision of a plan that has failed was not ready before, either.
+// NeverReady reports whether the revision of a plan that has failed was never ready.
 func (p *Plan) NeverReady() bool {
 	ready := p.Release.LastReady()
 	return ready == nil || ready.Number != p.Release.Current().Number
 }
 
-// Await carries out the plan that is idle: it waits until everything is ready, unless that is not to be waited for, and changes nothing. If something
-// has to be changed after all, it ends with an error of which IsChanged is true.
+// Await carries out an idle plan: it waits until all objects are ready, unless NoWait is set, and changes nothing. If an object has to be changed after
+// all, the error is one of which IsChanged is true.
 func (p *Plan) Await(ctx context.Context, options Options) error {
 	b := p.board()
 	err := p.await(ctx, options, b)
@@ -105,7 +105,7 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 	return err
 }
 
-// unsaved keeps nothing.
+// unsaved is a store that saves nothing.
 type unsaved struct{}
 
 func (unsaved) Save(context.Context, []*reconciler.InventoryItem) error { return nil }

@@ -21,7 +21,7 @@ type application struct {
 	options   Options
 }
 
-// CarryOut does what the plan says, in an operation on its release, if that is still as it was when the plan was made. Errors are those of Apply.
+// CarryOut does what the plan says, in an operation on its release, if the release has not changed since the plan was made. Errors are those of Apply.
 func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Options) error {
 	a := &application{operation: o, plan: p, options: options}
 	return a.run(ctx)
@@ -29,8 +29,8 @@ func (p *Plan) CarryOut(ctx context.Context, o *runner.Operation, options Option
 
 func (a *application) run(ctx context.Context) error {
 	if a.plan.Release.Recorded() || a.plan.Release.Ancestor {
-		// What enter writes would be refused if the record has changed since it was read; but by then there are chunks of the revision, and if the
-		// record has gone, nobody knows of them. Of a new release, the index comes first.
+		// If the record has changed since it was read, the write of enter fails. But by then there are chunks of the revision, which nothing refers
+		// to if the record is gone. For a new release, the index is written first.
 		if err := a.operation.ConfirmUnchanged(ctx); err != nil {
 			return err
 		}
@@ -65,10 +65,10 @@ func (a *application) checkExact(ctx context.Context) error {
 	return nil
 }
 
-// enter records that the revision is being applied, and in the same write what the engine would record first.
+// enter records that the revision is being applied, and in the same write the inventory that the engine would record first.
 func (a *application) enter(ctx context.Context) error {
 	if a.plan.Release.Recorded() && !a.plan.New && a.plan.Release.State == releases.StateReady {
-		// It stays ready while what others have changed is put right.
+		// The release stays ready while drift is corrected.
 		return nil
 	}
 	if inventory := a.plan.exact.Inventory; inventory != nil {
@@ -89,7 +89,7 @@ func (a *application) enter(ctx context.Context) error {
 	}
 }
 
-// converge calls the engine until everything is ready.
+// converge calls the engine until all objects are ready.
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 	request := a.plan.request(a.operation)
 	request.Fence = a.operation.Fence(ctx)
@@ -135,7 +135,7 @@ func applyPhase(result reconciler.Result) string {
 	return fmt.Sprintf("waiting until wave %d is ready", result.Wave)
 }
 
-// written reports whether there is nothing left to be applied.
+// written reports whether all objects are applied.
 func written(result reconciler.Result) bool {
 	for _, item := range result.Inventory {
 		if item.Phase == reconciler.PhaseScheduledForApplication {
@@ -154,17 +154,17 @@ func (a *application) leave(ctx context.Context, result reconciler.Result, failu
 		case failure == nil && result.Done:
 			release.State, release.Message, current.State = releases.StateReady, "", releases.RevisionReady
 		case failure == nil || errors.As(failure, &interrupted):
-			// Whoever applies it next goes on with it.
+			// The next operation continues with it.
 			release.State = releases.StateApplying
 			release.Message = "not everything was ready when the last operation ended"
 		case current.State == releases.RevisionReady:
-			// The revision had been ready; what failed was an attempt to put right what others have changed.
+			// The revision had been ready before; this operation has failed to correct drift.
 			release.State, release.Message = releases.StateFailed, failure.Error()
 		default:
 			release.State, release.Message, current.State = releases.StateFailed, failure.Error(), releases.RevisionFailed
 		}
 		if unready := current.State != releases.RevisionReady; a.options.HistoryMax > 0 && !(unready && current.Rollback) {
-			// Whoever goes on with a rollback may do so by the number of the revision to which it leads.
+			// A rollback may be continued by the number of the revision to which it returns.
 			release.Prune(a.options.HistoryMax)
 		}
 	})

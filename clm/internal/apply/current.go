@@ -13,8 +13,8 @@ import (
 	"github.com/component-operator/runtime/clm/internal/releases"
 )
 
-// PlanCurrent finds out what has to be done to have the current revision as it was applied, without its sources. With compare, it is also
-// found out how dependents differ whose drift is left alone. The plan is to be closed.
+// PlanCurrent plans to apply the current revision again from its record, without its sources. With compare, the plan also says how dependents differ whose
+// drift is left alone. The caller closes the plan.
 func PlanCurrent(ctx context.Context, c *connection.Connection, namespace, name string, compare bool) (*Plan, error) {
 	plan, err := Current(ctx, c, namespace, name)
 	if err != nil {
@@ -24,8 +24,7 @@ func PlanCurrent(ctx context.Context, c *connection.Connection, namespace, name 
 	return plan, plan.Compare(ctx, compare)
 }
 
-// Current begins a plan with what is recorded of the current revision. What is to be done shows when the plan is compared. The error is a RefusedError if
-// there is no such revision.
+// Current starts a plan from the record of the current revision; Compare completes it. The error is a RefusedError if there is no such revision.
 func Current(ctx context.Context, c *connection.Connection, namespace, name string) (*Plan, error) {
 	release, err := c.Release(ctx, namespace, name)
 	if err != nil {
@@ -47,7 +46,7 @@ func Current(ctx context.Context, c *connection.Connection, namespace, name stri
 	return &Plan{connection: c, Release: release, Revision: *current, Content: content}, nil
 }
 
-// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are handed over.
+// Derive makes the revision of a plan a new one, whose manifest differs from the current one by objects that are moved or orphaned.
 func (p *Plan) Derive(content releases.Content, description string) error {
 	current := p.Revision
 	p.New, p.Content = true, content

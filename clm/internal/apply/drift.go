@@ -8,28 +8,28 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// DriftState says what becomes of an object that is not as its revision says.
+// DriftState says what will happen to an object that differs from its revision.
 type DriftState string
 
 const (
-	// DriftHealable means that others have changed or deleted the object, and that healing puts it right.
+	// DriftHealable means that the object was changed or deleted, and that healing corrects it.
 	DriftHealable DriftState = "Healable"
-	// DriftLeftAlone means that others have changed or deleted the object, and that its drift policy says to leave it alone.
+	// DriftLeftAlone means that the object was changed or deleted, and that its drift policy says to leave it alone.
 	DriftLeftAlone DriftState = "LeftAlone"
-	// DriftRefused means that the object cannot be put right, because it belongs to somebody else, or the server would reject it.
+	// DriftRefused means that the object cannot be corrected, because it has another owner, or the server would reject it.
 	DriftRefused DriftState = "Refused"
-	// DriftPending means that nobody has changed the object: the revision was not applied completely.
+	// DriftPending means that the object has not drifted: the revision was not applied completely.
 	DriftPending DriftState = "Pending"
 )
 
-// Drift is one object that is not as its revision says.
+// Drift is one object that differs from its revision.
 type Drift struct {
 	reconciler.Change
 
 	State DriftState
 }
 
-// Drift returns the objects that are not as the revision says, in the order of the changes. It is meant for plans made by PlanCurrent.
+// Drift returns the objects that differ from the revision, in the order of the changes. It is meant for plans made by PlanCurrent.
 func (p *Plan) Drift() []Drift {
 	recorded := make(map[dependents.Key]*reconciler.InventoryItem, len(p.Release.Inventory))
 	for _, item := range p.Release.Inventory {

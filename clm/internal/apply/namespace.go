@@ -27,7 +27,7 @@ func lacksNamespace(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// createNamespace creates the namespace of a release if that is wanted, or says that it is missing.
+// createNamespace creates the namespace of a release if that is wanted. Otherwise it returns a RefusedError.
 func createNamespace(ctx context.Context, clnt client.Client, name string, wanted bool) error {
 	if !wanted {
 		return failures.Refused("namespace %s does not exist; to have it created: --create-namespace", name)

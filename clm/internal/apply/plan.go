@@ -20,47 +20,47 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Request is what a release is to become.
+// Request describes the release to be made.
 type Request struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Sources are what it is made of.
+	// Sources render its objects.
 	Sources *sources.Set
-	// Policies apply where the annotations of objects say nothing.
+	// Policies are the defaults for objects without annotations.
 	Policies reconciler.Policies
 }
 
-// Operation is what a plan is for.
+// Operation is the purpose of a plan.
 type Operation string
 
 const (
-	// Apply makes a release what sources yield.
+	// Apply applies what sources render.
 	Apply Operation = "apply"
-	// Rollback makes a release what it was in an earlier revision.
+	// Rollback returns to an earlier revision.
 	Rollback Operation = "rollback"
-	// Heal makes a release what its current revision says.
+	// Heal applies the current revision again.
 	Heal Operation = "heal"
-	// Adopt is Heal that takes over objects, whoever owns them.
+	// Adopt is Heal that adopts objects, whoever owns them.
 	Adopt Operation = "adopt"
-	// Orphan lets go of objects.
+	// Orphan ends the ownership of objects.
 	Orphan Operation = "orphan"
-	// Move hands objects over from one release to another.
+	// Move moves objects from one release to another.
 	Move Operation = "move"
 )
 
-// Plan is what is going to be done, decided on the state in which the release was found.
+// Plan is what an operation will do, based on the record of the release and the cluster as they were found.
 type Plan struct {
 	// Release as it was found. It has no revision if there is none yet.
 	Release *releases.Release
-	// Revision is the one to be applied.
+	// Revision is the revision to be applied.
 	Revision releases.Revision
 	// New means that the revision is not recorded yet.
 	New bool
 	// Content of the revision.
 	Content releases.Content
-	// Operation is what the plan is for.
+	// Operation is the purpose of the plan.
 	Operation Operation
-	// Changes are what is going to happen to objects.
+	// Changes are what will happen to objects.
 	Changes []reconciler.Change
 
 	connection *connection.Connection
@@ -70,23 +70,23 @@ type Plan struct {
 	target     *runner.Target
 	// adoption is the policy that was given for this operation; empty if none was.
 	adoption reconciler.AdoptionPolicy
-	// spared are the texts of the objects that stay although they are not wanted any more, because they were adopted.
+	// spared names the redundant objects that stay because they were adopted.
 	spared []string
 }
 
-// Close ends what was begun to find out how things stand. It may be called more than once.
+// Close stops watching the dependents. It may be called more than once.
 func (p *Plan) Close() {
 	if p.target != nil {
 		p.target.Close()
 	}
 }
 
-// Idle reports whether nothing is to be done, nor to be waited for.
+// Idle reports whether there is nothing to do and nothing to wait for.
 func (p *Plan) Idle() bool {
 	return !p.New && p.Release.State == releases.StateReady && len(p.Pending()) == 0
 }
 
-// Pending are the changes that are not merely the confirmation that nothing is to be changed.
+// Pending returns the changes, without the entries of objects that stay as they are.
 func (p *Plan) Pending() []reconciler.Change {
 	var pending []reconciler.Change
 	for _, change := range p.Changes {
@@ -97,7 +97,7 @@ func (p *Plan) Pending() []reconciler.Change {
 	return pending
 }
 
-// Protected returns an error if the plan cannot be carried out because objects belong to others: a RefusedError that names them.
+// Protected returns a RefusedError that names the objects of other owners that keep the plan from being carried out; nil if there are none.
 func (p *Plan) Protected() error {
 	var problems []string
 	for _, change := range p.Changes {
@@ -111,8 +111,8 @@ func (p *Plan) Protected() error {
 	return failures.Refused("%s; %s", strings.Join(problems, "; "), failures.AdviceForeign)
 }
 
-// PlanSources finds out what has to be done to make the release what is requested. With compare the server is asked what is going to become of each
-// object; that takes a request or two per object. A release that is new, although there is something of it, is refused. The plan is to be closed.
+// PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each object, which takes one or two
+// requests per object. If the release has no record, but objects or parts of a record exist, the error is a RefusedError. The caller closes the plan.
 func PlanSources(ctx context.Context, c *connection.Connection, request Request, compare bool) (*Plan, error) {
 	release, err := find(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -136,7 +136,7 @@ func PlanSources(ctx context.Context, c *connection.Connection, request Request,
 	return plan, nil
 }
 
-// observe begins to look at the dependents of the release.
+// observe starts to watch the dependents of the release.
 func (p *Plan) observe() (err error) {
 	if p.target == nil {
 		p.target, err = runner.NewTarget(p.connection, releases.OwnerID(p.Release.Namespace, p.Release.Name), p.Release.Inventory)
@@ -162,7 +162,7 @@ func find(ctx context.Context, c *connection.Connection, namespace, name string)
 	}
 }
 
-// Compare has the engine say what it would do. If it fails, the plan is closed. With compare the server is asked what is going to become of each object.
+// Compare asks the engine what it would do. If that fails, the plan is closed. With compare, the server is asked what would happen to each object.
 func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	p.objects = objectsOf(p)
 	if err := p.observe(); err != nil {
@@ -178,10 +178,10 @@ func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	return nil
 }
 
-// TakeOver has the plan take objects over, whoever owns them.
+// TakeOver adds objects that the plan adopts, whoever owns them.
 func (p *Plan) TakeOver(objects ...types.ObjectKey) { p.takeOver = append(p.takeOver, objects...) }
 
-// ofRecord completes an error about objects that cannot be accepted as they are: those of a revision that is recorded cannot be mended, but replaced.
+// ofRecord completes an error about objects that the engine refuses: those of a recorded revision cannot be corrected, only replaced by a new revision.
 func (p *Plan) ofRecord(err error) error {
 	var rejected *reconciler.RefusedError
 	if p.Operation == Apply || !errors.As(err, &rejected) {
@@ -192,7 +192,7 @@ func (p *Plan) ofRecord(err error) error {
 		p.Release, err, name, namespace)
 }
 
-// request is what the engine is asked for.
+// request returns the request for the engine.
 func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 	return reconciler.ApplyRequest{
 		Owner: reconciler.Owner{

@@ -25,7 +25,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// render generates the current revision once more and, if that is not what it was, the next one.
+// render renders the current revision again and, if the result differs from the record, the next revision.
 func (p *Plan) render(ctx context.Context, request Request) error {
 	if current := p.Release.Current(); current != nil {
 		again := describe(request, *current)
@@ -39,7 +39,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 			return err
 		}
 	}
-	// A record that was lost, and restored, has dependents and no revisions.
+	// A record that was lost and restored has dependents and no revisions.
 	next := releases.Revision{Number: 1, Description: "applied", Installed: len(p.Release.Inventory) > 0}
 	if current := p.Release.Current(); current != nil {
 		next.Number = current.Number + 1
@@ -50,7 +50,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 	return p.generate(ctx, request, &next)
 }
 
-// describe returns the revision with what the request says.
+// describe returns the revision with the policies and sources of the request.
 func describe(request Request, revision releases.Revision) releases.Revision {
 	revision.Policies, revision.Sources = Lasting(request.Policies), nil
 	for _, source := range request.Sources.Sources() {
@@ -61,7 +61,7 @@ func describe(request Request, revision releases.Revision) releases.Revision {
 	return revision
 }
 
-// generate renders a revision, and makes it that of the p.
+// generate renders a revision, and makes it the revision of the plan.
 func (p *Plan) generate(ctx context.Context, request Request, revision *releases.Revision) error {
 	objects, err := request.Sources.Generate(ctx, sources.Request{
 		ReconcilerName: releases.ReconcilerName,
@@ -94,8 +94,8 @@ func (p *Plan) generate(ctx context.Context, request Request, revision *releases
 	return nil
 }
 
-// digestOf identifies the state of a release: objects that are applied with each change are applied with each revision, unless that
-// differs only by objects that were handed over.
+// digestOf identifies the state of a release: objects that are applied on each change are applied with each revision, unless the revision
+// differs only by objects that were moved or orphaned.
 func digestOf(revision releases.Revision) string {
 	return strconv.FormatInt(cmp.Or(revision.Basis, revision.Number), 10)
 }
@@ -113,8 +113,8 @@ func toManifest(objects []client.Object, scheme *runtime.Scheme) ([]*unstructure
 	return manifest, nil
 }
 
-// checkReserved refuses objects by which releases are recorded or locked: who deletes them, or applies what they were once, has a release forget
-// what it has.
+// checkReserved refuses objects that are records or locks of releases: a release whose record is deleted, or replaced by an older one, forgets its
+// dependents.
 func checkReserved(release *releases.Release, manifest []*unstructured.Unstructured) error {
 	var problems []string
 	for _, object := range manifest {
@@ -129,7 +129,7 @@ func checkReserved(release *releases.Release, manifest []*unstructured.Unstructu
 	return &reconciler.RefusedError{Problems: problems}
 }
 
-// checkHooks refuses hooks that could not be applied when their time comes.
+// checkHooks refuses hooks that could not be applied later.
 func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) error {
 	var problems []string
 	for _, object := range recorded {
@@ -147,7 +147,7 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 	return err
 }
 
-// inputs identifies what a revision is made of. Where a source was found is not part of it.
+// inputs returns the digest of what a revision is made of, without the locations of its sources.
 func inputs(content releases.Content, revision releases.Revision) (string, error) {
 	manifest := make([]map[string]any, len(content.Manifest))
 	for i, object := range content.Manifest {

@@ -22,21 +22,21 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// RollbackRequest says to which revision a release is to return.
+// RollbackRequest says to which revision to return.
 type RollbackRequest struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Number of the revision. Defaults to the newest one before the current one that was ready.
+	// Number of the revision. Defaults to the newest revision before the current one that was ready.
 	Number int64
-	// Adoption is the policy of objects whose annotations say nothing. Defaults to that of the revision, but not to taking objects from their owners.
+	// Adoption is the policy of objects without an annotation. Defaults to that of the revision, but never to taking objects from other owners.
 	Adoption reconciler.AdoptionPolicy
-	// Failed is the plan, if any, that has failed and is undone. If somebody has changed the release since, that is refused.
+	// Failed is the plan, if any, that has failed and is reverted. If another process has changed the release since, that is refused.
 	Failed *Plan
 }
 
-// PlanRollback finds out what has to be done to have an earlier revision again: its objects, with the rollback hooks among them instead of
-// those of installations and upgrades. What the revision does not have is deleted, unless the release has adopted it: then it stays. If that is
-// what is going on already, the plan is to go on with it. The plan is to be closed.
+// PlanRollback plans to return to an earlier revision: to its objects, with the rollback hooks among them instead of those of installations and
+// upgrades. Objects that the revision does not have are deleted, unless the release has adopted them: those stay. If such a rollback has been started
+// already, the plan continues it. The caller closes the plan.
 func PlanRollback(ctx context.Context, c *connection.Connection, request RollbackRequest, compare bool) (*Plan, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -49,7 +49,7 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 		return nil, err
 	}
 	if current := release.Current(); request.Failed == nil && current != nil && !current.Rollback {
-		// Whether a rollback is to be continued depends on how it has ended. It may become ready right now.
+		// Whether to continue a rollback depends on how it has ended. It may become ready right now.
 		if err := acknowledge(ctx, c, release); err != nil {
 			return nil, err
 		}
@@ -76,8 +76,8 @@ func PlanRollback(ctx context.Context, c *connection.Connection, request Rollbac
 	return plan, plan.Compare(ctx, compare)
 }
 
-// resumes reports whether the current revision is the rollback that is wanted, and has not become ready: whoever repeats what was interrupted does
-// not want to return to what it leads away from.
+// resumes reports whether the current revision is the requested rollback, and has not become ready. Repeating an interrupted rollback must not return to the
+// revision that it leaves.
 func resumes(release *releases.Release, number int64) bool {
 	current := release.Current()
 	if current == nil || !current.Rollback || current.State == releases.RevisionReady {
@@ -88,7 +88,7 @@ func resumes(release *releases.Release, number int64) bool {
 	})
 }
 
-// rollbackTarget returns the revision with the number or, if that is 0, the one to which people want to return.
+// rollbackTarget returns the revision with the number or, if that is 0, the default one.
 func rollbackTarget(release *releases.Release, number int64) (releases.Revision, error) {
 	current := release.Current()
 	if current == nil {
@@ -112,7 +112,7 @@ func rollbackTarget(release *releases.Release, number int64) (releases.Revision,
 	return releases.Revision{}, failures.Refused("release %s has no revision %d; all revisions: clm history %s -n %s", release, number, release.Name, release.Namespace)
 }
 
-// objectsOf returns what is applied with the revision of a plan.
+// objectsOf returns the objects that are applied with the revision of a plan.
 func objectsOf(plan *Plan) []client.Object {
 	if plan.Revision.Rollback {
 		return rollbackObjects(plan)
@@ -120,8 +120,8 @@ func objectsOf(plan *Plan) []client.Object {
 	return manifest.Regular(plan.Content.Manifest)
 }
 
-// rollbackObjects are what is applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that exist
-// stay as they are, and others are not created. Those that have failed go: the release would never be ready with them.
+// rollbackObjects returns the objects that are applied at a rollback. Helm then runs neither the hooks of installations nor those of upgrades: those that
+// exist stay as they are, and others are not created. Those that have failed are deleted: the release would never be ready with them.
 func rollbackObjects(plan *Plan) []client.Object {
 	var wanted []client.Object
 	for _, object := range manifest.Regular(plan.Content.Manifest) {
@@ -147,7 +147,7 @@ func rollbackObjects(plan *Plan) []client.Object {
 	return wanted
 }
 
-// Applies reports whether an object of the manifest is applied with the revision of a plan, be it in another form.
+// Applies reports whether an object of the manifest is applied with the revision of a plan, perhaps with other annotations.
 func (p *Plan) Applies(object *unstructured.Unstructured) bool {
 	return manifest.IsRegular(object) && (!p.Revision.Rollback || !isHelmHook(object) || leftBehind(p.Release.Inventory, p.Release.Namespace, object))
 }
@@ -157,13 +157,13 @@ const (
 	reconcilePolicyKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixReconcilePolicy
 )
 
-// isHelmHook reports whether Helm applies an object at its own time only. Definitions in the folder of a chart that is for them are applied in any
-// case, whatever their annotations say.
+// isHelmHook reports whether Helm applies an object only as a hook. Definitions in the crds folder of a chart are applied in any case, whatever their
+// annotations say.
 func isHelmHook(object client.Object) bool {
 	return object.GetAnnotations()[helmHookKey] != "" && object.GetObjectKind().GroupVersionKind().Kind != "CustomResourceDefinition"
 }
 
-// leftBehind reports whether an object of a manifest, which may lack the namespace, is in the inventory, and nothing is to be done about it.
+// leftBehind reports whether an object of a manifest, which may lack the namespace, is in the inventory, and ready or completed.
 func leftBehind(inventory []*reconciler.InventoryItem, namespace string, object client.Object) bool {
 	gvk := object.GetObjectKind().GroupVersionKind()
 	return slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {

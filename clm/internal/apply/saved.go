@@ -23,7 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// savedPlan is a plan in a file. It holds all that is needed to carry it out.
+// savedPlan is a plan in a file. It has all that is needed to carry it out.
 type savedPlan struct {
 	Version   int               `json:"version"`
 	Cluster   apitypes.UID      `json:"cluster,omitempty"` // see cluster.UIDOf
@@ -41,7 +41,7 @@ type savedPlan struct {
 	Adoption reconciler.AdoptionPolicy `json:"adoption,omitempty"` // that was given for this operation
 }
 
-// savedVersion is the version of what is written.
+// savedVersion is the version of the file format.
 const savedVersion = 1
 
 // Save writes the plan into a file that only its owner can read, because it holds Secrets.
@@ -67,8 +67,8 @@ func (p *Plan) Save(ctx context.Context, path string) error {
 	return replaceFile(path, raw)
 }
 
-// replaceFile puts a file in place at once that only its owner can read, whatever file was there before. A link stays, and what it leads to is replaced; into a
-// device or pipe the content is written.
+// replaceFile replaces a file atomically by one that only its owner can read. A symbolic link stays, and its target is replaced. Content for a device or a
+// pipe is written into it.
 func replaceFile(path string, content []byte) error {
 	found, err := os.Stat(path)
 	if isDevice := strings.HasPrefix(filepath.Clean(path), "/dev/"); err == nil && (isDevice || !found.Mode().IsRegular()) {
@@ -107,8 +107,8 @@ func readPlan(path string) (savedPlan, error) {
 	return saved, nil
 }
 
-// Load reads a plan that was saved for a release. It fails with a RefusedError if the release is not the one for which it was made, because it is in another
-// cluster, say, or was changed since. Whether objects have changed is found out when it is applied.
+// Load reads a plan that was saved for a release. The error is a RefusedError if it was made for another release or cluster, or if the release has changed
+// since. Whether objects have changed is checked when the plan is applied.
 func Load(ctx context.Context, c *connection.Connection, path, namespace, name string) (*Plan, error) {
 	saved, err := readPlan(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// SpareAdopted has those dependents stay that were there before the release has adopted them, although what comes next does not want them: an earlier
-// revision, or what was before the release. It returns them as texts.
+// SpareAdopted orphans, instead of deleting, the dependents that are not wanted and that existed before the release has adopted them. It returns them as
+// texts, sorted.
 func SpareAdopted(release *releases.Release, wanted map[dependents.Key]bool) []string {
 	var spared []string
 	for _, item := range release.Inventory {
@@ -26,13 +26,13 @@ func SpareAdopted(release *releases.Release, wanted map[dependents.Key]bool) []s
 	return spared
 }
 
-// Spare has a dependent stay, and returns its text.
+// Spare sets the delete policy of a dependent to orphan, and returns its text.
 func Spare(item *reconciler.InventoryItem) string {
 	item.DeletePolicy = reconciler.DeletePolicyOrphan
 	return dependents.Text(item)
 }
 
-// ConfirmLast refuses to undo what a plan has done if somebody else has worked on the release since: what he has done would be undone with it.
+// ConfirmLast refuses to revert a plan if another process has changed the release since: its changes would be reverted as well.
 func (p *Plan) ConfirmLast(release *releases.Release) error {
 	if p == nil || p.Release.SameRecord(release) {
 		return nil
@@ -40,7 +40,7 @@ func (p *Plan) ConfirmLast(release *releases.Release) error {
 	return failures.Refused("somebody else has changed release %s since revision %d has failed; nothing is reverted", release, p.Revision.Number)
 }
 
-// SparedText says what stays.
+// SparedText names the objects that stay; empty if there are none.
 func SparedText(spared []string) string {
 	if len(spared) == 0 {
 		return ""
