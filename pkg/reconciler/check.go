@@ -29,7 +29,7 @@ func (r *Reconciler) CheckDeletion(ctx context.Context, request DeleteRequest) (
 	c := r.call(request.Owner, request.Inventory)
 	demands, err := c.Losses.Demands(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("looking for what defines managed types: %w", err)
+		return nil, fmt.Errorf("finding the managed types: %w", err)
 	}
 	blockers, resources, err := c.Losses.Instances(ctx, demands, digest.OwnerLabel(request.ID))
 	if apierrors.IsForbidden(err) && c.Losses.IsNothingLeft(ctx) {

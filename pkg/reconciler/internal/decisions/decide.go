@@ -67,7 +67,7 @@ func Apply(t *targets.Target, item *inventory.Item, s Situation) Decision {
 	case !s.Exists:
 		return decideAbsent(t, item, s)
 	case s.Seen.Record != "":
-		const message = "exists already, and is part of a record of dependents (label %s), and cannot be a dependent"
+		const message = "exists already, is part of a record of dependents (label %s), and cannot be a dependent"
 		return Decision{Action: Refuse, Message: fmt.Sprintf(message, s.Seen.Record)}
 	case s.Seen.Deleting:
 		return Decision{Action: Await, Message: s.deletionText()}

@@ -165,7 +165,7 @@ func secretProblem(content any, encoded bool) string {
 		case nil:
 		case string:
 			if _, err := base64.StdEncoding.DecodeString(value); encoded && err != nil {
-				return fmt.Sprintf("all values must be base64-encoded, but that of %q is not; plain text belongs into stringData", key)
+				return fmt.Sprintf("all values must be base64-encoded, but that of %q is not; plain text belongs in stringData", key)
 			}
 		default:
 			return fmt.Sprintf("all values must be strings, but that of %q is not; put it in quotes", key)

@@ -150,7 +150,7 @@ func TestPrepareObjectsKeepsSecrets(t *testing.T) {
 		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {pin: [4711]}}":        `that of "pin" is not`,
 		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: 4711}":                 "Secret a: stringData: it must be a map",
 		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: '4711'}":                     "Secret a: data: it must be a map",
-		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: YQ==, pin: '4711!'}}":    `that of "pin" is not; plain text belongs into stringData`,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: YQ==, pin: '4711!'}}":    `that of "pin" is not; plain text belongs in stringData`,
 	} {
 		_, err := prepare(t, "d", document)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "4711") {
