@@ -35,21 +35,21 @@ const programKube = "kube"
 // assetsVariable is the environment variable by which the tools around Kubernetes find their binaries.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
-// lockInterval is the pause between two looks at a lock that another process holds.
+// lockInterval is the pause between two attempts to get a lock that another process holds.
 const lockInterval = 200 * time.Millisecond
 
-// sources hold the programs' source code. A go.mod or a second package main would end this module's reach, so that
-// those files carry the extension .txt here.
+// sources hold the programs' source code. Files go.mod or a second package main would not belong to this module, so
+// those files have the extension .txt here.
 //
 //go:embed program
 var sources embed.FS
 
 // Assets returns a folder that holds all programs: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok,
 // and guard. That is KUBEBUILDER_ASSETS if it holds them all. Otherwise it is a folder in the user's cache directory,
-// and if it is not there yet, the programs are built: this takes some minutes, needs the go command and, unless all
+// and Assets builds the programs if they are missing there. Building takes some minutes, and needs the go command and, unless all
 // modules are cached, the module proxy. Processes that need the same programs at the same time build them once.
 //
-// What is going on is written to progress, which may be nil.
+// Assets writes its progress to progress, which may be nil.
 func Assets(ctx context.Context, progress io.Writer) (string, error) {
 	if dir := os.Getenv(assetsVariable); dir != "" && holdsAll(dir) {
 		return dir, nil
@@ -57,7 +57,7 @@ func Assets(ctx context.Context, progress io.Writer) (string, error) {
 	return builtAssets(ctx, progress)
 }
 
-// CacheDir is the folder in which everything is kept that outlives a sandbox: "component-operator-runtime/sandbox" in
+// CacheDir is the folder for everything that outlives a sandbox: "component-operator-runtime/sandbox" in
 // the user's cache directory.
 func CacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
@@ -81,7 +81,7 @@ func builtAssets(ctx context.Context, progress io.Writer) (string, error) {
 	}
 	dir := filepath.Join(root, key)
 	if holdsAll(dir) {
-		// The time tells later builds that these programs are still in use. It is of no use to complain if it cannot be set.
+		// The time tells later builds that these programs are still in use. An error does not matter.
 		_ = os.Chtimes(dir, time.Now(), time.Now())
 		return dir, nil
 	}
@@ -136,7 +136,7 @@ func isExecutable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// sourcesKey names the folder of the built programs: a hash over everything that goes into them, the compiler excepted.
+// sourcesKey names the folder of the built programs: a hash over all inputs of the build except the compiler.
 func sourcesKey() (string, error) {
 	hash := sha256.New()
 	_, _ = fmt.Fprintf(hash, "%s/%s\n%s\n", runtime.GOOS, runtime.GOARCH, strings.Join(linkerFlags(), " "))
@@ -157,7 +157,7 @@ func sourcesKey() (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// waitForLock locks the file, and says so once if that takes waiting for another process.
+// waitForLock locks the file. If another process holds it, waitForLock says so once, and waits.
 func waitForLock(ctx context.Context, path string, progress io.Writer) (*os.File, error) {
 	ticker := time.NewTicker(lockInterval)
 	defer ticker.Stop()

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// kwokPackage is built as it is: its module needs none of the replacements that that of Kubernetes needs.
+// kwokPackage is built in its own module, which needs none of the replacements of Kubernetes' module.
 const kwokPackage = "sigs.k8s.io/kwok/cmd/kwok"
 
 // buildInto builds all programs next to dir and renames the result to dir, so that dir is complete or absent.
@@ -71,10 +71,10 @@ func buildInto(ctx context.Context, dir string, progress io.Writer) error {
 	return os.Rename(result, dir)
 }
 
-// keepUnused is how long programs are kept that no sandbox was started with: other versions of this module may still use them.
+// keepUnused is how long programs are kept after the last sandbox used them: other versions of this module may still need them.
 const keepUnused = 30 * 24 * time.Hour
 
-// removeAbandoned removes what killed builds of dir have left behind, and what nobody has used for long. It is called under the lock of dir.
+// removeAbandoned removes remains of killed builds of dir, and programs that were unused for keepUnused. Its caller holds the lock of dir.
 func removeAbandoned(dir string) error {
 	abandoned, err := filepath.Glob(dir + ".build-*")
 	if err != nil {
@@ -99,7 +99,7 @@ func removeAbandoned(dir string) error {
 	return nil
 }
 
-// writeSources lays the embedded sources out as the two modules that they are: the control plane with the guard, and kwok.
+// writeSources writes the embedded sources as two modules: the control plane with the guard, and kwok.
 func writeSources(dir string) error {
 	root, err := fs.Sub(sources, "program")
 	if err != nil {
@@ -124,7 +124,7 @@ func writeSources(dir string) error {
 	})
 }
 
-// linkerFlags stamp the version: unstamped, the API server calls itself v0.0.0, and charts with a kubeVersion refuse it.
+// linkerFlags set the version: otherwise the API server reports v0.0.0, and charts with a kubeVersion refuse it.
 func linkerFlags() []string {
 	const variable = "k8s.io/component-base/version."
 	numbers := strings.Split(strings.TrimPrefix(Version, "v"), ".")
@@ -137,8 +137,8 @@ func linkerFlags() []string {
 	}
 }
 
-// buildEnvironment returns the environment without what is meant for other builds: a vendor folder, a workspace, another
-// platform, the race detector. GOFLAGS must not be empty, or a value from "go env -w" would count again.
+// buildEnvironment returns the environment without settings for other builds: a vendor folder, a workspace, another
+// platform, the race detector. GOFLAGS must not be empty, or a value from "go env -w" would apply.
 func buildEnvironment(environment []string) []string {
 	overrides := map[string]string{
 		"CGO_ENABLED": "0",
@@ -160,7 +160,7 @@ func buildEnvironment(environment []string) []string {
 	return result
 }
 
-// goRelease is the release of Go that the embedded modules ask for.
+// goRelease is the release of Go that the embedded modules require.
 func goRelease() string {
 	content, err := sources.ReadFile("program/kube/go.mod.txt")
 	if err != nil {
@@ -174,7 +174,7 @@ func goRelease() string {
 	return ""
 }
 
-// buildError shows the end of what the go command printed: progress was taken from there, so nobody has seen it yet.
+// buildError adds the end of the go command's output, which was only counted for the progress and not shown.
 func buildError(err error, output []string) error {
 	return fmt.Errorf("%w\n%s", err, strings.Join(output, "\n"))
 }

@@ -24,10 +24,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fieldManager of what the sandbox itself writes.
+// fieldManager writes the sandbox's own objects.
 const fieldManager = "component-operator-sandbox"
 
-// kwokConfig says what becomes of nodes and pods.
+// kwokConfig configures how nodes and pods behave.
 //
 //go:embed cluster/kwok.yaml
 var kwokConfig []byte
@@ -45,8 +45,8 @@ func (s *Sandbox) bootstrapConfig() *rest.Config {
 	return config
 }
 
-// createObjects writes the nodes and the cluster's own objects. Those of an earlier run in the same data folder are kept
-// or updated.
+// createObjects writes the nodes and the cluster's own objects. It keeps or updates those of an earlier run in the same data
+// folder.
 func (s *Sandbox) createObjects(ctx context.Context) error {
 	if s.options.APIServerOnly {
 		return nil
@@ -93,7 +93,7 @@ func (s *Sandbox) applyClusterObjects(ctx context.Context) error {
 	}
 }
 
-// newNode returns a node that is ready from the start, and has room for whatever a test thinks of.
+// newNode returns a node that is ready from the start, and has room for the pods of any test.
 func newNode(index int) *corev1.Node {
 	name := fmt.Sprintf("node-%d", index)
 	now := metav1.Now()
@@ -132,7 +132,7 @@ func newNode(index int) *corev1.Node {
 	}
 }
 
-// awaitCluster waits until pods and Jobs in the namespace "default" would come to life.
+// awaitCluster waits until controllers would act on pods and Jobs in the namespace "default".
 func (s *Sandbox) awaitCluster(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(s.bootstrapConfig())
 	if err != nil {
@@ -176,7 +176,7 @@ func nodesReady(ctx context.Context, client kubernetes.Interface) (bool, string)
 	return true, ""
 }
 
-// jobsAnnotated tells whether the API server has taken up the policy for failing Jobs, if it knows policies of that kind at all.
+// jobsAnnotated reports whether the API server enforces the policy for failing Jobs. It is true if the server has no policies of that kind.
 func jobsAnnotated(ctx context.Context, client kubernetes.Interface) (bool, string) {
 	_, err := client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsNotFound(err) {

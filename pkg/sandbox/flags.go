@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// serviceRange is where Services get their addresses from. The certificate of the API server names its first one.
+// serviceRange is the address range of Services. The certificate of the API server contains its first address.
 const serviceRange = "10.96.0.0/16"
 
-// Limits for the clients of controllers and scheduler. The defaults (20 requests per second) are made for clusters that others
-// use too, and would be what a test waits for.
+// Limits for the clients of controllers and scheduler. The defaults (20 requests per second) are made for shared
+// clusters, and tests would wait for them.
 const (
 	clientQPS   = 500
 	clientBurst = 1000
@@ -36,8 +36,8 @@ func (l layout) file(name string) string { return filepath.Join(l.data, name) }
 // kubeconfig of one of the programs, as opposed to that of the administrator.
 func (l layout) kubeconfig(program string) string { return l.file(program + ".kubeconfig") }
 
-// etcdArgs make it serve on a Unix socket: nobody else can reach it there, and it cannot collide with anything. Peers, which
-// it has none of, get a port, because it insists.
+// etcdArgs make etcd serve on a Unix socket: no other user can reach it there, and it collides with no port. It has no peers,
+// but requires a port for them.
 func etcdArgs(l layout) []string {
 	return []string{
 		"--data-dir=" + l.file("etcd"),

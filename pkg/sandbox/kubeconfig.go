@@ -14,7 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// contextName names cluster, user and context in our kubeconfigs, and tells ours from others.
+// contextName names cluster, user and context in the sandbox's kubeconfigs, and distinguishes them from other kubeconfigs.
 const contextName = "component-operator-sandbox"
 
 // writeKubeconfig writes a self-contained kubeconfig for the user with that certificate.
@@ -39,7 +39,7 @@ func (p *pki) writeKubeconfig(path, server, user string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	// Written aside and renamed, so that nobody reads half of it.
+	// Write another file and rename it, so that readers never see half of it.
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (p *pki) writeKubeconfig(path, server, user string) error {
 	return os.Rename(temporary.Name(), path)
 }
 
-// checkKubeconfig refuses a path where something lies that no sandbox has written: it may be the only way to somebody's clusters.
+// checkKubeconfig refuses to overwrite a file that no sandbox has written: it may be the user's only access to a cluster.
 func checkKubeconfig(path string) error {
 	config, err := clientcmd.LoadFromFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,17 +16,17 @@ import (
 	"golang.org/x/term"
 )
 
-// How often the meter shows what has changed: on a terminal, where it changes one line, and elsewhere, where it adds one.
+// How often the meter updates its display: on a terminal, where it rewrites one line, and elsewhere, where it adds a line.
 const (
 	terminalInterval = 200 * time.Millisecond
 	plainInterval    = 15 * time.Second
 )
 
-// buildTail is the number of lines of a failed build's output that are shown.
+// buildTail is the number of output lines shown of a failed build.
 const buildTail = 30
 
-// meter shows how far a build has come by counting the packages that the go command names when it starts on them. How many
-// there will be is not known beforehand, because it names none that is in its cache, so that it shows no percentage.
+// meter shows the progress of a build by counting the packages that the go command starts to compile. It shows no percentage, because
+// the total is unknown: the go command does not report packages that it has cached.
 type meter struct {
 	output   io.Writer
 	title    string

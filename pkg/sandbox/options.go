@@ -10,28 +10,28 @@ import (
 	"path/filepath"
 )
 
-// Annotations of pods, Jobs and pod templates that change what becomes of a pod; see the package documentation.
-// Only the value "true" counts.
+// Annotations of pods, Jobs and pod templates that change how a pod behaves; see the package documentation.
+// Only the value "true" has an effect.
 const (
 	AnnotationFail       = "sandbox.component-operator.io/fail"
 	AnnotationNeverReady = "sandbox.component-operator.io/never-ready"
 )
 
-// Version is the version of Kubernetes that the built programs are made of.
+// Version is the version of Kubernetes that the sandbox runs.
 const Version = "v1.36.3"
 
 // maxNodes keeps node names, leases and start time within reason.
 const maxNodes = 1000
 
-// Options say what [Start] starts, and where it puts it.
+// Options configure [Start].
 type Options struct {
 	// DataDir keeps the data of etcd, the certificate authority, and the programs' logs. A later sandbox in the same folder
 	// continues where the earlier one ended; two at the same time are refused.
 	// Defaults to a new temporary folder that is deleted when the sandbox ends, however it ends.
 	DataDir string
 
-	// KubeconfigPath is where the kubeconfig of the cluster's administrator is written, with mode 0600. A file that is
-	// there already is replaced if an earlier sandbox wrote it, and otherwise left alone: Start refuses.
+	// KubeconfigPath is the path of the cluster administrator's kubeconfig, which has mode 0600. Start replaces a file that
+	// an earlier sandbox wrote, and fails if the path has any other file.
 	// The file is removed when the sandbox stops. Defaults to "kubeconfig" in the data folder.
 	KubeconfigPath string
 
@@ -46,11 +46,11 @@ type Options struct {
 	// request. Defaults to none.
 	AuditLog string
 
-	// Log receives the progress of building and starting, for people to read. Defaults to nothing.
+	// Log receives the progress of building and starting, as text for people. Defaults to nothing.
 	Log io.Writer
 }
 
-// withDefaults returns the options with all paths absolute and all defaults filled in, save that of DataDir.
+// withDefaults returns the options with absolute paths and defaults, except that of DataDir.
 func (o Options) withDefaults() (Options, error) {
 	var errs []error
 	for _, path := range []*string{&o.DataDir, &o.KubeconfigPath, &o.AuditLog} {

@@ -21,11 +21,11 @@ import (
 	"time"
 )
 
-// validity is that of all certificates: longer than anybody keeps a sandbox.
+// validity is the lifetime of all certificates, longer than any sandbox runs.
 const validity = 10 * 365 * 24 * time.Hour
 
 // pki is the folder with all keys and certificates of a sandbox. The certificate authorities and the key for service account
-// tokens stay the same as long as the folder exists; all other certificates are issued anew at each start.
+// tokens stay the same while the folder exists; all other certificates are issued again at each start.
 type pki struct {
 	dir string
 }
@@ -36,7 +36,7 @@ type authority struct {
 	key         crypto.Signer
 }
 
-// newPKI creates the folder and what is still missing in it.
+// newPKI creates the folder and the files that are missing in it.
 func newPKI(dir string) (*pki, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func clientTemplate(subject pkix.Name) *x509.Certificate {
 	return &x509.Certificate{Subject: subject, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 }
 
-// serverTemplate names everything by which the API server may be called; the last address is that of its Service.
+// serverTemplate has all names and addresses of the API server; the last address is that of its Service.
 func serverTemplate() *x509.Certificate {
 	return &x509.Certificate{
 		Subject:     pkix.Name{CommonName: programAPIServer},
@@ -88,7 +88,7 @@ func serverTemplate() *x509.Certificate {
 	}
 }
 
-// authority returns the certificate authority of that name, created if it is not there yet.
+// authority returns the certificate authority of that name, and creates it if it is missing.
 func (p *pki) authority(name, commonName string) (*authority, error) {
 	key, err := p.loadOrCreateKey(name)
 	if err != nil {

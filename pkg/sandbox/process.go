@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// logTail is the number of log lines that are shown of a program that failed.
+// logTail is the number of log lines shown of a program that failed.
 const logTail = 20
 
-// lifeline is a pipe into which nobody writes. Guards hold the read end, only this process holds the write end; when it is
-// closed, by close or by the death of this process, the guards end what they guard.
+// lifeline is a pipe that is never written to. Guards hold the read end, only this process holds the write end; when that is
+// closed, by close or by the death of this process, the guards end their programs.
 type lifeline struct {
 	read, write *os.File
 }
@@ -92,7 +92,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// failure describes an end that nobody asked for, with what the program said last.
+// failure describes an unexpected end, with the last lines of the program's log.
 func (p *process) failure() error {
 	how := "exit status 0"
 	if p.err != nil {

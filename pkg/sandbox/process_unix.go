@@ -7,7 +7,7 @@ package sandbox
 
 import "syscall"
 
-// ownGroup takes a guard out of the reach of signals that the terminal sends to this process and its group.
+// ownGroup protects a guard from signals that the terminal sends to this process and its group.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

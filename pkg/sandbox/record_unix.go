@@ -31,7 +31,7 @@ func lockRecord(path string) (*os.File, error) {
 		if isAt(file, path) {
 			return file, nil
 		}
-		// Somebody removed the file between our opening and our locking it.
+		// Another process has removed the file between opening and locking it.
 		_ = file.Close()
 	}
 }

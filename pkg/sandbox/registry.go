@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// ErrRegistered says that a running process has registered the same kubeconfig path.
+// ErrRegistered means that a running process has registered the same kubeconfig path.
 var ErrRegistered = errors.New("a sandbox with this kubeconfig path is already running or starting")
 
-// Registration makes this process known as the one that runs the sandbox of a kubeconfig path, so that [End] can find it. It ends with
+// Registration announces this process as the one that runs the sandbox of a kubeconfig path, so that [End] can find it. It ends with
 // the process at the latest.
 //
-// It is a file in the user's cache directory that the process keeps locked. The number in it counts only as long as the kernel names
-// the same process as the owner of the lock: a number alone may have been given to another process since.
+// It is a file in the user's cache directory that the process keeps locked. The process number in it counts only if the kernel reports
+// the same process as the owner of the lock: the number alone may belong to another process by now.
 type Registration struct {
 	path string
 	file *os.File
@@ -36,7 +36,7 @@ type record struct {
 	PID        int    `json:"pid"`
 }
 
-// Register fails with [ErrRegistered] if the path is taken. Whoever registers must end on SIGTERM.
+// Register fails with [ErrRegistered] if the path is taken. A process that registers must end on SIGTERM.
 func Register(kubeconfig string) (*Registration, error) {
 	kubeconfig, path, err := recordPath(kubeconfig)
 	if err != nil {
@@ -63,13 +63,13 @@ func Register(kubeconfig string) (*Registration, error) {
 
 // Release ends the registration.
 func (r *Registration) Release() {
-	// In this order: while it is locked, nobody else can have put another file in its place.
+	// In this order: while the file is locked, no other process can have replaced it.
 	_ = os.Remove(r.path)
 	_ = r.file.Close()
 }
 
-// Registered returns all kubeconfig paths that processes of this user have registered and not released. Some of them may have died
-// since: [End] finds out.
+// Registered returns all kubeconfig paths that processes of this user have registered and not released. Some of these processes may have
+// died since; [End] finds out.
 func Registered() ([]string, error) {
 	dir, err := recordsDir()
 	if err != nil {
@@ -93,7 +93,7 @@ func Registered() ([]string, error) {
 }
 
 // End asks the process that has registered the kubeconfig path to end, and returns when it is gone. It returns false if there is no
-// such process; what a crashed one has left behind is removed then. A process cannot end itself this way.
+// such process, and then removes the remains of a crashed one. A process cannot end itself this way.
 func End(ctx context.Context, kubeconfig string) (bool, error) {
 	kubeconfig, path, err := recordPath(kubeconfig)
 	if err != nil {
@@ -125,7 +125,7 @@ func End(ctx context.Context, kubeconfig string) (bool, error) {
 	}
 }
 
-// recordState says what can be told from a record.
+// recordState is the state of a registration.
 type recordState int
 
 const (
@@ -150,7 +150,7 @@ func inspect(path string) (record, recordState, error) {
 	if err != nil {
 		return found, recordAbsent, fmt.Errorf("looking for the owner of %s: %w", path, err)
 	}
-	// What cannot be read is what a process began to write before it died, or is writing right now.
+	// An unreadable record is one that a process is writing, or was writing when it died.
 	_ = json.NewDecoder(file).Decode(&found)
 	switch owner {
 	case 0:
@@ -162,9 +162,9 @@ func inspect(path string) (record, recordState, error) {
 	}
 }
 
-// signalOwner sends SIGTERM to the process of the record and returns its number, or 0 if it is not the owner any more.
+// signalOwner sends SIGTERM to the process of the record and returns its number, or 0 if it is no longer the owner.
 func signalOwner(path string, found record) (int, error) {
-	// The handle comes before a second look at the record: on Linux it stays with the process that has the number now.
+	// Get the handle before checking the record again: on Linux it stays with the process that has the number now.
 	process, err := os.FindProcess(found.PID)
 	if err != nil {
 		return 0, err
@@ -180,7 +180,7 @@ func signalOwner(path string, found record) (int, error) {
 	return found.PID, nil
 }
 
-// removeStale removes the record and the kubeconfig of a process that died, unless the path has been registered anew.
+// removeStale removes the record and the kubeconfig of a process that died, unless the path has been registered again.
 func removeStale(path string, found record) error {
 	file, err := lockRecord(path)
 	if errors.Is(err, errLocked) {

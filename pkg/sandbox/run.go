@@ -16,10 +16,10 @@ import (
 	"golang.org/x/term"
 )
 
-// termGrace is how long a command may take to end after it was asked to.
+// termGrace is how long a command may take to end after SIGTERM.
 const termGrace = 10 * time.Second
 
-// Command is what [Sandbox.Run] runs.
+// Command is a command for [Sandbox.Run].
 type Command struct {
 	// Args are the command and its arguments; the command is looked up on the PATH of this process.
 	Args []string
@@ -27,17 +27,17 @@ type Command struct {
 	// Env is the environment, to which KUBECONFIG is added. Defaults to that of this process.
 	Env []string
 
-	// Stdin, Stdout and Stderr default to nothing to read and nowhere to write. If Stdin is the terminal and this process is in the
+	// Stdin, Stdout and Stderr default to an empty input and discarded output. If Stdin is the terminal and this process is in the
 	// foreground there, the command is in the foreground while it runs, and Ctrl-C reaches it alone.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
 // Run runs a command in a process group of its own with KUBECONFIG set, and returns its exit code, or 128 plus the number of the
-// signal that ended it. When the command has ended, what it left behind in its group is killed.
+// signal that ended it. When the command has ended, Run kills the processes that are left in its group.
 //
-// When the context is done or the sandbox fails, the group gets SIGTERM, and is killed if that does not end the command within ten
-// seconds. If this process dies, the group is killed at once. The error is not nil if the command could not be run or the sandbox has failed.
+// When the context is done or the sandbox fails, Run sends SIGTERM to the group, and kills it if the command does not end within ten
+// seconds. If this process dies, the group is killed at once. Run returns an error if the command could not be run or the sandbox has failed.
 func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	if len(command.Args) == 0 {
 		return 0, errors.New("no command is given")
@@ -46,7 +46,7 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A lifeline of its own can end the command and leave the sandbox alone.
+	// A separate lifeline can end the command without ending the sandbox.
 	line, err := newLifeline()
 	if err != nil {
 		return 0, err
@@ -87,7 +87,7 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (int, error) {
 	return 0, fmt.Errorf("running %s: its guard ended: %w", command.Args[0], err)
 }
 
-// terminate asks the guarded command to end, and makes it end after a while.
+// terminate asks the guarded command to end, and kills it after termGrace.
 func terminate(guard *os.Process, line *lifeline, done <-chan error) error {
 	_ = guard.Signal(syscall.SIGTERM)
 	timer := time.NewTimer(termGrace)

@@ -44,8 +44,8 @@ type Sandbox struct {
 }
 
 // Start builds the programs if need be and starts a Kubernetes with them. When it returns, the API server is ready, the nodes are
-// schedulable, and the namespace "default" has its service account. Start bounds the start itself; building takes as long as it takes,
-// and the context ends both. After Start has returned, the context has no meaning any more: the sandbox runs until
+// schedulable, and the namespace "default" has its service account. Start has a timeout of its own for starting, but none for building;
+// the context ends both. After Start has returned, the context has no effect: the sandbox runs until
 // [Sandbox.Stop] or until this process ends.
 //
 // If a program of Kubernetes cannot start, the error ends with the last lines of its log.
@@ -65,7 +65,7 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	}
 	s := &Sandbox{options: options, programs: programs, stopping: make(chan struct{}), failed: make(chan struct{})}
 	if err := s.start(ctx); err != nil {
-		// The context may be why the start failed; the end must not depend on it.
+		// The context may be the reason of the failure; stopping must not depend on it.
 		return nil, errors.Join(fmt.Errorf("starting the sandbox: %w", err), s.Stop(context.WithoutCancel(ctx)))
 	}
 	return s, nil
@@ -124,8 +124,8 @@ func (s *Sandbox) prepare() error {
 	return err
 }
 
-// calm has the API server collect its garbage when its heap is five times, and not twice, as large as what lives in it, as long as that
-// is small, unless the user says otherwise: collections take a third of its time if it is busy, and memory is what the machine of a developer has.
+// calm lets the API server's heap grow to five times its live size, not twice, before it collects garbage, while the heap is small and unless the
+// user sets it otherwise: collections take a third of the time of a busy API server, and developers' machines have the memory.
 func calm(environment []string) []string {
 	for name, value := range map[string]string{"GOGC": "400", "GOMEMLIMIT": "4GiB"} {
 		if os.Getenv(name) == "" {
@@ -135,7 +135,7 @@ func calm(environment []string) []string {
 	return environment
 }
 
-// withoutProxies returns the environment without proxies: the programs of the sandbox talk to each other and to webhooks on this machine, and
+// withoutProxies returns the environment without proxies: the programs of the sandbox only talk to each other and to webhooks on this machine, and
 // calls to a Service of the sandbox must not leave it.
 func withoutProxies(environment []string) []string {
 	proxies := []string{"ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
@@ -167,7 +167,7 @@ func (s *Sandbox) startProgram(name string, args []string) (*process, error) {
 	return p, nil
 }
 
-// watch makes the end of a program that nobody asked for the failure of the sandbox.
+// watch marks the sandbox as failed when a program ends unexpectedly.
 func (s *Sandbox) watch(p *process) {
 	go func() {
 		<-p.done
@@ -188,8 +188,8 @@ func (s *Sandbox) Kubeconfig() string { return s.kubeconfig }
 // Config returns a new client configuration of the administrator, with client-go's default rate limits.
 func (s *Sandbox) Config() *rest.Config { return rest.CopyConfig(s.config) }
 
-// Failed is closed when a program of the sandbox has ended although nobody asked it to. The sandbox is of no use then, and is still
-// to be stopped; [Sandbox.Failure] says what happened.
+// Failed is closed when a program of the sandbox has ended unexpectedly. The sandbox is then unusable, and must still
+// be stopped; [Sandbox.Failure] returns the reason.
 func (s *Sandbox) Failed() <-chan struct{} { return s.failed }
 
 // Failure returns why the sandbox has failed, with the last log lines of the program, or nil if it has not.
@@ -202,7 +202,7 @@ func (s *Sandbox) Failure() error {
 	}
 }
 
-// Stop ends all programs, waits until they are gone, and removes what was temporary, the kubeconfig included. It may be called
+// Stop ends all programs, waits until they are gone, and removes temporary files, including the kubeconfig. It may be called
 // again. The error is that of the context, or of removing files.
 func (s *Sandbox) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() {
@@ -219,7 +219,7 @@ func (s *Sandbox) Stop(ctx context.Context) error {
 		}
 	}
 	var errs []error
-	// Only a kubeconfig of ours: by now, a new sandbox may have been started on the same path after a crash of this one.
+	// Remove only this sandbox's kubeconfig: after a crash, a new sandbox may have been started on the same path.
 	if s.config != nil && s.ownsKubeconfig() {
 		errs = append(errs, os.Remove(s.kubeconfig))
 	}

@@ -16,13 +16,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// pollInterval is the pause between two questions whether something is ready.
+// pollInterval is the pause between two checks.
 const pollInterval = 50 * time.Millisecond
 
-// portAttempts is how often another port is tried if somebody took the chosen one before the API server could.
+// portAttempts is how often another port is tried if another program took the chosen one before the API server could.
 const portAttempts = 5
 
-// errPortTaken says that the API server could not listen because of somebody else.
+// errPortTaken means that the API server could not listen because another program has the port.
 var errPortTaken = errors.New("the port was taken by another program")
 
 // startControlPlane starts etcd and the API server side by side and waits until the latter is ready.
@@ -82,7 +82,7 @@ func (s *Sandbox) startAPIServer(ctx context.Context) error {
 	return nil
 }
 
-// freePort returns a port that nobody listens on right now.
+// freePort returns a port that is free right now.
 func freePort() (int, error) {
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -109,7 +109,7 @@ func answersOK(ctx context.Context, client *http.Client, url string) (bool, stri
 	return response.StatusCode == http.StatusOK, response.Status
 }
 
-// writeKubeconfigs writes one per program, that of the administrator last.
+// writeKubeconfigs writes one kubeconfig per program, that of the administrator last.
 func (s *Sandbox) writeKubeconfigs(server string) error {
 	for _, program := range []string{programControllerManager, programScheduler, programKwok} {
 		if err := s.layout.pki.writeKubeconfig(s.layout.kubeconfig(program), server, program); err != nil {
@@ -124,7 +124,7 @@ func (s *Sandbox) writeKubeconfigs(server string) error {
 	return err
 }
 
-// startControllers starts everything that works on the API server.
+// startControllers starts controller manager, scheduler and kwok.
 func (s *Sandbox) startControllers() error {
 	scheduler, err := schedulerArgs(s.layout)
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *Sandbox) startControllers() error {
 	return nil
 }
 
-// poll asks until the answer is yes. It ends early when a program fails, and names what it waited for, and the last reason,
-// when the context is done.
+// poll repeats a check until it succeeds. It ends early when a program fails. When the context is done, its error names what it waited for, and the
+// last reason.
 func (s *Sandbox) poll(ctx context.Context, what string, ready func(context.Context) (bool, string)) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// errLocked says that another process, or another lock of this one, holds the file.
+// errLocked means that another process, or another lock of this one, holds the file.
 var errLocked = errors.New("locked by another process")
 
-// lockFile is the first thing that every function needs: without it there is no sandbox.
+// lockFile always fails. All functions call it first, so there are no sandboxes on this system.
 func lockFile(string) (*os.File, error) {
 	return nil, fmt.Errorf("sandboxes on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 }
