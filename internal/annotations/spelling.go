@@ -25,7 +25,7 @@ func Kebab(text string) string {
 	return out.String()
 }
 
-// Camel turns the kebab-case of a value into the CamelCase in which inventories and specs have it.
+// Camel turns a kebab-case value into the CamelCase of inventories and specs.
 func Camel(kebab string) string {
 	var out strings.Builder
 	for word := range strings.SplitSeq(kebab, "-") {

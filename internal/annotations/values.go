@@ -36,7 +36,7 @@ var deprecated = map[string]string{
 	types.AnnotationKeySuffixDeletePolicy: types.DeletePolicyDefault,
 }
 
-// others are the annotations on dependents that are no policies, with what checks their values.
+// others are the annotations on dependents that are no policies, with the functions that check their values.
 var others = map[string]func(string) error{
 	types.AnnotationKeySuffixApplyOrder:      errorOf(Order),
 	types.AnnotationKeySuffixPurgeOrder:      errorOf(Order),
@@ -62,8 +62,8 @@ func Suffixes() []string {
 	return suffixes
 }
 
-// Check tells what is wrong with an annotation that manifests may carry. The error names the value and what is allowed; it
-// names the suffix only if that is what is wrong.
+// Check returns an error if manifests must not carry an annotation with this value. The error names the value and what is allowed; it
+// names the suffix only if the suffix is unknown.
 func Check(suffix string, value string) error {
 	if _, ok := policies[suffix]; ok {
 		_, err := Policy(suffix, value)
@@ -84,7 +84,7 @@ func Policy(suffix string, text string) (string, error) {
 	return OneOf(text, policies[suffix]...)
 }
 
-// OneOf finds the allowed value of which text is a spelling: if-unowned, ifUnowned and IfUnowned are the same.
+// OneOf returns the allowed value that text spells: if-unowned, ifUnowned and IfUnowned are the same.
 func OneOf(text string, allowed ...string) (string, error) {
 	if value := Kebab(text); slices.Contains(allowed, value) {
 		return value, nil
@@ -92,23 +92,23 @@ func OneOf(text string, allowed ...string) (string, error) {
 	return "", fmt.Errorf("invalid value %q; allowed are: %s", text, strings.Join(allowed, ", "))
 }
 
-// Flag reads a truth value.
+// Flag parses "true" or "false".
 func Flag(text string) (bool, error) {
 	value, err := OneOf(text, "true", "false")
 	return value == "true", err
 }
 
-// DeletionHook reads when a deletion hook is applied.
+// DeletionHook parses the time at which a deletion hook is applied.
 func DeletionHook(text string) (string, error) {
 	return OneOf(text, types.DeletionHookPreDelete, types.DeletionHookPostDelete)
 }
 
-// ReleaseHook reads what has to be done with a release for a release hook to be applied.
+// ReleaseHook parses the operations at which a release hook is applied.
 func ReleaseHook(text string) (string, error) {
 	return OneOf(text, types.ReleaseHookTest, types.ReleaseHookPreRollback, types.ReleaseHookPostRollback)
 }
 
-// Order reads the number of a wave.
+// Order parses the number of a wave.
 func Order(text string) (int, error) {
 	order, err := strconv.ParseInt(text, 10, 16)
 	if err != nil {
@@ -117,10 +117,10 @@ func Order(text string) (int, error) {
 	return int(order), nil
 }
 
-// ShortestInterval is the least time between two looks at an object for which nothing has happened.
+// ShortestInterval is the least time between two verifications of an unchanged object.
 const ShortestInterval = time.Second
 
-// Interval reads a duration, which is never less than ShortestInterval.
+// Interval parses a duration of at least ShortestInterval.
 func Interval(text string) (time.Duration, error) {
 	interval, err := time.ParseDuration(text)
 	if err != nil || CheckInterval(interval) != nil {
@@ -129,7 +129,7 @@ func Interval(text string) (time.Duration, error) {
 	return interval, nil
 }
 
-// CheckInterval says what is wrong with a duration that is to be an interval.
+// CheckInterval returns an error if a duration is too short for an interval.
 func CheckInterval(interval time.Duration) error {
 	if interval < ShortestInterval {
 		return badInterval(interval.String())

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Version returns what an API server of the given version, in the form v1.2.3, says of its version.
+// Version returns the version information that an API server of the given version, in the form v1.2.3, reports.
 func Version(text string) (version.Info, error) {
 	parsed, err := utilversion.ParseSemantic(text)
 	if err != nil {
@@ -28,7 +28,7 @@ func Version(text string) (version.Info, error) {
 	return version.Info{GitVersion: text, Major: fmt.Sprint(parsed.Major()), Minor: fmt.Sprint(parsed.Minor())}, nil
 }
 
-// Resources returns what discovery says of the kinds, which must be sorted, and a mapper that knows them.
+// Resources returns the discovery information of the kinds, which must be sorted, and a mapper for them.
 func Resources(kinds []schema.GroupVersionKind) ([]*metav1.APIResourceList, meta.RESTMapper) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	var lists []*metav1.APIResourceList
@@ -54,11 +54,11 @@ func Resources(kinds []schema.GroupVersionKind) ([]*metav1.APIResourceList, meta
 	return lists, mapper
 }
 
-// stable matches the versions that any cluster serves. Others are not offered, since generators that ask for an old one would
-// render what no cluster takes any more.
+// stable matches the versions that every cluster serves. Others are left out: a generator that finds an old version would
+// render objects that no current cluster accepts.
 var stable = regexp.MustCompile(`^v[0-9]+$`)
 
-// clusterScoped are the kinds of Kubernetes that have no namespace. The Go types do not say it.
+// clusterScoped are the cluster-scoped kinds of Kubernetes. The Go types do not have the scope.
 var clusterScoped = []string{
 	"APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding", "ComponentStatus",
 	"CustomResourceDefinition", "DeviceClass", "FlowSchema", "IPAddress", "IngressClass", "MutatingAdmissionPolicy",
@@ -68,8 +68,8 @@ var clusterScoped = []string{
 	"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
 }
 
-// Kinds returns the kinds of the stable versions of Kubernetes, and the given ones, sorted. Those have the form group/version/Kind, or
-// group/version, of which the result is one without a kind.
+// Kinds returns the kinds of the stable versions of Kubernetes, and the given ones, sorted. A given one has the form group/version/Kind, or
+// group/version, which yields an entry without a kind.
 func Kinds(apiVersions []string) ([]schema.GroupVersionKind, error) {
 	kinds := []schema.GroupVersionKind{
 		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},

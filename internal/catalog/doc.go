@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package catalog knows what a cluster of plain Kubernetes serves, for those who render without having one.
+// Package catalog lists the types that a plain Kubernetes cluster serves, for rendering without a cluster.
 package catalog

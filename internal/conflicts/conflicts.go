@@ -13,10 +13,10 @@ import (
 	"github.com/component-operator/runtime/internal/ellipsis"
 )
 
-// maxReason bounds what is shown of the text of an API server, in bytes.
+// maxReason bounds how much of an API server's text is shown, in bytes.
 const maxReason = 300
 
-// IsOutdated reports whether a write was refused because the object is not the one on which it was decided.
+// IsOutdated reports whether a write was refused because the object has changed since it was read.
 func IsOutdated(err error) bool { return apierrors.IsConflict(err) && !IsDenied(err) }
 
 // IsDenied reports whether an admission webhook has refused a write with the status code of a conflict.
@@ -24,15 +24,15 @@ func IsDenied(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), "denied the request")
 }
 
-// admission are parts of what API servers say when somebody may do what was requested, and admission control refuses it nevertheless.
+// admission are parts of the messages with which API servers refuse a write for admission control, not for a missing permission.
 var admission = []string{"denied the request", "denied request", "exceeded quota", "violates PodSecurity"}
 
-// IsAdmission reports whether admission control has forbidden a write: a webhook, a policy, or a quota. No permission is lacking then.
+// IsAdmission reports whether admission control has denied a write: a webhook, a policy, or a quota. The writer has the permission.
 func IsAdmission(err error) bool {
 	return apierrors.IsForbidden(err) && slices.ContainsFunc(admission, func(part string) bool { return strings.Contains(err.Error(), part) })
 }
 
-// Reason returns what the API server says about an error, bounded in length; the error's text if it is not by the API server.
+// Reason returns the API server's message, bounded in length; for any other error, its text.
 func Reason(err error) string {
 	text := err.Error()
 	var status apierrors.APIStatus

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Of returns the SHA-256 of the JSON form of v, in lower-case hexadecimal. Keys of maps count in sorted
-// order, fields of structs in the order of their declaration; so a struct and a map of the same content
+// Of returns the SHA-256 of the JSON form of v, in lower-case hexadecimal. Map keys are
+// sorted, struct fields have the order of their declaration; so a struct and a map of the same content
 // usually differ. It fails if v has no JSON form.
 func Of(v any) (string, error) {
 	raw, err := json.Marshal(v)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package digest computes the stable hashes by which content and owners are recognised again. What it
-// returns is persisted in clusters; its results must never change for the same input.
+// Package digest computes the stable hashes that identify contents and owners. They
+// are persisted in clusters, so the hash of an input must never change.
 package digest

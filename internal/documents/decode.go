@@ -15,23 +15,23 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// ErrAmbiguousKey is about two keys such as 1 and "1". Which of them counts would be a matter of chance.
+// ErrAmbiguousKey means that a map has two keys such as 1 and "1". Which of them wins would be random.
 var ErrAmbiguousKey = errors.New("the same key occurs in two notations")
 
-// Beyond this, JSON writes whole numbers with an exponent.
+// From here on, JSON writes whole numbers with an exponent.
 const maxWholeFloat = 1e21
 
-// Decode returns the content of a YAML document as the machinery of Kubernetes does, which converts the document to JSON
-// and decodes that; doing without the JSON in between spares a third of the time. YAML means YAML 1.1 there, and the
-// last of several equal keys counts. The content consists of maps with string keys, slices, strings, bools, int64 and
-// float64; it is nil if the document holds nothing but blanks and comments. Contrary to Kubernetes, which takes the first of several
-// values, it returns a *SecondValueError if there is more than one.
+// Decode returns the content of a YAML document as Kubernetes does. Kubernetes converts the document to JSON
+// and decodes that; skipping the JSON saves a third of the time. Like Kubernetes, Decode reads YAML 1.1, and the
+// last of several equal keys wins. The content consists of maps with string keys, slices, strings, bools, int64 and
+// float64; it is nil if the document holds only blanks and comments. Unlike Kubernetes, which takes the first of several
+// values, Decode returns a *SecondValueError if there is more than one.
 func Decode(document []byte) (any, error) {
 	return decode(document, false)
 }
 
-// DecodeUnique is Decode for documents in which no key may occur twice in a map; if one does, the error is an *EqualKeysError. What a merge key (<<) brings may be
-// replaced.
+// DecodeUnique is Decode for documents in which no key may occur twice in a map; if one does, the error is an *EqualKeysError. A key may replace
+// one that a merge key (<<) brings.
 func DecodeUnique(document []byte) (any, error) {
 	content, err := decode(document, true)
 	var mistyped *yaml.TypeError
@@ -44,7 +44,7 @@ func DecodeUnique(document []byte) (any, error) {
 	return Decode(document)
 }
 
-// decode is Decode. If it is strict, a key that occurs twice is among the reasons of a TypeError, as is one that replaces what a merge key brings.
+// decode implements Decode. If it is strict, duplicate keys are among the reasons of a TypeError, including keys that replace those of a merge key.
 func decode(document []byte, strict bool) (any, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(document))
 	decoder.SetStrict(strict)
@@ -60,7 +60,7 @@ func decode(document []byte, strict bool) (any, error) {
 	return fromYAML(content)
 }
 
-// fromYAML turns what the YAML library yields into maps with string keys, slices, strings, bools, int64 and float64.
+// fromYAML converts the result of the YAML library to maps with string keys, slices, strings, bools, int64 and float64.
 func fromYAML(value any) (any, error) {
 	switch value := value.(type) {
 	case map[any]any:
@@ -88,7 +88,7 @@ func fromYAML(value any) (any, error) {
 	}
 }
 
-// validText replaces each byte that is no text. There are some in binary data only.
+// validText replaces each invalid byte; only binary data has any.
 func validText(text string) string {
 	if utf8.ValidString(text) {
 		return text

@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package documents makes objects of YAML documents as the machinery of Kubernetes does, and refuses what no object can be made of.
+// Package documents turns YAML documents into objects as Kubernetes does, and refuses documents that are no objects.
 package documents

@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Inherit gives an object something that the list has of which it is an item.
+// Inherit copies properties of a list to its item.
 type Inherit func(list, item *unstructured.Unstructured)
 
-// Objects returns the object that a decoded document describes or, if that is a list, those in the list and in the lists therein. A document
-// without content has none. The content belongs to the objects afterwards. Without inherit, items get nothing of their lists but the type.
+// Objects returns the object that a decoded document describes or, if that is a list, the objects in the list and in nested lists. A document
+// without content has none. The objects take over the content. If inherit is nil, items inherit only the type from their lists.
 func Objects(content any, inherit Inherit) ([]*unstructured.Unstructured, error) {
 	switch content := content.(type) {
 	case nil:
@@ -30,7 +30,7 @@ func Objects(content any, inherit Inherit) ([]*unstructured.Unstructured, error)
 	}
 }
 
-// expand returns the given object or, if it is a list, the objects therein.
+// expand returns the given object or, if it is a list, its objects.
 func expand(content map[string]any, inherit Inherit) ([]*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{Object: content}
 	if err := checkType(content); err != nil {
@@ -68,7 +68,7 @@ func expand(content map[string]any, inherit Inherit) ([]*unstructured.Unstructur
 	return objects, nil
 }
 
-// itemsOf refuses what is no list: whoever takes it for an empty one would delete what was in the list before.
+// itemsOf refuses items that are no list: treating them as an empty list would delete the former items.
 func itemsOf(content map[string]any) ([]any, error) {
 	switch items := content["items"].(type) {
 	case []any:

@@ -14,10 +14,10 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// SecondValueError is about a document with several values, such as {…} after {…}. Decoders take the first one, and are silent about the
+// SecondValueError means that a document has several values, such as {…} after {…}. Decoders take the first one, and silently drop the
 // others.
 type SecondValueError struct {
-	// Line is where the second value begins, from 1.
+	// Line is the line of the second value, from 1.
 	Line int
 }
 
@@ -26,8 +26,8 @@ func (e *SecondValueError) Error() string {
 	return fmt.Sprintf("line %d: another value begins here; there may be one in a document, and documents are separated by lines with ---", e.Line)
 }
 
-// CheckSingle returns a *SecondValueError if there is more than one value in a text, be they separated or not. Documents without content do not count. What is
-// no YAML is left to whoever decodes the text.
+// CheckSingle returns a *SecondValueError if a text has more than one value, with or without separators. Documents without content do not count. It accepts
+// invalid YAML, which the decoder refuses.
 func CheckSingle(text []byte) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var content any
@@ -42,8 +42,8 @@ func CheckSingle(text []byte) error {
 	return nil
 }
 
-// CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more than one value. What is no YAML is
-// left to whoever decodes the text.
+// CheckSeparated returns a *SecondValueError if one of the documents of a text, which lines with --- separate, has more than one value. It accepts
+// invalid YAML, which the decoder refuses.
 func CheckSeparated(text []byte) error {
 	begin, offset, line, first := 0, 0, 0, 1
 	check := func(end int) error {
@@ -69,8 +69,8 @@ func CheckSeparated(text []byte) error {
 	return check(offset)
 }
 
-// isSuspect reports whether a document may have several values: a collection in block style that begins at the beginning of a line does not end
-// before the document does. Looking for that is cheaper than decoding.
+// isSuspect reports whether a document may have several values. A block-style collection that begins at the start of a line
+// lasts until the end of the document, so it needs no further check. This is cheaper than decoding.
 func isSuspect(document []byte) bool {
 	begun := false
 	for line := range bytes.Lines(document) {
@@ -88,7 +88,7 @@ func isSuspect(document []byte) bool {
 	return false
 }
 
-// hasMore reports whether there is anything left but documents without content.
+// hasMore reports whether any content is left.
 func hasMore(decoder *yaml.Decoder) bool {
 	for {
 		var more any
@@ -101,8 +101,8 @@ func hasMore(decoder *yaml.Decoder) bool {
 	}
 }
 
-// lineOfSecond returns the line in which the second value begins: the first one that cannot be left out together with all that follow without
-// leaving out the second value.
+// lineOfSecond returns the line of the second value: the first line such that the text up to it has more than one
+// value.
 func lineOfSecond(text []byte) int {
 	lines := slices.Collect(bytes.Lines(text))
 	return 1 + sort.Search(len(lines)-1, func(i int) bool {

@@ -9,11 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// EqualKeysError is about a key that occurs twice in a map. Decoders take the last one, and are silent about the others.
+// EqualKeysError means that a key occurs twice in a map. Decoders take the last one, and silently drop the others.
 type EqualKeysError struct {
 	// Key is the key.
 	Key string
-	// Line and First are where the key is and where it was before, from 1.
+	// Line and First are the lines of the key and of its first occurrence, from 1.
 	Line, First int
 }
 
@@ -22,7 +22,7 @@ func (e *EqualKeysError) Error() string {
 	return fmt.Sprintf("line %d: key %q is there already, in line %d; a key may occur once in a map", e.Line, e.Key, e.First)
 }
 
-// findEqualKeys returns an error about the first key of a document that occurs twice in a map, if there is one.
+// findEqualKeys returns an error about the first duplicate key of a document, if there is one.
 func findEqualKeys(document []byte) *EqualKeysError {
 	var root yaml.Node
 	if yaml.Unmarshal(document, &root) != nil {

@@ -11,7 +11,7 @@ import (
 
 const ellipsis = "…"
 
-// Truncate returns a text of at most limit bytes. A longer text ends with an ellipsis; no character is cut in two. What is not valid UTF-8 becomes a
+// Truncate returns a text of at most limit bytes. A longer text is cut between two characters and ends with an ellipsis. Invalid UTF-8 becomes a
 // question mark. The limit must be greater than 3.
 func Truncate(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "?")

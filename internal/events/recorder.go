@@ -28,8 +28,8 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// Recorder drops an event if it says the same about an object as the last event about that object did. It is
-// safe for concurrent use. The time that it takes for an event does not depend on the number of objects.
+// Recorder drops an event if it equals the last event about the same object. It is
+// safe for concurrent use. Its cost for an event does not depend on the number of objects.
 type Recorder struct {
 	next   record.EventRecorder
 	expiry time.Duration
@@ -38,7 +38,7 @@ type Recorder struct {
 	mu sync.Mutex
 	// last holds the digest of the last event by object, until it expires.
 	last map[string]sent
-	// order lists what was sent, oldest first. An item whose object was heard of again since then is void.
+	// order lists the events that were sent, oldest first. An item is void if its object has had a later event.
 	order []item
 }
 
@@ -54,7 +54,7 @@ type item struct {
 	at     time.Time
 }
 
-// NewRecorder returns a Recorder that passes on to next what is new.
+// NewRecorder returns a Recorder that passes new events on to next.
 func NewRecorder(next record.EventRecorder, options Options) *Recorder {
 	if options.Expiry <= 0 {
 		options.Expiry = DefaultExpiry
@@ -77,12 +77,12 @@ func (r *Recorder) Event(object runtime.Object, eventType string, reason string,
 	}
 }
 
-// Eventf sends the event if it is new, once formatted.
+// Eventf formats the event, and sends it if it is new.
 func (r *Recorder) Eventf(object runtime.Object, eventType string, reason string, format string, args ...any) {
 	r.Event(object, eventType, reason, fmt.Sprintf(format, args...))
 }
 
-// AnnotatedEventf sends the event if it is new, once formatted; annotations count too.
+// AnnotatedEventf formats the event, and sends it if it is new; annotations are part of the comparison.
 func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType string, reason string, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	if r.isNew(object, eventType, reason, message, annotations) {
@@ -108,7 +108,7 @@ func (r *Recorder) isNew(object runtime.Object, eventType string, reason string,
 	return true
 }
 
-// expire forgets what was sent too long ago. Each item is appended once and removed once, so the cost of an event
+// expire forgets old events. Each item is appended once and removed once, so the cost of an event
 // is constant over time.
 func (r *Recorder) expire(now time.Time) {
 	for len(r.order) > 0 && now.Sub(r.order[0].at) >= r.expiry {
@@ -119,7 +119,7 @@ func (r *Recorder) expire(now time.Time) {
 	}
 }
 
-// keyOf returns what identifies the object, or nothing if it cannot be identified.
+// keyOf returns the identity of the object, or nothing if it has none.
 func keyOf(object runtime.Object) string {
 	if object == nil {
 		return ""

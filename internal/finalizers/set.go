@@ -7,13 +7,13 @@ import "slices"
 
 // Set is the finalizers of an operator.
 type Set struct {
-	// Current is the one that is put on objects. Required.
+	// Current is the finalizer that the operator sets. Required.
 	Current string
-	// Former are those of earlier versions, which are taken off.
+	// Former are the finalizers of earlier versions, which the operator removes.
 	Former []string
 }
 
-// Owns reports whether a finalizer is of the operator.
+// Owns reports whether a finalizer belongs to the operator.
 func (s Set) Owns(finalizer string) bool {
 	return finalizer == s.Current || slices.Contains(s.Former, finalizer)
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Each runs work for all items, as many side by side as the API server serves well, and waits for all of them.
+// Each runs work for all items, as many in parallel as the API server serves well, and waits for all of them.
 func Each[T any](ctx context.Context, limiter *Limiter, items []T, work func(T)) {
 	if len(items) == 1 {
 		work(items[0])
@@ -19,14 +19,14 @@ func Each[T any](ctx context.Context, limiter *Limiter, items []T, work func(T))
 	next := make(chan T)
 	for _, item := range items {
 		if limiter.Acquire(ctx) != nil {
-			// The context has ended, which the requests of this item are going to say.
+			// The context has ended; the requests of this item will return its error.
 			work(item)
 			continue
 		}
 		select {
 		case next <- item:
 		default:
-			// Goroutines go on with further items: the stack that a request needs grows once for each of them.
+			// A goroutine handles many items: its stack grows to what a request needs only once.
 			group.Go(func() {
 				work(item)
 				limiter.Release()

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// initialLevel is where a limiter begins. It is below what saturates a small API server, so that the first
-	// latencies show what a request costs that does not have to queue.
+	// initialLevel is the level of a new limiter. It is below what saturates a small API server, so that the first
+	// latencies show the cost of a request that does not have to queue.
 	initialLevel = 8
 	// shortestRound is the least number of latencies whose mean is trusted.
 	shortestRound = 8
-	// tolerance is by how much requests may be slower than the fastest round before the level sinks. Up to there, more requests
-	// side by side are served faster altogether.
+	// tolerance is how much slower than the fastest round requests may be before the level sinks. Up to there, more parallel
+	// requests still raise the throughput.
 	tolerance = 1.5
-	// longestPause bounds how long the demand of a server to come back later is obeyed before it is asked again.
+	// longestPause bounds how long the limiter obeys a server's request to come back later.
 	longestPause = 30 * time.Second
 )
 
-// Limiter admits tasks as long as there are fewer than its level. The level rises as long as requests do not get slower by
-// it, sinks if they do, halves at each rejection, and stays between 1 and a maximum. It is safe for concurrent use.
+// Limiter admits tasks while fewer than its level are running. The level rises while requests do not become slower by
+// it, sinks when they do, halves at each rejection, and stays between 1 and a maximum. It is safe for concurrent use.
 type Limiter struct {
 	maximum float64
 
@@ -32,9 +32,9 @@ type Limiter struct {
 	level   float64
 	active  int
 	waiting []chan struct{}
-	// paused is until when nobody is admitted.
+	// paused is the time before which no task is admitted.
 	paused time.Time
-	// halved is when the level was halved last: what was sent before that says nothing about the present level.
+	// halved is when the level was last halved: requests sent before that say nothing about the current level.
 	halved time.Time
 	round  round
 	// fastest is the mean latency of the fastest round, in seconds; zero if there was none.
@@ -53,14 +53,14 @@ func NewLimiter(maximum int) *Limiter {
 	return &Limiter{maximum: limit, level: min(initialLevel, limit)}
 }
 
-// Level is the number of tasks that are admitted side by side at present.
+// Level is the number of tasks that may run in parallel now.
 func (l *Limiter) Level() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return int(l.level)
 }
 
-// Acquire waits until a task may begin; it must be followed by Release unless it returns an error, which is that of the context.
+// Acquire waits until a task may begin. Release must follow, unless Acquire returns an error, which is that of the context.
 func (l *Limiter) Acquire(ctx context.Context) error {
 	for {
 		turn, delay := l.admit(time.Now())
@@ -81,7 +81,7 @@ func (l *Limiter) Acquire(ctx context.Context) error {
 	}
 }
 
-// admit returns what to wait for; nothing if the task is admitted.
+// admit returns a channel to wait for, or a delay after which to try again; neither if the task is admitted.
 func (l *Limiter) admit(now time.Time) (turn chan struct{}, delay time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *Limiter) admit(now time.Time) (turn chan struct{}, delay time.Duration)
 	return turn, 0
 }
 
-// abandon passes the turn on of somebody who does not wait any more.
+// abandon passes on the turn of a task that no longer waits.
 func (l *Limiter) abandon(turn chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +118,7 @@ func (l *Limiter) Release() {
 	l.wakeLocked()
 }
 
-// wakeLocked has as many try again as there is room for.
+// wakeLocked wakes as many waiting tasks as there is room for.
 func (l *Limiter) wakeLocked() {
 	for room := int(l.level) - l.active; room > 0 && len(l.waiting) > 0; room-- {
 		close(l.waiting[0])
@@ -126,7 +126,7 @@ func (l *Limiter) wakeLocked() {
 	}
 }
 
-// Answered takes the latency of a request into account that was sent at the given time.
+// Answered reports the response to a request that was sent at the given time; its latency counts.
 func (l *Limiter) Answered(sent time.Time, latency time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +150,8 @@ func (l *Limiter) Answered(sent time.Time, latency time.Duration) {
 	l.wakeLocked()
 }
 
-// Rejected takes into account that the server refused to serve a request that was sent at the given time, and asked to come
-// back after a while (zero: it did not say when).
+// Rejected reports that the server rejected a request that was sent at the given time, and asked to come
+// back after a while (zero if it did not say when).
 func (l *Limiter) Rejected(sent time.Time, after time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +167,7 @@ func (l *Limiter) Rejected(sent time.Time, after time.Duration) {
 	l.level = max(1, l.level/2)
 }
 
-// Calm begins a stage whose requests have nothing to do with those before: how fast these were does not count.
+// Calm begins a stage of different requests: the speed of the earlier ones no longer counts.
 func (l *Limiter) Calm() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 
 type limiterKey struct{}
 
-// WithLimiter returns a context whose requests report rejections to the limiter, provided that they go through a Transport.
+// WithLimiter returns a context whose requests report rejections to the limiter, if they are sent through a Transport.
 func WithLimiter(ctx context.Context, limiter *Limiter) context.Context {
 	return context.WithValue(ctx, limiterKey{}, limiter)
 }
 
-// Transport reports to the limiter in the context of a request that the server rejected it.
+// Transport reports rejected requests to the limiter in their context.
 func Transport(next http.RoundTripper) http.RoundTripper { return transport{next: next} }
 
 type transport struct{ next http.RoundTripper }
@@ -37,5 +37,5 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper returns the transport below, which lets clients find out what they talk through.
+// WrappedRoundTripper returns the inner transport; client-go uses it to find the innermost one.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }

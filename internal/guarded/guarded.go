@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guarded makes patches for objects that must still be those that were seen.
+// Package guarded makes patches that apply only to the version of an object that was read.
 package guarded
 
 import (

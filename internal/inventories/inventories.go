@@ -18,8 +18,8 @@ func Encode(list []*inventory.Item) ([]chunks.Item, error) {
 	return chunks.Encode(list, func(item *inventory.Item) string { return types.IDOf(item).String() })
 }
 
-// Decode returns the dependents of a list, out of the contents that were found. An item that does not identify an object is left out, and added to
-// the damage: nobody can do anything about it, and Encode is never given one.
+// Decode returns the dependents of a list from the contents that were found. It leaves out an item that does not identify an object, and adds it to
+// the damage: the item is of no use, and Encode never gets one.
 func Decode(found *chunks.Found, list chunks.List) []*inventory.Item {
 	decoded := chunks.Decode[*inventory.Item](found, list)
 	for i, item := range decoded {

@@ -12,19 +12,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Resource is a resource of a dynamic client or of one for metadata; in one namespace if it is limited to that.
+// Resource is a resource of a dynamic or metadata client, possibly limited to one namespace.
 type Resource[L runtime.Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// Selection says which objects are meant. The zero value means all.
+// Selection selects objects. The zero value selects all.
 type Selection struct {
-	// Labels and Fields are selectors; empty if they select everything.
+	// Labels and Fields are selectors; an empty one selects all.
 	Labels, Fields string
 }
 
-// Of lists and watches the selected objects of a resource.
+// Of returns the functions that list and watch the selected objects of a resource.
 func Of[L runtime.Object](resource Resource[L], selection Selection) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

@@ -35,7 +35,7 @@ type Component struct {
 	Namespace, Name string
 }
 
-// Controller records what one controller does. It is safe for concurrent use.
+// Controller records the metrics of one controller. It is safe for concurrent use.
 type Controller struct {
 	metrics *Metrics
 	name    string
@@ -49,7 +49,7 @@ func (m *Metrics) ForController(name string) *Controller {
 	return &Controller{metrics: m, name: name, states: map[Component]string{}}
 }
 
-// Reconciled counts a reconciliation. A failed one counts here and in addition under the HTTP status code of its
+// Reconciled counts a reconciliation. A failed one also counts under the HTTP status code of its
 // error, or under "other".
 func (c *Controller) Reconciled(err error) {
 	c.metrics.reconciles.WithLabelValues(c.name).Inc()
@@ -81,17 +81,17 @@ func (c *Controller) ClientCreated() {
 	c.metrics.createdClients.WithLabelValues(c.name).Inc()
 }
 
-// ClientsActive records how many clients are kept.
+// ClientsActive records the number of cached clients.
 func (c *Controller) ClientsActive(count int) {
 	c.metrics.activeClients.WithLabelValues(c.name).Set(float64(count))
 }
 
-// Drifted counts a change that others made to a dependent which has the given drift policy.
+// Drifted counts a change by others to a dependent with the given drift policy.
 func (c *Controller) Drifted(policy string) {
 	c.metrics.drift.WithLabelValues(c.name, policy).Inc()
 }
 
-// Fought counts a correction that was put off because others keep changing the same dependent.
+// Fought counts a correction that was delayed because others keep changing the same dependent.
 func (c *Controller) Fought() {
 	c.metrics.fights.WithLabelValues(c.name).Inc()
 }
@@ -125,7 +125,7 @@ func (c *Controller) labels(component Component) []string {
 	return []string{c.name, component.Group, component.Kind, component.Namespace, component.Name}
 }
 
-// countingTransport counts requests by their method. Unlike a counter in the client it also sees discovery,
+// countingTransport counts requests by their method. Unlike a counting client it also counts discovery,
 // events and watches.
 type countingTransport struct {
 	next     http.RoundTripper
@@ -138,7 +138,7 @@ func (t *countingTransport) RoundTrip(request *http.Request) (*http.Response, er
 	return t.next.RoundTrip(request)
 }
 
-// WrappedRoundTripper lets client-go find the transport below, to close its connections.
+// WrappedRoundTripper returns the inner transport, so that client-go can close its connections.
 func (t *countingTransport) WrappedRoundTripper() http.RoundTripper {
 	return t.next
 }

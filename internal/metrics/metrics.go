@@ -34,8 +34,8 @@ type Metrics struct {
 	unreadyDependents *prometheus.GaugeVec
 }
 
-// New returns the collectors of a registry and registers them if nobody has done so before. If registerer is nil,
-// the registry is the one that controller-runtime serves. It fails if the registry holds other collectors of the
+// New returns the collectors of a registry, and registers them on the first call. If registerer is nil,
+// the registry is that of controller-runtime. It fails if the registry holds other collectors with the
 // same names.
 func New(registerer prometheus.Registerer) (*Metrics, error) {
 	if registerer == nil {
@@ -61,7 +61,7 @@ func New(registerer prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// registration registers collectors one by one and keeps what went wrong.
+// registration registers collectors one by one and collects the errors.
 type registration struct {
 	registerer prometheus.Registerer
 	errs       []error
@@ -75,7 +75,7 @@ func (r *registration) gauge(name string, help string, labels []string) *prometh
 	return register(r, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels))
 }
 
-// register returns the collector, or the one of the same description that is registered already.
+// register returns the collector, or a registered one with the same description.
 func register[T prometheus.Collector](r *registration, collector T) T {
 	err := r.registerer.Register(collector)
 	var registered prometheus.AlreadyRegisteredError

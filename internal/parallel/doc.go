@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package parallel has all processors compute at once.
+// Package parallel spreads computations over all processors.
 package parallel

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Each calls work for all items, at most limit of them side by side, and returns when all is done. After a failure it begins nothing new, and lets finish
-// what has begun. It returns the error of the first item, by order, that has failed.
+// Each calls work for all items, at most limit of them in parallel, and returns when all calls have ended. After a failure it starts no further
+// calls. It returns the error of the first item, by order, that has failed.
 func Each[T any](limit int, items []T, work func(i int, item T) error) error {
 	failures := make([]error, len(items))
 	var failed atomic.Bool

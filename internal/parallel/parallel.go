@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 )
 
-// maxBatch is how many pieces of work a processor takes at a time if there are many: one may take a microsecond, and handing it over must not
+// maxBatch is how many items a processor takes at a time if there are many: an item may take a microsecond, and taking it must not
 // take as long.
 const maxBatch = 16
 
-// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not wait for anything.
+// Do does the work for 0 to n-1, in no particular order, and returns when all is done. The work must not block.
 func Do(n int, work func(i int)) {
 	processors := runtime.GOMAXPROCS(0)
 	batch := max(1, min(maxBatch, n/(4*processors)))

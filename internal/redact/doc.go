@@ -3,12 +3,12 @@
 
 // Package redact removes values from messages, and from Secrets.
 //
-// An API server that refuses an object quotes the values that it does not accept. Such messages are shown where more people can
-// read them than the object: in conditions, events, logs and terminals. What remains of them is the field and the rule. Values
-// are removed for all kinds, because objects of any kind may hold something that is secret, except those of the fields that
-// identify an object, such as its name, and names of types. Of requests that are about a Secret, its values are removed
-// wherever they are found in the message.
+// An API server that refuses an object quotes the refused values. More people can read the places that show such messages (conditions,
+// events, logs and terminals) than can read the object. Redacted messages keep the field and the rule. Values
+// are removed for all kinds, because objects of any kind may hold secrets, except the values of fields that
+// identify an object, such as its name, and names of types. If a request is about a Secret, the values of the Secret are removed
+// wherever they occur in the message.
 //
-// Texts that policies and admission webhooks of the cluster write themselves are not known here. They are left as they are,
+// This package cannot parse the texts of the cluster's policies and admission webhooks. They stay as they are,
 // apart from values of Secrets.
 package redact

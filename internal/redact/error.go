@@ -24,8 +24,8 @@ func (e *redacted) Error() string { return Text(e.err.Error()) }
 // Unwrap returns the error that may quote values.
 func (e *redacted) Unwrap() error { return e.err }
 
-// Status removes values from what a server says. The body is that of the request if it is a Secret, and nil otherwise. It reports
-// whether there were any.
+// Status removes values from an API server's response. The body is that of the request if it is a Secret, and nil otherwise. Status reports
+// whether it removed any.
 func Status(status *metav1.Status, body []byte) bool {
 	before := status.Message
 	status.Message = SecretText(status.Message, body)
@@ -35,7 +35,7 @@ func Status(status *metav1.Status, body []byte) bool {
 	}
 	for i := range status.Details.Causes {
 		cause := &status.Details.Causes[i]
-		// A cause says only what is said about its field. Its text has the form of an error about a field without the field.
+		// The text of a cause is that of a field error without the field.
 		prefix := cause.Field + ": "
 		message := SecretText(prefix+cause.Message, body)
 		if len(message) < len(prefix) || message[:len(prefix)] != prefix {

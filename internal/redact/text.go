@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Mark takes the place of a value.
+// Mark replaces a value.
 const Mark = "***"
 
 // rejected precedes a value in the error about a field.
 var rejected = regexp.MustCompile(`(\S*?): (?:Invalid value|Duplicate value|Unsupported value|Not found): `)
 
-// identifying are fields whose values say which object is meant.
+// identifying are fields whose values identify the object.
 var identifying = []string{"metadata.name", "metadata.generateName", "metadata.namespace", "metadata.uid", "metadata.resourceVersion", "apiVersion", "kind"}
 
-// types are what stands in place of a value of a wrong type.
+// types are the texts that replace a value of a wrong type.
 var types = []string{"", "null", "true", "false", "string", "integer", "number", "boolean", "object", "array"}
 
-// quoting are other texts that quote values, each with what remains of it.
+// quoting are other texts that quote values, each with its replacement.
 var quoting = []struct {
 	pattern *regexp.Regexp
 	remains string
@@ -34,10 +34,10 @@ var quoting = []struct {
 	{regexp.MustCompile(`(?s)\.\.\.\|.*\|\.\.\.`), "...|" + Mark + "|..."},
 }
 
-// goValue begins a value as the server prints it that merges objects.
+// goValue is how a value begins that the server's merging code prints.
 var goValue = regexp.MustCompile(`(?:&?value\.)?value[A-Z][A-Za-z]*\{`)
 
-// Text returns the message without the values that it quotes. What it returns is left as it is by another call.
+// Text returns the message without the values that it quotes. It is idempotent.
 func Text(message string) string {
 	message = fieldValues(goValues(message))
 	for _, quote := range quoting {
@@ -60,7 +60,7 @@ func goValues(message string) string {
 	}
 }
 
-// braces returns the length of what begins with a brace or bracket and ends with its counterpart, or of all if there is none.
+// braces returns the length of a text in braces or brackets up to its closing counterpart, or the whole length if there is none.
 func braces(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -78,7 +78,7 @@ func braces(text string) int {
 	return len(text)
 }
 
-// quoted returns the length of what begins with a quote and ends with the next one, or of all if there is none.
+// quoted returns the length of a text in quotes up to the next quote, or the whole length if there is none.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -91,7 +91,7 @@ func quoted(text string) int {
 	return len(text)
 }
 
-// fieldValues removes values from errors about fields, together with what follows that quotes them again.
+// fieldValues removes values from errors about fields, including later repetitions in the same error.
 func fieldValues(message string) string {
 	var out strings.Builder
 	for {

@@ -61,8 +61,8 @@ func (r *Recorder) String() string {
 	return Summary(r.All())
 }
 
-// Summary lists requests, one line for those of one method on one resource (or path, where there is none), with their
-// number: for messages about requests that should not be.
+// Summary counts requests, one line for each method and resource (or path, if there is no resource): for
+// messages about unexpected requests.
 func Summary(list []Request) string {
 	counts := map[string]int{}
 	for _, request := range list {
@@ -82,7 +82,7 @@ func Summary(list []Request) string {
 	return lines.String()
 }
 
-// Wrap returns a transport that records each request which passes through it. It fits rest.Config.Wrap.
+// Wrap returns a transport that records each request. Its type is that of rest.Config.Wrap.
 func (r *Recorder) Wrap(next http.RoundTripper) http.RoundTripper {
 	return RoundTripper(func(request *http.Request) (*http.Response, error) {
 		entry := New(request.Method, request.URL)

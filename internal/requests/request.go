@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// Request is what was asked of the API server. A request that the client repeats counts each time.
+// Request is a request to the API server. A request that the client repeats counts each time.
 type Request struct {
 	Method    string
 	Path      string
 	Query     url.Values
 	UserAgent string
 
-	// Sent is when the request was handed to the transport, Answered when the header of the response was there.
+	// Sent is when the transport got the request, Answered when the header of the response arrived.
 	Sent, Answered time.Time
 	// Status is the code of the response, or 0 if there was none.
 	Status int
 
-	// What the path says: all empty for discovery and other requests that are not about objects. Group is empty for the core group.
+	// Parts of the path; all empty for discovery and other requests that are not about objects. Group is empty for the core group.
 	Group, Version, Resource, Subresource, Namespace, Name string
 }
 
-// IsWatch tells whether the request opened a watch, a list that is streamed included.
+// IsWatch reports whether the request opened a watch or a streamed list.
 func (r Request) IsWatch() bool {
 	watch := r.Query.Get("watch")
 	return watch == "true" || watch == "1"
 }
 
-// IsWrite tells whether the request may have changed something.
+// IsWrite reports whether the request may have changed an object.
 func (r Request) IsWrite() bool {
 	return r.Method != http.MethodGet && r.Method != http.MethodHead
 }
@@ -50,7 +50,7 @@ func New(method string, address *url.URL) Request {
 	default:
 		return request
 	}
-	// A namespace is itself a resource: its own subresources are the only names that may follow it and are no resources.
+	// A namespace is itself a resource: names in third place are resources in the namespace, unless they are subresources of the namespace.
 	if rest[0] == "namespaces" && len(rest) > 2 && rest[2] != "status" && rest[2] != "finalize" {
 		request.Namespace, rest = rest[1], rest[2:]
 	}

@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package values brings the parameters of a component into the plain form that charts and templates are rendered with.
+// Package values converts the parameters of a component to the plain form that charts and templates need.
 package values

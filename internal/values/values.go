@@ -11,9 +11,9 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Normalize returns a copy of the given values that consists of maps with string keys, slices and scalars only, and whose
-// numbers are int64 or float64. Those who render the values silently ignore, fail at, or could change, other types, such
-// as a []string, a json.Number or a pointer to a struct, which a hand-written ToUnstructured may well return. The
+// Normalize returns a copy of the given values with nothing but string-keyed maps, slices and scalars, whose
+// numbers are int64 or float64. Renderers silently ignore, refuse, or might change other types, such
+// as a []string, a json.Number or a pointer to a struct, which a hand-written ToUnstructured may return. The
 // result is never nil.
 func Normalize(values map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(values))
