@@ -204,7 +204,7 @@ func (s *Store) ensure(ctx context.Context, name string, packed []byte) (handle 
 		}
 		last = err
 	}
-	return Handle{}, false, fmt.Errorf("creating %s: it is being changed by others all the time: %s", s.text(name), conflicts.Reason(last))
+	return Handle{}, false, fmt.Errorf("creating %s: other clients modified it on every attempt: %s", s.text(name), conflicts.Reason(last))
 }
 
 // text names a chunk in messages.

@@ -15,64 +15,64 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// State is what has to be recorded of a deletion.
+// State is what the caller records about a deletion.
 type State struct {
 	// Stage that was reached.
 	Stage inventory.DeletionStage
-	// Inventory of the hooks that were applied and not removed again yet.
+	// Inventory of the hooks that exist: applied, and not yet removed.
 	Inventory []*reconciler.InventoryItem
 }
 
-// Engine is what a Runner needs of a reconciler.Reconciler.
+// Engine has the methods of a reconciler.Reconciler that a Runner needs.
 type Engine interface {
-	// Apply brings objects into the cluster.
+	// Apply applies objects.
 	Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error)
-	// Delete deletes what the inventory of the owner records.
+	// Delete deletes the dependents in the inventory of the owner.
 	Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error)
 }
 
 // Runner applies and removes hooks for one owner.
 type Runner struct {
-	// Engine that also deletes the dependents. Required.
+	// Engine is the one that also deletes the dependents. Required.
 	Engine Engine
-	// Owner of the dependents, with their inventory. Its Store is not used.
+	// Owner is the owner of the dependents, with their inventory. Its Store is not used.
 	Owner reconciler.Owner
 	// Policies of the owner.
 	Policies reconciler.Policies
 	// Save records the state. Required.
 	Save func(ctx context.Context, state State) error
-	// Took is given the result of each call of the engine. Defaults to none.
+	// Took receives the result of each call of the engine. Defaults to none.
 	Took func(doing Doing, result reconciler.Result)
-	// LeftOut is told which hooks cannot be applied any more, because their namespaces are being deleted. Defaults to none.
+	// LeftOut receives the hooks that cannot be applied any more, because their namespaces are being deleted. Defaults to none.
 	LeftOut func(hooks []reconciler.Notice)
 }
 
-// Doing is what a step is about.
+// Doing says what a step works on.
 type Doing int
 
 const (
-	// Clearing means that dependents go whose names are those of hooks.
+	// Clearing means that dependents with the names of hooks are being deleted.
 	Clearing Doing = iota
-	// Applying means that hooks are applied, and awaited.
+	// Applying means that hooks are being applied, or awaited.
 	Applying
-	// Removing means that hooks are done, and go.
+	// Removing means that hooks are done, and are being removed.
 	Removing
 )
 
-// Progress is how far a step came. It is valid also if there was an error.
+// Progress is how far a step has come. It is valid also with an error.
 type Progress struct {
-	// State to be passed to the next step. It has to be recorded only where Save was called.
+	// State is to be passed to the next step. It needs to be recorded only when Save is called.
 	State State
 	// Done means that the hooks are done, and removed.
 	Done bool
-	// Doing is what was done at last; meaningful only if not Done.
+	// Doing says what the step did last; meaningful only if not Done.
 	Doing Doing
 	// Result of the last call of the engine; zero if there was none.
 	Result reconciler.Result
 }
 
-// Step goes on with the hooks of a time. It needs the objects only as long as Time.Wants; without any, hooks that were applied before are removed
-// without being awaited.
+// Step continues with the hooks of a time. It needs the objects only while Time.Wants. Without objects, it removes the hooks that exist, without
+// waiting for them.
 func (r *Runner) Step(ctx context.Context, at Time, state State, hooks []client.Object) (Progress, error) {
 	s := &step{Runner: r, at: at, Progress: Progress{State: state}}
 	err := s.run(ctx, hooks)
@@ -110,7 +110,7 @@ func (s *step) run(ctx context.Context, hooks []client.Object) error {
 	return nil
 }
 
-// apply brings the hooks into the cluster as if they were all that is wanted.
+// apply applies the hooks as if they were all that is wanted.
 func (s *step) apply(ctx context.Context, hooks []client.Object) (ready bool, err error) {
 	if len(hooks) == 0 {
 		return true, nil
@@ -123,7 +123,7 @@ func (s *step) apply(ctx context.Context, hooks []client.Object) (ready bool, er
 	return s.Result.Done, err
 }
 
-// clear deletes dependents that are hooks as well, so that these run anew. It does nothing once the first hook is applied.
+// clear deletes dependents that are hooks as well, so that these run again. Once the first hook is applied, it does nothing.
 func (s *step) clear(ctx context.Context, hooks []client.Object) (cleared bool, err error) {
 	if s.State.Stage.Reached(s.at.applying) {
 		return true, nil
@@ -143,20 +143,20 @@ func (s *step) clear(ctx context.Context, hooks []client.Object) (cleared bool, 
 	return result.Done, err
 }
 
-// unchanged is for dependents that are recorded, and stay so until all of them are gone.
+// unchanged is a store for dependents that stay recorded until all of them are gone.
 type unchanged struct{}
 
-// Save does nothing: what is recorded is more than what there is.
+// Save does nothing: recording deleted dependents does no harm.
 func (unchanged) Save(context.Context, []*reconciler.InventoryItem) error { return nil }
 
-// applyPossible applies hooks without those that belong to namespaces which are being deleted.
+// applyPossible applies the hooks whose namespaces are not being deleted.
 func (s *step) applyPossible(ctx context.Context, hooks []client.Object) error {
 	policies := s.Policies
-	// Others may be allowed to delete dependents; a hook that is deleted before it is ready has to run again.
+	// Drift of dependents may be tolerated; a hook that is deleted before it is ready must run again.
 	policies.Drift = reconciler.DriftPolicyCorrect
-	// What is there already would be gone after the deletion. Whoever wants that says so with an annotation.
+	// Adopted objects would be gone after the deletion. An annotation can allow that.
 	policies.Adoption = reconciler.AdoptionPolicyNever
-	// A namespace that was a dependent must not come back for a hook, and stay.
+	// A namespace that was a dependent must not be created again for a hook, because it would stay.
 	policies.MissingNamespaces = reconciler.MissingNamespacesPolicyDoNotCreate
 	for {
 		result, err := s.Engine.Apply(ctx, reconciler.ApplyRequest{Owner: s.hookOwner(), Objects: hooks, Policies: policies, RunOnce: true})
@@ -175,7 +175,7 @@ func (s *step) applyPossible(ctx context.Context, hooks []client.Object) error {
 	}
 }
 
-// names tells whether a hook is, or is going to be, the object of a key.
+// names reports whether a hook is the object of a key, or will be.
 func (s *step) names(hook client.Object, key types.ObjectKey) bool {
 	return key.GetObjectKind().GroupVersionKind().GroupKind() == hook.GetObjectKind().GroupVersionKind().GroupKind() && key.GetName() == hook.GetName() &&
 		(key.GetNamespace() == hook.GetNamespace() || hook.GetNamespace() == "" && key.GetNamespace() == s.Owner.Namespace)
@@ -192,7 +192,7 @@ func (s *step) remove(ctx context.Context) (gone bool, err error) {
 	return result.Done, err
 }
 
-// hookOwner is the owner of the dependents as that of the hooks: the same one, with another inventory.
+// hookOwner returns the owner of the hooks: that of the dependents, with another inventory.
 func (s *step) hookOwner() reconciler.Owner {
 	owner := s.Owner
 	owner.Inventory, owner.Store = s.State.Inventory, s

@@ -20,16 +20,16 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Hook is an object that is applied only during a deletion. It can be stored as JSON.
+// Hook is an object that is applied only during a deletion. Its JSON form can be stored.
 type Hook struct {
-	// Hook says when.
+	// Hook is the time: pre-delete or post-delete.
 	Hook string `json:"hook"`
-	// Object does not have the annotation that makes a hook of it.
+	// Object lacks the annotation that makes it a hook.
 	Object *unstructured.Unstructured `json:"object"`
 }
 
-// Split parts what was generated into regular objects and hooks. The name is that of the reconciler, which is the prefix of annotations. What
-// would prevent hooks from being applied later is refused now, with a RefusedError. Objects are not changed.
+// Split splits generated objects into regular ones and hooks. The name is that of the reconciler, the prefix of its annotations. It refuses hooks
+// that could not be applied later, with a RefusedError. It does not change the objects.
 func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regular []client.Object, hooks []Hook, err error) {
 	prefix := name + "/"
 	isHook := func(object client.Object) bool {
@@ -69,7 +69,7 @@ func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regula
 	return regular, hooks, nil
 }
 
-// copied returns an object as it will be read again.
+// copied returns an object as a later process will read it.
 func copied(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	raw, err := json.Marshal(object.Object)
 	if err != nil {
@@ -82,7 +82,7 @@ func copied(object *unstructured.Unstructured) (*unstructured.Unstructured, erro
 	return result, nil
 }
 
-// takeHook removes the annotation that makes a hook of an object, and returns its value. It adds what is wrong with the object.
+// takeHook removes the annotation that makes an object a hook, and returns its value. It appends what is wrong with the object to the problems.
 func takeHook(object *unstructured.Unstructured, prefix string, problems []string) (hook string, all []string) {
 	if object.GetName() == "" {
 		problems = append(problems, nameOf(object)+": metadata.name is required")
@@ -99,14 +99,14 @@ func takeHook(object *unstructured.Unstructured, prefix string, problems []strin
 	}
 	hook, _ = annotations.DeletionHook(values[prefix+types.AnnotationKeySuffixDeletionHook])
 	delete(values, prefix+types.AnnotationKeySuffixDeletionHook)
-	// A hook that has failed stays until it is deleted by others, and runs again then.
+	// A failed hook stays until a user deletes it, and then runs again.
 	delete(values, prefix+types.AnnotationKeySuffixPurgeOnFailure)
 	delete(values, prefix+types.AnnotationKeySuffixDriftPolicy)
 	object.SetAnnotations(values)
 	return hook, problems
 }
 
-// At returns the objects of the hooks that have this time.
+// At returns the objects of the hooks of a time.
 func At(time Time, hooks []Hook) []client.Object {
 	var objects []client.Object
 	for _, hook := range hooks {

@@ -8,7 +8,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Time is when hooks are applied: PreDelete or PostDelete.
+// Time says when hooks are applied: PreDelete or PostDelete.
 type Time struct {
 	hook                   string
 	applying, cleanup, end inventory.DeletionStage
@@ -17,7 +17,7 @@ type Time struct {
 var (
 	// PreDelete is before the first dependent is deleted.
 	PreDelete = Time{types.DeletionHookPreDelete, inventory.DeletionStagePreDelete, inventory.DeletionStagePreDeleteCleanup, inventory.DeletionStageDependents}
-	// PostDelete is when all dependents are gone.
+	// PostDelete is after the last dependent is gone.
 	PostDelete = Time{types.DeletionHookPostDelete, inventory.DeletionStagePostDelete, inventory.DeletionStagePostDeleteCleanup, inventory.DeletionStageDone}
 )
 

@@ -24,13 +24,13 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// announcer tells what is done about components, by events and metrics. The subject of an event identifies a component.
+// announcer reports what happens to components, by events and metrics. The subject of an event identifies a component.
 type announcer struct {
 	events  record.EventRecorder
 	metrics *metrics.Controller
-	// perDependent has events written about each dependent.
+	// perDependent is set if events are written about each dependent.
 	perDependent bool
-	// driftPolicy is that of components that do not say otherwise.
+	// driftPolicy is the default for components without one.
 	driftPolicy reconciler.DriftPolicy
 }
 
@@ -38,7 +38,7 @@ func newAnnouncer(options ReconcilerOptions, recorder record.EventRecorder, coll
 	return &announcer{events: recorder, metrics: collectors, perDependent: options.EventPerDependent, driftPolicy: ptr.Deref(options.DriftPolicy, "")}
 }
 
-// announcedObjects is how many objects an event names.
+// announcedObjects is the maximum number of objects that an event names.
 const announcedObjects = 5
 
 func (a *announcer) warn(subject *unstructured.Unstructured, reason, message string) {
@@ -49,8 +49,8 @@ func (a *announcer) tell(subject *unstructured.Unstructured, reason, message str
 	a.events.Event(subject, corev1.EventTypeNormal, reason, message)
 }
 
-// verdict writes an event if state or reason have changed, or the message of a state that is not supposed to
-// change it all the time: the progress of a rollout is seen in the status.
+// verdict writes an event if state or reason have changed. A change of the message alone counts only in states whose message is stable; the progress
+// of a rollout is visible in the status.
 func (a *announcer) verdict(subject *unstructured.Unstructured, before, now verdict) {
 	message := texts.Bound(now.message)
 	sameState := before.state == now.state && before.reason == now.reason
@@ -65,7 +65,7 @@ func (a *announcer) verdict(subject *unstructured.Unstructured, before, now verd
 	a.tell(subject, now.reason, message)
 }
 
-// result writes events about what the engine did to dependents, and what it noticed. Events about dependents go into their cluster.
+// result writes events about what the engine did and noticed. Events about dependents go to the cluster of the dependents.
 func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, target cluster.Client) {
 	for _, action := range result.Actions {
 		if a.perDependent {
@@ -103,7 +103,7 @@ func announceEach(subject *unstructured.Unstructured, action reconciler.Action, 
 	}
 }
 
-// drift counts each drift once, and says which one is not going to be corrected.
+// drift counts each drift once, and warns about drift that is not corrected.
 func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, policy reconciler.DriftPolicy, result *reconciler.Result) {
 	for _, action := range result.Actions {
 		for range action.Objects {
@@ -133,7 +133,7 @@ func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, po
 	}
 }
 
-// released names the dependents that were released because somebody wanted them to stay.
+// released reports the dependents that were orphaned on request of the user.
 func (a *announcer) released(subject *unstructured.Unstructured, log logr.Logger, result *reconciler.Result) {
 	var names []string
 	for _, action := range result.Actions {
@@ -148,9 +148,9 @@ func (a *announcer) released(subject *unstructured.Unstructured, log logr.Logger
 		return
 	}
 	slices.Sort(names)
-	log.Info("dependents were released, because the component is deleted with the propagation policy Orphan", "dependents", names)
+	log.Info("dependents were orphaned, because the component was deleted with the propagation policy Orphan", "dependents", names)
 	a.tell(subject, "Released", texts.Bound(fmt.Sprintf(
-		"%s stay, because the component is deleted with the propagation policy Orphan: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
+		"%s orphaned, because the component was deleted with the propagation policy Orphan: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
 }
 
 // measure updates the metrics of a component.

@@ -22,8 +22,7 @@ import (
 // application has the phases of a component that is not being deleted.
 type application struct{ *pass }
 
-// leaveFormer deletes the dependents in the cluster that has them, and connects to the one that is to have them. Deletion hooks
-// are not run: the component stays.
+// leaveFormer deletes dependents in their former cluster, and connects to the new one. It does not run deletion hooks, because the component stays.
 func (a application) leaveFormer(ctx context.Context) outcomes.Outcome {
 	if !a.destination.Moving() {
 		return outcomes.Proceed
@@ -69,7 +68,7 @@ func (a application) beforeReconcile(ctx context.Context) outcomes.Outcome {
 	return a.runHooks(a.hookContext(ctx), "pre-reconcile", a.hooks.preReconcile)
 }
 
-// apply generates the dependents and brings them into the cluster.
+// apply generates the dependents and calls the engine.
 func (a application) apply(ctx context.Context) outcomes.Outcome {
 	generated, err := a.generate(ctx)
 	if err != nil {
@@ -131,13 +130,12 @@ func (a application) generate(ctx context.Context) (*generation.Result, error) {
 	})
 }
 
-// isInstalled reports whether all dependents were ready at least once in an earlier revision, which does not change throughout
-// a revision.
+// isInstalled reports whether all dependents were ready at least once in an earlier revision. The answer is the same throughout a revision.
 func (a application) isInstalled() bool {
 	return a.status.InstalledRevision > 0 && a.status.InstalledRevision < a.status.Revision
 }
 
-// generatorContext has a copy of the component, inventory included, which costs by its size.
+// generatorContext copies the component, including its inventory; the cost depends on its size.
 func (a application) generatorContext(ctx context.Context) context.Context {
 	component := a.component
 	if copied, ok := component.DeepCopyObject().(Component); ok {
@@ -184,12 +182,12 @@ func (a application) readyMessage() string {
 		message += driftMessage(*a.result)
 	}
 	if unwatched := a.unwatched(); len(unwatched) > 0 {
-		message += "; looked at only now and then, because they cannot be watched: " + texts.Join(unwatched, ", ")
+		message += "; read periodically, because they cannot be watched: " + texts.Join(unwatched, ", ")
 	}
 	return message
 }
 
-// unwatched names what the component depends on and cannot be watched, usually for lack of permission.
+// unwatched returns the kinds that the component depends on and that cannot be watched, usually because a permission is missing.
 func (a application) unwatched() []string {
 	kinds := map[string]bool{}
 	for _, kind := range items.Kinds(a.status.Inventory) {

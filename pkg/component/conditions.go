@@ -11,17 +11,16 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 )
 
-// verdict is what is said about a component.
+// verdict is what the status says about a component.
 type verdict struct {
 	state   State
 	reason  string
 	message string
-	// retried means that the state is an error that may go away without anybody's doing.
+	// retried means that the error may go away without a change by the user.
 	retried bool
 }
 
-// polarity lists the status of each condition for each state. Suspension is the one case in which Pending does not mean
-// that anything goes on.
+// polarity has the status of each condition for each state. Suspension is the only Pending state in which the component does not progress.
 var polarity = map[State]map[ConditionType]ConditionStatus{
 	StateReady:           {ConditionTypeReady: ConditionTrue, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionFalse},
 	StatePending:         {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
@@ -31,8 +30,8 @@ var polarity = map[State]map[ConditionType]ConditionStatus{
 	StateError:           {ConditionTypeReady: ConditionFalse, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionTrue},
 }
 
-// statusOf is the polarity of one condition. A retry that has timed out is stalled as well, although it stays Pending; an error
-// that is being retried is not, as long as there is time left.
+// statusOf returns the status of one condition. A retry that has timed out counts as stalled, although its state stays Pending. An error that is
+// being retried does not, until the timeout.
 func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	status, known := polarity[v.state][name]
 	switch {
@@ -51,7 +50,7 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	}
 }
 
-// setState is the only place where state and conditions are set.
+// setState is the only function that sets state and conditions.
 func (s *Status) setState(v verdict, now metav1.Time) {
 	s.State = v.state
 	message := texts.Bound(v.message)

@@ -13,39 +13,36 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Component is a custom resource that is reconciled by this package. The implementing type must be a pointer to
-// a struct.
+// Component is a custom resource that a Reconciler reconciles. The implementing type must be a pointer to a struct.
 type Component interface {
 	client.Object
-	// GetSpec returns the spec, usually a pointer to it. It is passed to the generator as parameters, and must not
-	// be changed by the caller.
+	// GetSpec returns the spec, usually as a pointer. The generator receives it as its parameters. Callers must not change it.
 	GetSpec() types.Unstructurable
-	// GetStatus returns a pointer into the component, never nil. What is written there is persisted.
+	// GetStatus returns a pointer into the component, never nil. The reconciler persists what is written there.
 	GetStatus() *Status
 }
 
-// The interfaces below are capabilities: each may be implemented by the component or by its spec; if both do, the
-// component wins. Their zero values mean that the default applies.
+// The interfaces below are capabilities. The component or its spec may implement each of them; if both do, the component wins. A zero value means the
+// default.
 
-// PlacementConfiguration decides where dependents are deployed.
+// PlacementConfiguration sets namespace and name of a deployment.
 type PlacementConfiguration interface {
-	// GetDeploymentNamespace returns the namespace that is passed to the generator, and into which dependents go
-	// that do not name one. Defaults to the namespace of the component.
+	// GetDeploymentNamespace returns the namespace that is passed to the generator. Dependents without a namespace go there. Defaults to the
+	// namespace of the component.
 	GetDeploymentNamespace() string
 	// GetDeploymentName returns the name that is passed to the generator. Defaults to the name of the component.
 	GetDeploymentName() string
 }
 
-// ClientConfiguration deploys dependents into another cluster.
+// ClientConfiguration sets the cluster of the dependents.
 type ClientConfiguration interface {
-	// GetKubeConfig returns a kubeconfig; if it is empty, dependents are deployed into the component's own cluster.
+	// GetKubeConfig returns a kubeconfig. If it is empty, dependents are deployed to the component's own cluster.
 	GetKubeConfig() []byte
 }
 
-// ImpersonationConfiguration deploys dependents as another user. It has no effect together with a kubeconfig.
+// ImpersonationConfiguration sets the user that dependents are written as. It has no effect together with a kubeconfig.
 type ImpersonationConfiguration interface {
-	// GetImpersonationUser returns a user name. In system:serviceaccount::<name>, the namespace of the component
-	// is filled in.
+	// GetImpersonationUser returns a user name. In system:serviceaccount::<name>, the empty namespace stands for that of the component.
 	GetImpersonationUser() string
 	// GetImpersonationGroups returns groups.
 	GetImpersonationGroups() []string
@@ -53,33 +50,30 @@ type ImpersonationConfiguration interface {
 
 // SuspensionConfiguration pauses reconciliation.
 type SuspensionConfiguration interface {
-	// IsSuspended reports whether dependents are left alone for now. It has no effect while the component is deleted.
+	// IsSuspended reports whether the component is suspended. It has no effect while the component is being deleted.
 	IsSuspended() bool
 }
 
-// RequeueConfiguration overrides the requeue interval.
+// RequeueConfiguration sets the requeue interval.
 type RequeueConfiguration interface {
-	// GetRequeueInterval returns the time after which a ready component is looked at again although nothing is
-	// known to have happened. Defaults to 10 minutes, and is never less than a second.
+	// GetRequeueInterval returns how often a ready component is reconciled without an event. Defaults to 10 minutes. At least a second.
 	GetRequeueInterval() time.Duration
 }
 
-// RetryConfiguration overrides the retry interval.
+// RetryConfiguration sets the retry interval.
 type RetryConfiguration interface {
-	// GetRetryInterval returns the time after which is tried again what failed with a types.RetriableError that
-	// does not name a delay. Defaults to the requeue interval, and is never less than a second.
+	// GetRetryInterval returns how long to wait before a retry after a types.RetriableError without a delay of its own. Defaults to the requeue
+	// interval. At least a second.
 	GetRetryInterval() time.Duration
 }
 
-// TimeoutConfiguration overrides the timeout.
+// TimeoutConfiguration sets the timeout.
 type TimeoutConfiguration interface {
-	// GetTimeout returns the time after which a component that did not become ready is reported as timed out.
-	// Defaults to the requeue interval.
+	// GetTimeout returns how long a component may take to become ready before it is reported as timed out. Defaults to the requeue interval.
 	GetTimeout() time.Duration
 }
 
-// PolicyConfiguration sets policies for dependents whose annotations do not. What is empty defaults to the options
-// of the reconciler.
+// PolicyConfiguration sets policies for dependents without the corresponding annotation. An empty value means that of the ReconcilerOptions.
 type PolicyConfiguration interface {
 	// GetAdoptionPolicy returns the default of the adoption-policy annotation.
 	GetAdoptionPolicy() reconciler.AdoptionPolicy
@@ -87,37 +81,37 @@ type PolicyConfiguration interface {
 	GetUpdatePolicy() reconciler.UpdatePolicy
 	// GetDeletePolicy returns the default of the delete-policy annotation.
 	GetDeletePolicy() reconciler.DeletePolicy
-	// GetMissingNamespacesPolicy returns what happens to dependents whose namespace does not exist.
+	// GetMissingNamespacesPolicy returns whether missing namespaces of dependents are created.
 	GetMissingNamespacesPolicy() reconciler.MissingNamespacesPolicy
 }
 
-// ReconcileConfiguration sets the reconcile policy of dependents whose annotations do not.
+// ReconcileConfiguration sets the reconcile policy of dependents without the annotation.
 type ReconcileConfiguration interface {
-	// GetReconcilePolicy returns the default of the reconcile-policy annotation; empty means that of the reconciler.
+	// GetReconcilePolicy returns the default of the reconcile-policy annotation. An empty value means that of the ReconcilerOptions.
 	GetReconcilePolicy() reconciler.ReconcilePolicy
 }
 
-// DriftConfiguration sets the drift policy of dependents whose annotations do not.
+// DriftConfiguration sets the drift policy of dependents without the annotation.
 type DriftConfiguration interface {
-	// GetDriftPolicy returns the default of the drift-policy annotation; empty means that of the reconciler.
+	// GetDriftPolicy returns the default of the drift-policy annotation. An empty value means that of the ReconcilerOptions.
 	GetDriftPolicy() reconciler.DriftPolicy
 }
 
-// TypeConfiguration declares types whose instances exist only because of the component.
+// TypeConfiguration declares types whose instances depend on the component.
 type TypeConfiguration interface {
-	// GetAdditionalManagedTypes returns types, or patterns of types, that are not defined by dependents. Their instances are listed
-	// as the identity that writes the dependents; if it may not, a component that has dependents is not deleted.
+	// GetAdditionalManagedTypes returns types, or patterns of types, that no dependent defines. The reconciler lists their instances with the
+	// identity that writes the dependents. If that identity may not list them, a component with dependents is not deleted.
 	GetAdditionalManagedTypes() []reconciler.TypeInfo
 }
 
-// ReapplyConfiguration overrides the reapply interval.
+// ReapplyConfiguration sets the reapply interval.
 type ReapplyConfiguration interface {
-	// GetReapplyInterval returns the default of the reapply-interval annotation; zero means that of the reconciler. Less than a second
-	// is refused.
+	// GetReapplyInterval returns the default of the reapply-interval annotation. Zero means that of the ReconcilerOptions. Less than a second is
+	// refused.
 	GetReapplyInterval() time.Duration
 }
 
-// capability finds an implementation of C on the component, else on its spec.
+// capability returns the implementation of C by the component or else by its spec.
 func capability[C any](component Component) (C, bool) {
 	if found, ok := component.(C); ok {
 		return found, true
@@ -126,8 +120,8 @@ func capability[C any](component Component) (C, bool) {
 	return found, ok
 }
 
-// specOf returns a pointer to the field Spec of the component, so that methods with pointer receivers count, and so
-// that references in it can be loaded. If there is no such field it returns what GetSpec returns.
+// specOf returns a pointer to the field Spec of the component, so that methods with pointer receivers count, and references in it can be loaded.
+// Without such a field, it returns the result of GetSpec.
 func specOf(component Component) any {
 	value := reflect.ValueOf(component)
 	if value.Kind() == reflect.Pointer && !value.IsNil() && value.Elem().Kind() == reflect.Struct {

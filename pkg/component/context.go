@@ -12,7 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// Context carries what hooks and generators may want to know. It is made by NewContext.
+// Context carries values for hooks and generators. NewContext creates one.
 type Context interface {
 	context.Context
 	// WithReconcilerName sets what ReconcilerNameFromContext returns.
@@ -79,20 +79,20 @@ func ReconcilerNameFromContext(ctx context.Context) (string, error) {
 	return generator.ReconcilerNameFromContext(ctx)
 }
 
-// LocalClientFromContext returns a client for the cluster of the component; it does not use a cache. It is set for
-// generators, and for all hooks except post-read hooks.
+// LocalClientFromContext returns a client for the cluster of the component, without a cache. It is set for generators, and for all hooks except
+// post-read hooks.
 func LocalClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return generator.LocalClientFromContext(ctx)
 }
 
-// ClientFromContext returns a client for the cluster of the dependents, with the identity by which they are
-// written; it does not use a cache. It is set for generators, and for all hooks except post-read hooks.
+// ClientFromContext returns a client for the cluster of the dependents, without a cache, with the identity that writes them. It is set for
+// generators, and for all hooks except post-read hooks.
 func ClientFromContext(ctx context.Context) (cluster.Client, error) {
 	return generator.ClientFromContext(ctx)
 }
 
-// ComponentFromContext returns a copy of the component. It is set for generators. What a generator returns may be used again
-// when only the status, or metadata other than labels and annotations, has changed.
+// ComponentFromContext returns a copy of the component. It is set for generators. The result of a generator may be reused while only the status, or
+// metadata other than labels and annotations, changes.
 func ComponentFromContext(ctx context.Context) (Component, error) {
 	found, err := generator.ComponentFromContext(ctx)
 	if err != nil {
@@ -115,12 +115,12 @@ func ComponentNamespaceFromContext(ctx context.Context) (string, error) {
 	return generator.ComponentNamespaceFromContext(ctx)
 }
 
-// ComponentDigestFromContext returns a digest over what the component declares. It is set for generators.
+// ComponentDigestFromContext returns the digest of the component's declaration; see Status.ProcessingDigest. It is set for generators.
 func ComponentDigestFromContext(ctx context.Context) (string, error) {
 	return generator.ComponentDigestFromContext(ctx)
 }
 
-// ComponentRevisionFromContext returns the number of declared states so far. It is set for generators.
+// ComponentRevisionFromContext returns the revision of the component; see Status.Revision. It is set for generators.
 func ComponentRevisionFromContext(ctx context.Context) (int64, error) {
 	return generator.ComponentRevisionFromContext(ctx)
 }

@@ -15,30 +15,29 @@ type timing struct {
 	requeue, retry, timeout time.Duration
 }
 
-// history is what decisions need to know about earlier passes.
+// history is what decisions need from earlier passes.
 type history struct {
 	// deleting reports whether the component is being deleted.
 	deleting bool
-	// since is when the component stopped being ready, or when the present digest was seen first; zero if it is ready.
+	// since is when the component stopped being ready, or when its present digest was first seen; zero if it is ready.
 	since time.Time
-	// refusals counts the passes in a row whose input was refused.
+	// refusals is the number of consecutive passes with refused input.
 	refusals int
 }
 
-// decision is what follows from an outcome.
+// decision is the consequence of an outcome.
 type decision struct {
 	verdict
-	// since is the new history.since.
+	// since is the next history.since.
 	since time.Time
-	// requeue is the time after which the component is looked at again; zero if only an event does that.
+	// requeue is the delay until the next pass; zero if only an event starts one.
 	requeue time.Duration
-	// err is handed to the controller, which repeats the pass with increasing delays of its own.
+	// err is returned to the controller, which retries with increasing delays.
 	err error
 }
 
-// decide is the state machine. The clock of the timeout runs from the first pass with a new digest, or after a time of
-// readiness, that does not end ready, whatever else happens; only readiness, a new digest, a suspension or the
-// deletion stops it. A component that has timed out is worked on as before.
+// decide is the state machine. The timeout starts with the first pass that does not end ready after a new digest or after a time of readiness. Only
+// readiness, a new digest, suspension or deletion stop it. After the timeout, the component is reconciled as before.
 func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
 	d.message = o.Message
@@ -67,7 +66,7 @@ func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	return d
 }
 
-// verdictOf is the table of states and reasons, apart from the timeout.
+// verdictOf is the table of states and reasons, without the timeout.
 func verdictOf(kind outcomes.Kind, deleting bool) verdict {
 	switch kind {
 	case outcomes.Ready:
@@ -94,11 +93,10 @@ func verdictOf(kind outcomes.Kind, deleting bool) verdict {
 	}
 }
 
-// soonest is the shortest time after which a pass is repeated without an event. Whatever goes wrong, a component costs no more than a
-// pass a second.
+// soonest is the minimum delay between two passes without an event. Whatever goes wrong, a component costs at most one pass per second.
 const soonest = time.Second
 
-// requeueOf returns when to look again, zero meaning never; events do not wait for it.
+// requeueOf returns the delay until the next pass; zero means none. Events do not wait for it.
 func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
 	delay := dueAfter(o, h, t)
 	if delay == 0 {

@@ -23,9 +23,9 @@ import (
 // deletion has the phases of a component that is being deleted.
 type deletion struct{ *pass }
 
-// noteOrphaning finds out whether dependents are to be released, and records it. A component that is deleted with the propagation policy Orphan has
-// the finalizer orphan, but only for a moment: Kubernetes' garbage collector removes it as soon as it has seen that no object refers to the
-// component as its owner. So it is noted when an event shows it, and written down in an annotation of the component before anything is released.
+// noteOrphaning finds out whether dependents are to be orphaned, and records it. A component that is deleted with the propagation policy Orphan has
+// the finalizer orphan only for a moment: the garbage collector removes it once it has seen that no object has the component as owner. So the event
+// that shows the finalizer is remembered, and an annotation of the component records it before any dependent is orphaned.
 func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
 	if !d.deleting {
 		return outcomes.Proceed
@@ -36,13 +36,13 @@ func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
 		return outcomes.Proceed
 	}
 	if err := d.handle.Annotate(ctx, d.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
-		return outcomes.Of(fmt.Errorf("recording that dependents are to be released: %w", err))
+		return outcomes.Of(fmt.Errorf("recording that dependents are to be orphaned: %w", err))
 	}
 	return outcomes.Proceed
 }
 
-// dependentsGone reports whether it is recorded that no dependent is left. What the record of the inventory has nevertheless, because
-// it stays as it is during a deletion, is not looked at again: a post-delete hook may have the name of a dependent.
+// dependentsGone reports whether the record says that no dependent is left. Items in the inventory, which does not shrink during a deletion, are not
+// looked at again: a post-delete hook may have the name of a former dependent.
 func (d deletion) dependentsGone() bool {
 	return d.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
@@ -62,7 +62,7 @@ func (d deletion) before(ctx context.Context) outcomes.Outcome {
 	return d.runHooks(d.hookContext(ctx), "pre-delete", d.hooks.preDelete)
 }
 
-// checkAllowed holds the deletion back as long as there are foreign instances of managed types.
+// checkAllowed blocks the deletion while there are foreign instances of managed types.
 func (d deletion) checkAllowed(ctx context.Context) outcomes.Outcome {
 	target := d.destination.Target()
 	if target == nil {
@@ -84,11 +84,11 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 		names[i] = blocker.String()
 	}
 	slices.Sort(names)
-	return "deletion blocked by instances of managed types, such as: " + texts.Join(names, ", ")
+	return "deletion blocked by foreign instances of managed types, such as: " + texts.Join(names, ", ")
 }
 
-// checkForeignFinalizers holds the deletion back as long as somebody else has to do something first. The garbage collector's
-// own finalizers are not meant: they wait for us.
+// checkForeignFinalizers blocks the deletion while other controllers have finalizers on the component. The garbage collector's own finalizers do not
+// count: they wait for us.
 func (d deletion) checkForeignFinalizers(context.Context) outcomes.Outcome {
 	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(d.component.GetFinalizers())), func(finalizer string) bool {
 		return d.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
@@ -99,7 +99,7 @@ func (d deletion) checkForeignFinalizers(context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Blocked, Message: "deletion blocked by finalizers: " + strings.Join(foreign, ", ")}
 }
 
-// runPreDeleteHooks applies pre-delete hooks, waits until all are ready, and removes them again.
+// runPreDeleteHooks applies the pre-delete hooks, waits until all are ready, and removes them.
 func (d deletion) runPreDeleteHooks(ctx context.Context) outcomes.Outcome {
 	if d.status.DeletionHooks == nil && d.record.IsLost() && d.destination.Target() != nil && len(d.status.Inventory) > 0 {
 		progress, err := d.deletionHooks.CheckLost(ctx)
@@ -108,7 +108,7 @@ func (d deletion) runPreDeleteHooks(ctx context.Context) outcomes.Outcome {
 	return d.runDeletionHooks(ctx, deletionhooks.PreDelete)
 }
 
-// runPostDeleteHooks is runPreDeleteHooks for post-delete hooks.
+// runPostDeleteHooks does the same for post-delete hooks.
 func (d deletion) runPostDeleteHooks(ctx context.Context) outcomes.Outcome {
 	return d.runDeletionHooks(ctx, deletionhooks.PostDelete)
 }
@@ -132,7 +132,7 @@ func (d deletion) runDeletionHooks(ctx context.Context, at deletionhooks.Time) o
 	return hookOutcome(progress, nil)
 }
 
-// hookOutcome says what follows from how far deletion hooks are.
+// hookOutcome returns the outcome for the progress of deletion hooks.
 func hookOutcome(progress hooks.Progress, err error) outcomes.Outcome {
 	if err != nil {
 		return outcomes.Of(err)
@@ -168,12 +168,12 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// checkUnlisted holds the deletion back as long as there may be dependents of which nobody knows.
+// checkUnlisted blocks the deletion while there may be unrecorded dependents.
 func (d deletion) checkUnlisted(context.Context) outcomes.Outcome {
 	return d.destination.CheckUnlisted()
 }
 
-// after runs the hooks that rely on all dependents being gone.
+// after runs the hooks that require all dependents to be gone.
 func (d deletion) after(ctx context.Context) outcomes.Outcome {
 	if d.destination.Abandoned() || d.orphaning {
 		return outcomes.Proceed
@@ -191,10 +191,10 @@ func (d deletion) removeRecord(ctx context.Context) outcomes.Outcome {
 	return removed(complete, err, "chunks of the inventory")
 }
 
-// removed says what follows from the removal of what is kept beside the component.
+// removed returns the outcome of removing objects beside the component.
 func removed(complete bool, err error, what string) outcomes.Outcome {
 	if err == nil && !complete {
-		return outcomes.Retry(what+" are held by others, or are being changed by them", outcomes.FirstBackoff)
+		return outcomes.Retry(what+" have finalizers of other controllers, or are being modified", outcomes.FirstBackoff)
 	}
 	return outcomes.Of(err)
 }

@@ -40,7 +40,7 @@ func TestDeletionIsBlockedByForeignInstances(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
 	_, _, message := widget.Status.GetState()
-	diff(t, "message", "Deletion blocked by instances of managed types, such as: Gadget."+group+" "+r.namespace+"/foreign", message)
+	diff(t, "message", "Deletion blocked by foreign instances of managed types, such as: Gadget."+group+" "+r.namespace+"/foreign", message)
 
 	// Somebody else's finalizer is the next thing to wait for.
 	begin := time.Now()
@@ -201,7 +201,7 @@ func TestAbandonedTarget(t *testing.T) {
 			change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/abandon-target", "true") })
 			r.awaitGone(widget)
 			diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
-			r.awaitEvent("Abandoned", "1 dependent left behind: ConfigMap "+r.namespace+"/settings")
+			r.awaitEvent("Abandoned", "1 dependent abandoned: ConfigMap "+r.namespace+"/settings")
 		})
 	}
 }

@@ -151,12 +151,12 @@ func TestALostTargetWithHooks(t *testing.T) {
 	r.delete(secret)
 	r.start(r.reconciler(ReconcilerOptions{}))
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
-	if _, _, message := widget.Status.GetState(); !strings.Contains(message, "deletion hooks that are not over") {
+	if _, _, message := widget.Status.GetState(); !strings.Contains(message, "unfinished deletion hooks") {
 		t.Errorf("want the message to name the hooks, got %q", message)
 	}
 	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/abandon-target": "true"} })
 	r.awaitGone(widget)
-	r.awaitEvent("Abandoned", "1 dependent left behind: Job "+r.namespace+"/after")
+	r.awaitEvent("Abandoned", "1 dependent abandoned: Job "+r.namespace+"/after")
 	diff(t, "secrets that are left", 0, len(r.hookSecrets()))
 }
 
@@ -172,7 +172,7 @@ func TestALostTargetWithHooksThatHaveNotBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := p.destination.Connect(t.Context(), errors.New("no kubeconfig"))
-	if o.Kind != outcomes.Retriable || !strings.Contains(o.Message, "with 0 dependents, and with deletion hooks that are not over, cannot be reached: no kubeconfig") {
+	if o.Kind != outcomes.Retriable || !strings.Contains(o.Message, "with 0 dependents, and with unfinished deletion hooks, cannot be reached: no kubeconfig") {
 		t.Errorf("want the hooks to be waited for, got %+v", o)
 	}
 	p.status.DeletionHooks.Stage = DeletionStagePostDeleteCleanup

@@ -147,8 +147,8 @@ func TestDeletionHookThatFails(t *testing.T) {
 	awaitState(r, widget, StateError, ReadyConditionReasonError)
 	_, _, message := widget.Status.GetState()
 	for _, part := range []string{
-		"Pre-delete hooks: 1 dependent failed: Job " + r.namespace + "/before: failed", "delete what has failed to have it run again",
-		"to leave deletion hooks out, set the annotation " + r.name + "/skip-deletion-hooks to \"true\"",
+		"Pre-delete hooks: 1 dependent failed: Job " + r.namespace + "/before: failed", "to run a failed hook again, delete it",
+		"to skip deletion hooks, set the annotation " + r.name + "/skip-deletion-hooks to \"true\"",
 	} {
 		if !strings.Contains(message, part) {
 			t.Errorf("want a message with %q, got %q", part, message)
@@ -169,7 +169,7 @@ func TestDeletionHookThatFails(t *testing.T) {
 	})
 	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })
 	r.awaitGone(widget)
-	r.awaitEvent("HooksSkipped", "pre-delete hooks are left out")
+	r.awaitEvent("HooksSkipped", "pre-delete hooks are skipped")
 	if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(failed), failed); err == nil {
 		t.Error("want the hook to be removed that was applied")
 	}
@@ -262,7 +262,7 @@ func TestDeletionHooksThatAreLost(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeletionPending, ReadyConditionReasonDeletionRetrying)
 	_, _, message := widget.Status.GetState()
-	if want := "Deletion hooks are lost: Secret " + r.namespace + "/" + secret.Name + ": it does not exist; to leave deletion hooks out"; !strings.HasPrefix(message, want) {
+	if want := "Deletion hooks are lost: Secret " + r.namespace + "/" + secret.Name + ": it does not exist; to skip deletion hooks"; !strings.HasPrefix(message, want) {
 		t.Errorf("want a message that begins with %q, got %q", want, message)
 	}
 	change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/skip-deletion-hooks": "true"} })
@@ -307,7 +307,7 @@ func TestADefinitionThatDropsDeletionHooks(t *testing.T) {
 	r.create(widget)
 	await(r, widget, "a refusal", func() bool {
 		state, _, message := widget.Status.GetState()
-		return state == StateError && strings.Contains(message, "status.deletionHooks: deletion hooks (1) cannot be recorded, because the CustomResourceDefinition of the component does not keep this field; please update it")
+		return state == StateError && strings.Contains(message, "status.deletionHooks: deletion hooks (1) cannot be recorded, because the component's CustomResourceDefinition lacks this field; update it")
 	})
 	if r.configMap("settings") != nil {
 		t.Error("want nothing to be applied")

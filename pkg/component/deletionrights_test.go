@@ -127,7 +127,7 @@ spec: {policyName: NS, validationActions: [Deny]}
 	r.delete(widget)
 	awaitState(r, widget, StateError, ReadyConditionReasonError)
 	_, _, message := widget.Status.GetState()
-	if !strings.Contains(message, "protected until the audit is over; have that admitted, or set the annotation "+r.name+"/orphan-dependents") || strings.Contains(message, "grant the permission") {
+	if !strings.Contains(message, "protected until the audit is over; allow it, or set the annotation "+r.name+"/orphan-dependents") || strings.Contains(message, "grant the permission") {
 		t.Errorf("got %q", message)
 	}
 	for _, object := range policy {

@@ -19,11 +19,11 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// ending is what follows the phases, however they ended.
+// ending has the steps after the phases, whatever their outcome.
 type ending struct{ *pass }
 
-// liftBarriers ends a pass that did not come to the dependents: instances of types whose deletion has begun can be created again until it
-// goes on.
+// liftBarriers removes barriers if the pass did not reach the dependents, so that instances of types whose deletion has begun can be created again
+// until it continues.
 func (e ending) liftBarriers(ctx context.Context, o outcomes.Outcome) outcomes.Outcome {
 	target := e.destination.Target()
 	if e.engaged || target == nil || o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned ||
@@ -38,7 +38,7 @@ func (e ending) liftBarriers(ctx context.Context, o outcomes.Outcome) outcomes.O
 	return o
 }
 
-// keepRecord records what the pass has changed in the inventory, if that is possible.
+// keepRecord plans how to record the pass's changes of the inventory.
 func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Outcome {
 	if o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned {
 		return o
@@ -50,7 +50,7 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 	return o
 }
 
-// conclude records how the pass ended, tells about it, and says when the next one is due.
+// conclude writes the status, reports the outcome, and returns when the next pass is due.
 func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, error) {
 	switch o.Kind {
 	case outcomes.Gone:
@@ -88,8 +88,8 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	return e.requeue(d.requeue), nil
 }
 
-// requeue has the next pass begin after the delay, zero meaning never, even if nothing happens. An early one goes on with
-// something that is under way. Passes that come to no conclusion are repeated with the priority that they have.
+// requeue schedules the next pass after a delay; zero means none. A short delay continues work in progress. Passes without a conclusion keep their
+// priority.
 func (e ending) requeue(delay time.Duration) ctrl.Result {
 	priority := queue.PriorityPeriodic
 	if delay < e.settings.timing.requeue {
@@ -106,7 +106,7 @@ func (e ending) history() history {
 	return h
 }
 
-// note puts a decision into the status.
+// note writes a decision into the status in memory.
 func (e ending) note(d decision, now metav1.Time) {
 	switch {
 	case d.since.IsZero():
@@ -118,7 +118,7 @@ func (e ending) note(d decision, now metav1.Time) {
 	e.status.setState(d.verdict, now)
 }
 
-// jittered adds 1 to 5 percent, so that components that were created together do not stay together.
+// jittered adds 1 to 5 percent, so that components that were created together spread out.
 func jittered(delay time.Duration) time.Duration {
 	return delay + delay/100*time.Duration(1+rand.IntN(5))
 }

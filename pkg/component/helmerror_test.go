@@ -83,7 +83,7 @@ func TestLogSaysOnceThatAChartDependsOnTheCluster(t *testing.T) {
 	var lines atomic.Int64
 	mgr := r.manager(func(options *ctrl.Options) {
 		options.Logger = funcr.New(func(_, args string) {
-			if strings.Contains(args, "depends on the cluster") && strings.Contains(args, "to look objects up") {
+			if strings.Contains(args, "depend on the cluster") && strings.Contains(args, "to look objects up") {
 				lines.Add(1)
 			}
 		}, funcr.Options{Verbosity: 1})

@@ -76,7 +76,7 @@ func TestInstancesThatMustNotBeListedAreNotNamed(t *testing.T) {
 	r.delete(widget)
 	awaitState(r, widget, StateDeleting, ReadyConditionReasonDeletionBlocked)
 	_, _, message := widget.Status.GetState()
-	diff(t, "message", "Deletion blocked by instances of managed types, such as: Gadget."+group+" (no permission to list them)", message)
+	diff(t, "message", "Deletion blocked by foreign instances of managed types, such as: Gadget."+group+" (no permission to list them)", message)
 	r.delete(other)
 	r.awaitGone(widget)
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/stays"
 )
 
-// memory is what this process remembers about a component between passes. Losing it costs requests, and nothing else.
-// It is used by one pass at a time, apart from resource.Memory.Awaits.
+// memory is what this process remembers about a component between passes. Losing it costs requests, nothing else. One pass at a time uses it;
+// resource.Memory.Awaits alone is safe for concurrent use.
 type memory struct {
 	uid apitypes.UID
 
-	// What the rooms remember.
+	// The memories of the rooms.
 	resource   resource.Memory
 	record     records.Memory
 	hooks      hooks.Memory
@@ -32,21 +32,21 @@ type memory struct {
 	declared   declared.Memory
 	generation generation.Memory
 
-	// finished is set when our finalizer was removed. The cache may show the component with it for a moment.
+	// finished is set when our finalizer has been removed. The cache may still show the component with it.
 	finished bool
-	// refusals counts passes in a row whose input was refused.
+	// refusals is the number of consecutive passes with refused input.
 	refusals int
-	// drifted holds the dependents whose drift was reported already.
+	// drifted has the dependents whose drift has been reported.
 	drifted map[string]bool
 }
 
-// memories holds what is remembered of all components.
+// memories has the memories of all components.
 type memories struct {
 	mu    sync.Mutex
 	byKey map[apitypes.NamespacedName]*memory
-	// typed are the components whose dependents depend on which types the cluster has.
+	// typed has the components whose dependents depend on the types in the cluster.
 	typed map[apitypes.NamespacedName]bool
-	// orphaned has the UIDs of components whose deletion is to leave their dependents.
+	// orphaned has the UIDs of components whose dependents are to be orphaned.
 	orphaned map[apitypes.NamespacedName]apitypes.UID
 }
 
@@ -56,7 +56,7 @@ func newMemories() *memories {
 	}
 }
 
-// of returns what is remembered of a component. A component of the same name that was created anew starts afresh.
+// of returns the memory of a component. A component that is created again under the same name starts with a new one.
 func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *memories) of(key apitypes.NamespacedName, uid apitypes.UID) *memory {
 	return found
 }
 
-// keys returns the components of which something is remembered.
+// keys returns the components with a memory.
 func (r *memories) keys() []apitypes.NamespacedName {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *memories) forget(key apitypes.NamespacedName) {
 	delete(r.orphaned, key)
 }
 
-// saw notes what an event shows of a component that may not be seen any more when it is read.
+// saw remembers what an event shows of a component, because a later read may not show it any more.
 func (r *memories) saw(object client.Object) {
 	if !isOrphaned(object) {
 		return
@@ -93,14 +93,14 @@ func (r *memories) saw(object client.Object) {
 	r.orphaned[client.ObjectKeyFromObject(object)] = object.GetUID()
 }
 
-// unsee forgets what was noted of a component that is gone.
+// unsee forgets what saw has remembered, after the component is gone.
 func (r *memories) unsee(object client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.orphaned, client.ObjectKeyFromObject(object))
 }
 
-// isOrphaned reports whether an event has shown that the dependents of the component are to stay.
+// isOrphaned reports whether an event has shown that the dependents are to be orphaned.
 func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +108,7 @@ func (r *memories) isOrphaned(key apitypes.NamespacedName, uid apitypes.UID) boo
 	return exists && found == uid
 }
 
-// depends notes whether the dependents of a component depend on which types the cluster has.
+// depends records whether the dependents of a component depend on the types in the cluster.
 func (r *memories) depends(key apitypes.NamespacedName, onTypes bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *memories) depends(key apitypes.NamespacedName, onTypes bool) {
 	}
 }
 
-// onTypes returns the components whose dependents depend on which types the cluster has.
+// onTypes returns the components whose dependents depend on the types in the cluster.
 func (r *memories) onTypes() []apitypes.NamespacedName {
 	r.mu.Lock()
 	defer r.mu.Unlock()

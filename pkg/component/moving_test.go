@@ -117,7 +117,7 @@ func TestMove(t *testing.T) {
 
 	r.setKubeconfig(here)
 	awaitMoved("there to here by a kubeconfig", elsewhere, r.client)
-	r.awaitEvent("Moved", "The dependents go to the cluster at https://")
+	r.awaitEvent("Moved", "The dependents move to the cluster at https://")
 	local := r.uidIn(r.client)
 	change(r, widget, func(w *Widget) { w.Spec.KubeConfig = nil })
 	awaitReady(r, widget)
@@ -171,7 +171,7 @@ func TestMoveAfterARestart(t *testing.T) {
 				diff(t, "dependents", []string{"", before}, []string{r.uidIn(r.client), r.uidIn(elsewhere)})
 				if abandoned {
 					change(r, widget, func(w *Widget) { w.Annotations = map[string]string{r.name + "/abandon-target": "true"} })
-					r.awaitEvent("Abandoned", "1 dependent left behind: ConfigMap "+r.namespace+"/settings")
+					r.awaitEvent("Abandoned", "1 dependent abandoned: ConfigMap "+r.namespace+"/settings")
 				} else {
 					r.setKubeconfig(there)
 				}

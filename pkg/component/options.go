@@ -32,25 +32,24 @@ type NewClientFunc func(clnt cluster.Client) (cluster.Client, error)
 type ReconcilerOptions struct {
 	// FieldOwner is the field manager of all writes to dependents. Defaults to the name of the reconciler.
 	FieldOwner *string
-	// Finalizer is put on components, and on dependents that define types. Defaults to the name of the reconciler. If it changes from one version of an
-	// operator to the next, the former one has to be among FormerFinalizers.
+	// Finalizer is the finalizer on components, and on dependents that define types. Defaults to the name of the reconciler. If a new version of an
+	// operator changes it, the old one must be in FormerFinalizers.
 	Finalizer *string
-	// FormerFinalizers are what Finalizer was in earlier versions of the operator. On components they are replaced by Finalizer as soon as these are
-	// reconciled. From dependents that define types they are taken off when these are deleted or released; so they must be named as long as there may
-	// be such dependents, or components that are suspended. They must not be finalizers of anybody else. Defaults to none.
+	// FormerFinalizers are the values of Finalizer in earlier versions of the operator. On components, the next reconciliation replaces them by
+	// Finalizer. On dependents that define types, they stay until the dependents are deleted or orphaned; so keep them in this list while such
+	// dependents, or suspended components, may exist. They must not be finalizers of other controllers. Defaults to none.
 	FormerFinalizers []string
-	// DefaultServiceAccount is impersonated on behalf of components that impersonate nobody. It is the name of a
-	// ServiceAccount in the namespace of the component. Dependents are written and read, and generators and their templates read the
-	// cluster of the dependents, with its permissions only. An operator for several tenants sets it. Defaults to none: the operator
-	// acts as itself, and whoever may create a component can have it do whatever the operator may do.
+	// DefaultServiceAccount is the name of a ServiceAccount in the namespace of the component, for components that impersonate nobody. With its
+	// permissions alone, dependents are written and read, and generators and templates read the cluster of the dependents. Operators for several
+	// tenants should set it. Defaults to none: the operator acts as itself, and users who may create a component can use all of the operator's
+	// permissions.
 	DefaultServiceAccount *string
-	// AllowedTargets are patterns of hosts to which the kubeconfigs of components, and of templates, may lead, and their proxies: names
-	// ("api.example.com"), names with a wildcard ("*.clusters.example.com"), addresses and ranges of addresses ("10.1.0.0/16"), each with a
-	// port ("api.example.com:6443") or without, which means all ports. Names are compared as they are written, and not resolved.
-	// Defaults to all hosts that the operator can reach.
+	// AllowedTargets are patterns of hosts that the kubeconfigs of components and templates, and their proxies, may use: names ("api.example.com"),
+	// names with a wildcard ("*.clusters.example.com"), addresses, and address ranges ("10.1.0.0/16"). Each may have a port ("api.example.com:6443");
+	// without one it matches all ports. Names are compared as text, and not resolved. Defaults to all hosts.
 	AllowedTargets []string
-	// DisableLocalLookup has templates fail that call localLookup or one of its relatives, which read the cluster of the component as
-	// the operator itself, whatever DefaultServiceAccount is. Defaults to false.
+	// DisableLocalLookup makes templates fail that call localLookup or a related function. These functions read the cluster of the component as the
+	// operator itself, regardless of DefaultServiceAccount. Defaults to false.
 	DisableLocalLookup bool
 	// AdoptionPolicy defaults to reconciler.AdoptionPolicyIfUnowned.
 	AdoptionPolicy *reconciler.AdoptionPolicy
@@ -64,44 +63,42 @@ type ReconcilerOptions struct {
 	DriftPolicy *reconciler.DriftPolicy
 	// MissingNamespacesPolicy defaults to reconciler.MissingNamespacesPolicyCreate.
 	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
-	// ReapplyInterval defaults to 60 minutes, and must not be less than a second.
+	// ReapplyInterval defaults to 60 minutes. At least a second.
 	ReapplyInterval *time.Duration
-	// StateNamespace is where the inventories of cluster-scoped components are kept that are too large for the status.
-	// Those of other components are kept in the namespace of the component. Defaults to none: then a cluster-scoped component
-	// with that many dependents is refused. If it changes, what is kept follows with its next change; until then it is read where it was.
+	// StateNamespace has the inventories of cluster-scoped components that are too large for the status. Those of namespaced components are in the
+	// namespace of the component. Defaults to none: a cluster-scoped component with that many dependents is refused. If the option changes, an
+	// inventory moves when it changes next; until then, it is read from its former namespace.
 	StateNamespace string
 	// SchemeBuilder adds types to the scheme of the clients for dependents, in addition to those that the generator adds.
 	// Defaults to none.
 	SchemeBuilder types.SchemeBuilder
-	// NewClient defaults to the client as it is. Dependents are not handled by this client.
+	// NewClient may wrap or replace the client for the cluster of the components. Dependents do not use it. Defaults to no change.
 	NewClient NewClientFunc
-	// MaxConcurrentReconciles is the number of components that are worked on at once. Defaults to 5. It has no effect on
+	// MaxConcurrentReconciles is the number of components that are reconciled at the same time. Defaults to 5. It has no effect on
 	// SetupWithManagerAndBuilder, whose caller sets the options of the controller.
 	MaxConcurrentReconciles int
-	// Sharding divides the components among all replicas of the operator. The controller must not need leader election
-	// then; SetupWithManager sees to that. Defaults to none: one replica works on all components.
+	// Sharding divides the components among all replicas of the operator. The controller must not need leader election then, which SetupWithManager
+	// takes care of. Defaults to none: one replica reconciles all components.
 	Sharding *Sharding
-	// DisableWarmup keeps a replica that does not lead from watching components and their dependents, which makes it
-	// smaller and the takeover slower. Defaults to false.
+	// DisableWarmup keeps replicas that do not lead from watching components and dependents. They need less memory, and take over more slowly.
+	// Defaults to false.
 	DisableWarmup bool
-	// EventPerDependent writes an event on each dependent that was changed, instead of one on the component for all
-	// dependents of a wave. That can double the number of requests. Defaults to false.
+	// EventPerDependent writes an event on each changed dependent, instead of one per wave on the component. That can double the number of requests.
+	// Defaults to false.
 	EventPerDependent bool
-	// ReclaimedFieldManagers are prefixes of names of field managers whose changes reconciler.UpdatePolicySsaOverride
-	// undoes. Defaults to "kubectl".
+	// ReclaimedFieldManagers are prefixes of field managers whose changes reconciler.UpdatePolicySsaOverride reverts. Defaults to "kubectl".
 	ReclaimedFieldManagers []string
-	// StatusAnalyzer judges dependents. Defaults to that of package status.
+	// StatusAnalyzer determines the status of dependents. Defaults to that of package status.
 	StatusAnalyzer status.StatusAnalyzer
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 
-	// listLimit is the size of an inventory, in bytes of JSON, from which on it is compressed; below half of it, it is a list
-	// again. Tests need a small one. Defaults to 32 KiB, or to inlineLimit if that is less.
+	// listLimit is the size of an inventory, in bytes of JSON, from which on it is compressed. Tests set a small one. Defaults to 32 KiB, or to
+	// inlineLimit if that is less.
 	listLimit int
-	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is kept in chunks; below half of it, it
-	// returns to the status. Tests need a small one. Defaults to 256 KiB.
+	// inlineLimit is the size of an inventory, in bytes of JSON, from which on it is stored in chunks. Tests set a small one. Defaults to 256 KiB.
 	inlineLimit int
-	// patience with API servers, and slowness of remote ones, are shorter in tests.
+	// patience and slowness are limits for slow API servers. Tests set shorter ones.
 	patience clients.Patience
 	slowness visits.Slowness
 }
@@ -115,13 +112,12 @@ const (
 	shortestInterval = annotations.ShortestInterval
 )
 
-// finalizers returns those that the operator, and earlier versions of it, put on components.
+// finalizers returns the finalizers that the operator, and earlier versions of it, put on components.
 func (o ReconcilerOptions) finalizers() finalizers.Set {
 	return finalizers.Set{Current: *o.Finalizer, Former: o.FormerFinalizers}
 }
 
-// complete validates the options and returns them with their defaults; values that are valid for the engine only are
-// validated there.
+// complete validates the options and sets defaults. The engine validates the options that only it uses.
 func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	var problems []error
 	if messages := validation.IsDNS1123Subdomain(name); len(messages) > 0 {
@@ -170,7 +166,7 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 	return o, errors.Join(problems...)
 }
 
-// checkName validates a name that may be missing.
+// checkName validates an optional name.
 func checkName(option string, value string, validate func(string) []string) error {
 	if value == "" {
 		return nil
@@ -200,7 +196,7 @@ func (o ReconcilerOptions) policies() reconciler.Policies {
 	}
 }
 
-// analyzer returns nil for the default.
+// analyzer returns the configured analyzer, or the default one.
 func (o ReconcilerOptions) analyzer(name string) *status.Analyzer {
 	if o.StatusAnalyzer == nil {
 		return status.NewAnalyzer(name, status.Options{Clock: o.Clock})

@@ -68,7 +68,7 @@ func TestSetup(t *testing.T) {
 		t.Error("want a second setup to be refused")
 	}
 	other := NewReconciler[*OldWidget](r.name, &manifests.DummyGenerator{}, ReconcilerOptions{})
-	if err := other.SetupWithManager(mgr); err == nil || !strings.Contains(err.Error(), "has a reconciler of that name already") {
+	if err := other.SetupWithManager(mgr); err == nil || !strings.Contains(err.Error(), "already has a reconciler with this name") {
 		t.Errorf("want a second reconciler of the same name to be refused, got %v", err)
 	}
 	if err := other.SetupWithManager(r.manager(nil)); err != nil {

@@ -124,7 +124,7 @@ func TestADefinitionThatDropsWhatIsPacked(t *testing.T) {
 	widget := (*OldWidget)(r.crowded(crowd{count: 20}))
 	r.create(widget)
 	awaitReady(r, widget)
-	r.awaitEvent("StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep status.conditions[].observedGeneration, status.inventoryRecord")
+	r.awaitEvent("StatusPruned", "The CustomResourceDefinition is older than this operator, and lacks status.conditions[].observedGeneration, status.inventoryRecord")
 	if record := widget.Status.InventoryRecord; record != nil || len(widget.Status.Inventory) != 20 {
 		t.Errorf("want a list of 20, got %d and %+v", len(widget.Status.Inventory), record)
 	}

@@ -32,39 +32,39 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// pass is one reconciliation of one component. What a phase finds out, the later ones find here.
+// pass is one reconciliation of one component. Phases store here what later phases need.
 type pass struct {
 	*worker
 	key       apitypes.NamespacedName
 	ownerID   string
 	component Component
-	// status is that of the component.
+	// status is the status of the component.
 	status *Status
-	// subject identifies the component, and carries nothing else.
+	// subject only identifies the component.
 	subject  *unstructured.Unstructured
 	memory   *memory
 	log      logr.Logger
 	deleting bool
 	settings settings
-	// before is the verdict with which the pass began.
+	// before is the verdict at the start of the pass.
 	before verdict
-	// tenure is the time during which this replica may work on the component.
+	// tenure is the time for which this replica holds the shard of the component; nil without sharding.
 	tenure *shards.Tenure
 
-	// handle writes the component, record its inventory, and deletionHooks what is applied when it is deleted.
+	// handle writes the component, record its inventory, and deletionHooks its deletion hooks.
 	handle        *resource.Handle
 	record        *records.Record
 	deletionHooks *hooks.Hooks
-	// destination is where dependents are, and where they go.
+	// destination is the cluster of the dependents, and the next one if they move.
 	destination *destination.Destination
-	// stay is the time that the pass takes.
+	// stay limits the duration of the pass.
 	stay *stays.Stay
 
-	// declared is what the component declares; its digest is empty while the component is being deleted.
+	// declared is what the component declares. Its digest is empty while the component is being deleted.
 	declared declared.Declaration
-	// orphaning is set if the component is being deleted and its dependents are to stay, without an owner.
+	// orphaning is set if the component is being deleted and its dependents are to be orphaned.
 	orphaning bool
-	// engaged is set if the engine was called about the dependents; result is what it returned last, nil if it was not called.
+	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
 }
@@ -93,7 +93,7 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 	return p, nil
 }
 
-// openRooms gives each of the rooms its part of the component.
+// openRooms opens the rooms for the component.
 func (p *pass) openRooms() {
 	places := &stores.Stores{
 		Component: p.key, OwnerID: p.ownerID, Reconciler: p.name, FieldOwner: *p.options.FieldOwner, StateNamespace: p.options.StateNamespace,
@@ -116,12 +116,12 @@ func (p *pass) openRooms() {
 	})
 }
 
-// identity is that by which dependents are written. It must be called after references were loaded.
+// identity returns the identity that writes the dependents. References must be loaded before.
 func (p *pass) identity() targets.Identity {
 	return identityOf(p.component, ptr.Deref(p.options.DefaultServiceAccount, ""))
 }
 
-// mayWrite fails if it is not certain that this replica is in charge of the component, since the pass has begun.
+// mayWrite fails unless this replica certainly holds the shard of the component since the pass began.
 func (p *pass) mayWrite() error {
 	if err := p.tenure.Check(); err != nil {
 		return fmt.Errorf("%w: %w", resource.ErrNotOurs, err)
@@ -129,23 +129,23 @@ func (p *pass) mayWrite() error {
 	return nil
 }
 
-// complain reports which fields of the status the server does not keep.
+// complain reports fields of the status that the server drops.
 func (p *pass) complain(lost []string) {
 	fields := texts.Join(lost, ", ")
 	p.log.Info("the CustomResourceDefinition of the component is older than this operator and drops fields of its status", "fields", fields)
-	p.warn("StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep "+fields+". Please update it.")
+	p.warn("StatusPruned", "The CustomResourceDefinition is older than this operator, and lacks "+fields+". Update it.")
 }
 
 func (p *pass) warn(reason, message string) { p.announcer.warn(p.subject, reason, message) }
 
 func (p *pass) tell(reason, message string) { p.announcer.tell(p.subject, reason, message) }
 
-// annotated reports whether the component has an annotation of this reconciler, and that is "true".
+// annotated reports whether an annotation of this reconciler is "true" on the component.
 func (p *pass) annotated(suffix string) bool {
 	return p.component.GetAnnotations()[p.name+"/"+suffix] == "true"
 }
 
-// hookContext is what hooks find in their context.
+// hookContext returns the context for hooks.
 func (p *pass) hookContext(ctx context.Context) Context {
 	result := NewContext(ctx).WithReconcilerName(p.name).WithLocalClient(p.local)
 	if target := p.destination.Target(); target != nil {
@@ -163,7 +163,7 @@ func (p *pass) runHooks(ctx context.Context, kind string, hooks []hook) outcomes
 	return outcomes.Proceed
 }
 
-// owner is the component as the engine knows it.
+// owner returns the component as an owner for the engine.
 func (p *pass) owner() reconciler.Owner {
 	owner := reconciler.Owner{
 		ID:                     p.ownerID,
@@ -181,7 +181,7 @@ func (p *pass) owner() reconciler.Owner {
 	return owner
 }
 
-// departing is the owner whose dependents go, or are released.
+// departing returns the owner for deleting or orphaning all dependents.
 func (p *pass) departing() reconciler.Owner {
 	owner := p.owner()
 	if !p.orphaning {
@@ -199,13 +199,12 @@ func (p *pass) departing() reconciler.Owner {
 // store is a reconciler.Store.
 type store func(ctx context.Context, inventory []*reconciler.InventoryItem) error
 
-// Save persists the inventory.
+// Save writes the inventory.
 func (s store) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	return s(ctx, inventory)
 }
 
-// home returns the namespaces without which the component, or what is kept beside it, cannot be: if dependents are in another cluster, none of
-// theirs.
+// home returns the namespaces that the component and its objects beside it need. It ignores namespaces in other clusters.
 func (p *pass) home() []string {
 	if p.destination.IsElsewhere() {
 		return nil
@@ -219,18 +218,18 @@ func (p *pass) home() []string {
 	return namespaces
 }
 
-// took takes over what the engine has done to dependents, whether it came to an end or not.
+// took records a result of the engine, whether complete or not.
 func (p *pass) took(result *reconciler.Result) {
 	p.engaged = true
 	p.status.Inventory = result.Inventory
 	p.announce(result)
 	if definesTypes(*result) {
-		// What generators know about the types of the cluster is outdated.
+		// Cached discovery information of generators is outdated.
 		generating.InvalidateDiscovery(p.destination.Target().Client)
 	}
 }
 
-// announce tells what the engine has done.
+// announce reports what the engine has done.
 func (p *pass) announce(result *reconciler.Result) {
 	p.result = result
 	p.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
@@ -239,7 +238,7 @@ func (p *pass) announce(result *reconciler.Result) {
 	}
 }
 
-// definesTypes reports whether types came or went.
+// definesTypes reports whether the actions created or deleted types.
 func definesTypes(result reconciler.Result) bool {
 	return slices.ContainsFunc(result.Actions, func(action reconciler.Action) bool {
 		return slices.ContainsFunc(action.Objects, func(object types.ObjectKey) bool {
@@ -249,7 +248,7 @@ func definesTypes(result reconciler.Result) bool {
 	})
 }
 
-// rebuild completes the inventory if it is not known. The objects are those that are wanted; there are none if all dependents are to go.
+// rebuild completes the inventory if it is not known. Pass the generated objects, or none if all dependents are to be deleted.
 func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 	return p.record.Rebuild(ctx, records.RebuildRequest{
 		Engine:     p.destination.Target().Engine,
@@ -264,7 +263,7 @@ func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 	})
 }
 
-// namespaces returns those in which there may be dependents.
+// namespaces returns the namespaces that may have dependents.
 func (p *pass) namespaces(objects []client.Object) []string {
 	found := []string{p.key.Namespace, p.settings.namespace}
 	for _, object := range objects {
@@ -278,5 +277,5 @@ func (p *pass) namespaces(objects []client.Object) []string {
 	return slices.Compact(found)
 }
 
-// now is the present time as statuses have it.
+// now returns the current time in the precision of statuses.
 func (p *pass) now() metav1.Time { return metav1.NewTime(p.options.Clock.Now()) }

@@ -263,7 +263,7 @@ func TestOutdatedDefinition(t *testing.T) {
 	if widget.Status.Inventory[0].UID != "" || widget.Status.Conditions[0].ObservedGeneration != 0 {
 		t.Fatal("the definition was expected to drop fields")
 	}
-	r.awaitEvent("StatusPruned", "The CustomResourceDefinition is older than this operator; it does not keep ")
+	r.awaitEvent("StatusPruned", "The CustomResourceDefinition is older than this operator, and lacks ")
 	r.requests.Reset()
 	for range 10 {
 		if _, err := reconciler.Reconcile(t.Context(), request(widget.Namespace, widget.Name)); err != nil {
@@ -323,7 +323,7 @@ func TestDefinitionThatRefusesStates(t *testing.T) {
 	widget := (*AncientWidget)(r.widget(oneConfigMap))
 	widget.Spec.Suspend = true
 	r.create(widget)
-	r.awaitEvent("StatusRejected", "The status is not accepted (is the CustomResourceDefinition older than this operator?): ")
+	r.awaitEvent("StatusRejected", "The API server rejects the status (is the CustomResourceDefinition older than this operator?): ")
 	r.requests.Reset()
 	r.settleCounting()
 	if writes := r.requests.Count(testenv.Request.IsWrite); writes > 2 {
@@ -344,7 +344,7 @@ func TestDefinitionWithoutStatus(t *testing.T) {
 	r.create(widget)
 	s := r.begin(w, widget)
 	s.status.SetState(StateProcessing, "A", "a")
-	if err := s.record.Save(t.Context()); !resource.IsRejected(err) || !strings.Contains(err.Error(), "no subresource named status") {
+	if err := s.record.Save(t.Context()); !resource.IsRejected(err) || !strings.Contains(err.Error(), "no status subresource") {
 		t.Errorf("want the definition to be blamed, got %v", err)
 	}
 }

@@ -20,46 +20,46 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// phase is a step of a pass. The first outcome that does not say to proceed ends the pass.
+// phase is a step of a pass. The first outcome other than Proceed ends the pass.
 type phase func(ctx context.Context) outcomes.Outcome
 
-// phases is the way of a component through a pass.
+// phases lists the phases of a pass, in order.
 func (p *pass) phases() []phase {
 	a, d := application{p}, deletion{p}
 	common := []phase{
-		p.acknowledge,    // look at the component; a deleted one without our finalizer is none of our business
-		d.noteOrphaning,  // whether dependents are to be released when the component goes
-		p.recall,         // have the inventory in memory, wherever it is kept
-		p.checkSuspended, // leave dependents alone if users want that
-		p.load,           // load references; find out what is declared
-		p.track,          // begin a new revision if that has changed
-		p.afterRead,      // post-read hooks
-		p.visitTarget,    // take a place among those that wait for remote clusters
-		p.connect,        // connect to the cluster that has the dependents
-		p.visitFormer,    // take a place if that is one that they are to leave
+		p.acknowledge,    // note a new component; end if it is being deleted without our finalizer
+		d.noteOrphaning,  // whether dependents are to be orphaned
+		p.recall,         // load the inventory
+		p.checkSuspended, // end if the component is suspended
+		p.load,           // load references, and compute the digest
+		p.track,          // start a new revision if the digest has changed
+		p.afterRead,      // the author's post-read hooks
+		p.visitTarget,    // take a place for the remote cluster
+		p.connect,        // connect to the cluster of the dependents
+		p.visitFormer,    // take a place for a cluster that dependents leave
 	}
 	if p.deleting {
 		return append(common,
 			d.rebuild,                // find dependents that are not recorded
-			d.before,                 // pre-delete hooks of the author
-			d.checkAllowed,           // foreign instances of managed types hold the deletion back
-			d.checkForeignFinalizers, // so do finalizers of others
-			d.runPreDeleteHooks,      // apply pre-delete hooks among the dependents, and await them
-			d.deleteDependents,       // delete wave by wave
-			d.checkUnlisted,          // dependents of which nobody knows hold the deletion back
-			d.runPostDeleteHooks,     // apply post-delete hooks, and await them
-			d.after,                  // post-delete hooks of the author
-			d.removeHooks,            // remove the Secrets that have deletion hooks
-			d.removeRecord,           // remove the ConfigMaps that have the inventory
-			d.removeFinalizer,        // let the component go
+			d.before,                 // the author's pre-delete hooks
+			d.checkAllowed,           // foreign instances of managed types block the deletion
+			d.checkForeignFinalizers, // finalizers of other controllers block it, too
+			d.runPreDeleteHooks,      // apply pre-delete hooks among the manifests, and wait for them
+			d.deleteDependents,       // delete dependents wave by wave
+			d.checkUnlisted,          // possible unrecorded dependents block the deletion
+			d.runPostDeleteHooks,     // apply post-delete hooks among the manifests, and wait for them
+			d.after,                  // the author's post-delete hooks
+			d.removeHooks,            // remove the Secrets with deletion hooks
+			d.removeRecord,           // remove the ConfigMaps with the inventory
+			d.removeFinalizer,        // end the deletion
 		)
 	}
 	return append(common,
-		a.leaveFormer,     // delete dependents in a cluster that they are to leave
-		a.ensureFinalizer, // before anything is written that has to be deleted
-		a.beforeReconcile, // pre-reconcile hooks
+		a.leaveFormer,     // delete dependents in a cluster that they leave
+		a.ensureFinalizer, // before the first dependent is written
+		a.beforeReconcile, // the author's pre-reconcile hooks
 		a.apply,           // generate dependents, and apply them wave by wave
-		a.afterReconcile,  // post-reconcile hooks
+		a.afterReconcile,  // the author's post-reconcile hooks
 		a.markReady,
 	)
 }
@@ -71,11 +71,11 @@ func (p *pass) run(ctx context.Context) outcomes.Outcome {
 			return o
 		}
 	}
-	return outcomes.Outcome{Kind: outcomes.Error, Message: "the phases have come to no end"}
+	return outcomes.Outcome{Kind: outcomes.Error, Message: "no phase has ended the pass"}
 }
 
-// acknowledge looks at the component for the first time. What it notes in the status is persisted by whoever writes first:
-// the engine before it touches the cluster, or the end of the pass.
+// acknowledge notes a new component in the status. The next write persists that: either the engine's before its first request, or the one at the end
+// of the pass.
 func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	isOurs := p.options.finalizers().On(p.component.GetFinalizers())
 	if p.deleting && (p.memory.finished || !isOurs) {
@@ -87,7 +87,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	if first && isOurs {
 		p.record.NoteLoss()
 	}
-	// A component without a record does not count as observed before its dependents are found; so the loss is noticed again.
+	// A component without a record must not count as observed before its dependents are found. So the next pass notices the loss as well.
 	if p.record.IsKept() {
 		p.status.ObservedGeneration = p.component.GetGeneration()
 	}
@@ -98,7 +98,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// recall has the inventory in memory.
+// recall loads the inventory into memory.
 func (p *pass) recall(ctx context.Context) outcomes.Outcome {
 	return outcomes.Of(p.record.Recall(ctx))
 }
@@ -133,14 +133,14 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// withoutRevision are annotations that say nothing about dependents that are wanted.
+// withoutRevision has the annotations that do not affect the generated objects.
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
 	types.AnnotationKeySuffixDeletionHooksChecksum,
 }
 
-// ownAnnotations returns the annotations that address the reconciler of a name, except those that do not concern dependents.
-// Those of others come and go without meaning.
+// ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents. Other annotations must not cause a
+// revision.
 func ownAnnotations(component Component, reconciler string) map[string]string {
 	own := map[string]string{}
 	for key, value := range component.GetAnnotations() {
@@ -152,7 +152,7 @@ func ownAnnotations(component Component, reconciler string) map[string]string {
 	return own
 }
 
-// track starts a new revision, and the clock of the timeout, if what is declared has changed.
+// track starts a new revision, and the timeout, if the declaration has changed.
 func (p *pass) track(context.Context) outcomes.Outcome {
 	if p.deleting {
 		return outcomes.Proceed
@@ -161,7 +161,7 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 	digest.Recognize(&p.memory.declared, &p.status.ProcessingDigest, &p.status.LastProcessingDigest)
 	if digest.Value != p.status.ProcessingDigest {
 		if p.status.ProcessingDigest != "" {
-			p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "what is declared has changed"}, p.now())
+			p.status.setState(verdict{state: StateProcessing, reason: ReadyConditionReasonRestarting, message: "the declaration has changed"}, p.now())
 		}
 		p.status.ProcessingDigest = digest.Value
 		p.status.ProcessingSince = nil
@@ -169,10 +169,10 @@ func (p *pass) track(context.Context) outcomes.Outcome {
 		p.memory.record.ForgetNote()
 	}
 	if p.status.LastAppliedAt != nil {
-		// Before there were revisions, the first one had been applied already.
+		// Operators without revisions have applied the first one already.
 		p.status.Revision = max(p.status.Revision, 1)
 		if p.status.InstalledRevision == 0 {
-			// Nobody has recorded in which revision that was. It is more likely an earlier one, if there is any.
+			// The revision of that time is not recorded. It is more likely an earlier one, if there is any.
 			p.status.InstalledRevision = max(p.status.Revision-1, 1)
 		}
 	}
@@ -187,7 +187,7 @@ func (p *pass) afterRead(ctx context.Context) outcomes.Outcome {
 	return p.runHooks(NewContext(ctx).WithReconcilerName(p.name), "post-read", p.hooks.postRead)
 }
 
-// visitTarget begins to deal with a remote cluster.
+// visitTarget takes a place for a remote cluster.
 func (p *pass) visitTarget(context.Context) outcomes.Outcome {
 	kubeConfig := p.identity().KubeConfig
 	if p.declared.Lost != "" || len(kubeConfig) == 0 {
@@ -200,7 +200,7 @@ func (p *pass) visitTarget(context.Context) outcomes.Outcome {
 	return p.stay.Visit(id)
 }
 
-// connect finds out where dependents live.
+// connect determines the cluster of the dependents, and connects to it.
 func (p *pass) connect(ctx context.Context) outcomes.Outcome {
 	var lost error
 	switch {
@@ -208,13 +208,13 @@ func (p *pass) connect(ctx context.Context) outcomes.Outcome {
 	case p.declared.Lost != "":
 		lost = errors.New(p.declared.Lost)
 	case len(p.declared.Missing) > 0 && !p.destination.IsRemote() && hasForeignTarget(p.component):
-		// Whether the dependents are in this cluster or in another one cannot be told any more.
+		// It is not known any more whether the dependents are in this cluster or in another one.
 		lost = errors.New(texts.Join(p.declared.Missing, "; "))
 	}
 	return p.destination.Connect(ctx, lost)
 }
 
-// visitFormer is visitTarget for a cluster that has the dependents, and to which the kubeconfig does not lead any more.
+// visitFormer takes a place for the cluster that dependents are to leave.
 func (p *pass) visitFormer(context.Context) outcomes.Outcome {
 	target := p.destination.Target()
 	if target == nil || !clients.IsRemote(target.ID) {
@@ -223,7 +223,7 @@ func (p *pass) visitFormer(context.Context) outcomes.Outcome {
 	return p.stay.Visit(target.ID)
 }
 
-// isOrphaned reports whether somebody deletes the component and wants its dependents to stay.
+// isOrphaned reports whether the component is being deleted and its dependents are to be orphaned.
 func isOrphaned(object client.Object) bool {
 	return object.GetDeletionTimestamp() != nil && slices.Contains(object.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }

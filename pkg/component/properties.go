@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The types in this file are building blocks for the specs of components. The reconciler itself does not use them.
+// The types in this file are building blocks for specs. The reconciler does not use them.
 
 // +kubebuilder:object:generate=true
 

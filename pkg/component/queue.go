@@ -10,8 +10,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 )
 
-// NewQueue returns a priority queue that raises the priority of components that wait: none starves while others come in
-// without end. SetupWithManager uses it; who calls SetupWithManagerAndBuilder can set the option NewQueue of the controller to it.
+// NewQueue returns a priority queue that raises the priority of waiting components, so that none starves. SetupWithManager uses it; callers of
+// SetupWithManagerAndBuilder can set it as the option NewQueue of the controller.
 func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return queue.New(name, limiter)
 }

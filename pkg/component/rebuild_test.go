@@ -69,11 +69,11 @@ func TestLostInventories(t *testing.T) {
 		}, {
 			reason: "the status is wiped that had chunks", count: 60,
 			lose: func(r *rig, widget *Widget) { r.wipe(widget) },
-			want: "the inventory was rebuilt from labels because the status was empty, 60 dependents found; purged ones (completed Jobs, say) cannot be found and may run again",
+			want: "the inventory was rebuilt from labels because the status was empty, 60 dependents found; purged dependents (such as completed Jobs) cannot be found, and may run again",
 		}, {
 			reason: "the status is wiped that had a list", count: 5,
 			lose: func(r *rig, widget *Widget) { r.wipe(widget) },
-			want: "the inventory was rebuilt from labels because the status was empty, 5 dependents found; purged ones (completed Jobs, say) cannot be found and may run again",
+			want: "the inventory was rebuilt from labels because the status was empty, 5 dependents found; purged dependents (such as completed Jobs) cannot be found, and may run again",
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestKindsThatCannotBeListed(t *testing.T) {
 	s.wipe(s.widget)
 	s.script.rebuilt = reconciler.RebuildResult{Inventory: deployed("web"), Unlisted: []reconciler.TypeInfo{{Kind: "Secret"}}}
 	got, _, err := s.pass()
-	const unknown = "; there may be dependents that are not known, because these kinds cannot be listed: Secret"
+	const unknown = "; dependents of these kinds may be unrecorded, because they cannot be listed: Secret"
 	if err != nil || got.state != StateReady || !strings.Contains(got.message, "1 dependent found") || !strings.HasSuffix(got.message, unknown) {
 		t.Fatalf("want an explanation, got %+v, %v", got, err)
 	}
@@ -349,7 +349,7 @@ func TestKindsThatCannotBeListed(t *testing.T) {
 	change(s.rig, s.widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, s.name+"/abandon-target", "true") })
 	_, _, _ = s.pass()
 	s.awaitGone(s.widget)
-	diff(t, "events", []string{"Warning Abandoned There may be dependents left behind of these kinds, which cannot be listed: Secret"}, s.drain())
+	diff(t, "events", []string{"Warning Abandoned Dependents of these kinds may be abandoned, because they cannot be listed: Secret"}, s.drain())
 }
 
 // TestKindsThatCanBeListedInTheEnd end the wait of a deletion.

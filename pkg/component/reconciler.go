@@ -18,14 +18,13 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// HookFunc is called at a certain point of the reconciliation of a component, with the client of the manager. It may
-// change the status of the component, but neither metadata nor spec. An error ends the reconciliation; one that wraps a
-// types.RetriableError makes the component pending instead of failed. Hooks are called each time the component is
-// reconciled, and must be prepared for that.
+// HookFunc is called at a certain point of each reconciliation of a component, with the client of the manager. It may change the status of the
+// component, but neither metadata nor spec. An error ends the reconciliation; one that wraps a types.RetriableError makes the component Pending
+// instead of Error.
 type HookFunc[T Component] func(ctx context.Context, clnt client.Client, component T) error
 
-// Reconciler reconciles components of type T, which is a pointer to a struct. It is created by NewReconciler and added to
-// one manager by SetupWithManager. Hooks must be added before that; everything else may be called concurrently.
+// Reconciler reconciles components of type T, a pointer to a struct. NewReconciler creates it, and SetupWithManager adds it to a manager. Hooks must
+// be added before that. All other methods are safe for concurrent use.
 type Reconciler[T Component] struct {
 	name      string
 	generator generator.Generator
@@ -42,9 +41,9 @@ type typedHooks[T Component] struct {
 
 var _ reconcile.Reconciler = &Reconciler[Component]{}
 
-// NewReconciler returns a reconciler that manages what the generator makes of each component. The name is a DNS name which
-// is unique in all clusters concerned: it prefixes labels and annotations of dependents, and is the default of finalizer and
-// field owner. What is wrong with the arguments is reported by SetupWithManager.
+// NewReconciler returns a reconciler for the objects that the generator makes of each component. The name is a DNS name, unique in all clusters
+// concerned. It is the prefix of labels and annotations of dependents, and the default of finalizer and field owner. SetupWithManager returns errors
+// in the arguments.
 func NewReconciler[T Component](name string, resourceGenerator generator.Generator, options ReconcilerOptions) *Reconciler[T] {
 	r := &Reconciler[T]{name: name, generator: resourceGenerator, queue: queue.NewWakeups()}
 	completed, err := options.complete(name)
@@ -58,35 +57,33 @@ func NewReconciler[T Component](name string, resourceGenerator generator.Generat
 	return r
 }
 
-// WithPostReadHook adds a hook that is called when the component was read and its references were loaded, also while the
-// component is being deleted.
+// WithPostReadHook adds a hook that runs after the component was read and its references were loaded, also while the component is being deleted.
 func (r *Reconciler[T]) WithPostReadHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.postRead, hook)
 	return r
 }
 
-// WithPreReconcileHook adds a hook that is called before dependents are generated.
+// WithPreReconcileHook adds a hook that runs before dependents are generated.
 func (r *Reconciler[T]) WithPreReconcileHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.preReconcile, hook)
 	return r
 }
 
-// WithPostReconcileHook adds a hook that is called when all dependents are ready.
+// WithPostReconcileHook adds a hook that runs when all dependents are ready.
 func (r *Reconciler[T]) WithPostReconcileHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.postReconcile, hook)
 	return r
 }
 
-// WithPreDeleteHook adds a hook that is called before it is checked whether dependents may be deleted. References other
-// than those that lead to the target are loaded as far as they exist. It is not called if the component is deleted with the
-// propagation policy Orphan.
+// WithPreDeleteHook adds a hook that runs before the reconciler checks whether the dependents may be deleted. References that are missing then stay
+// empty, except those to the kubeconfig. It does not run if the component is deleted with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPreDeleteHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.preDelete, hook)
 	return r
 }
 
-// WithPostDeleteHook adds a hook that is called when all dependents are gone. It is not called if the target was
-// abandoned, nor if the component is deleted with the propagation policy Orphan.
+// WithPostDeleteHook adds a hook that runs when all dependents are gone. It runs neither if the target was abandoned, nor if the component is deleted
+// with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPostDeleteHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.postDelete, hook)
 	return r
@@ -95,7 +92,7 @@ func (r *Reconciler[T]) WithPostDeleteHook(hook HookFunc[T]) *Reconciler[T] {
 func (r *Reconciler[T]) addHook(hooks *[]HookFunc[T], hook HookFunc[T]) {
 	switch {
 	case r.worker != nil:
-		// The manager may be running already. To ignore the hook would be worse than to stop working.
+		// The manager may be running already. Failing is better than ignoring the hook.
 		r.worker.misused.Store(true)
 	case hook == nil:
 		r.err = errors.Join(r.err, errors.New("a hook is nil"))
@@ -119,13 +116,13 @@ func bind[T Component](typed []HookFunc[T], clnt client.Client) []hook {
 	return bound
 }
 
-// errNotSetUp is returned for a reconciler that was not added to a manager.
+// errNotSetUp is the error of a reconciler without a manager.
 var errNotSetUp = errors.New("the reconciler is not set up; call SetupWithManager first")
 
-// errLateHook is returned for a reconciler that was given a hook too late.
+// errLateHook is the error of a reconciler that got a hook after SetupWithManager.
 var errLateHook = errors.New("a hook was added after SetupWithManager; it would never be called")
 
-// Reconcile makes one pass for a component. It is called by the manager.
+// Reconcile makes one pass for a component. The manager calls it.
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	if r.worker == nil {
 		return ctrl.Result{}, errNotSetUp
@@ -136,8 +133,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (result
 	return r.worker.reconcile(ctx, req.NamespacedName)
 }
 
-// Trigger has a component reconciled soon. It does not wait. It fails if the reconciler is not running and more than 1024
-// components have been triggered meanwhile. With sharding it has no effect on a replica that is not in charge of the component.
+// Trigger schedules a pass of a component, and returns at once. It fails if the reconciler is not running and more than 1024 components have been
+// triggered. With sharding, it has no effect on a replica that does not hold the shard of the component.
 func (r *Reconciler[T]) Trigger(namespace string, name string) error {
 	return r.queue.Trigger(apitypes.NamespacedName{Namespace: namespace, Name: name})
 }

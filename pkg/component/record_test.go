@@ -177,7 +177,7 @@ func TestADefinitionThatDropsTheRecord(t *testing.T) {
 	change(r, widget, func(w *OldWidget) { w.Spec.Objects = crowd{count: 60, changed: 1}.spec() })
 	await(r, widget, "a refusal", func() bool {
 		state, _, message := widget.Status.GetState()
-		return state == StateError && strings.Contains(message, "does not keep status.inventoryRecord; please update it") &&
+		return state == StateError && strings.Contains(message, "lacks status.inventoryRecord; update it") &&
 			strings.Contains(message, "OldWidget "+r.namespace+"/demo: status.inventory: 60 dependents take ")
 	})
 	r.settle(widget)

@@ -15,23 +15,22 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/specs"
 )
 
-// Reference may be implemented by any type (or a pointer to it) that occurs in the spec of a component of type T. The
-// reconciler loads it before the spec is used.
+// Reference may be implemented by any type, or a pointer to it, in the spec of a component of type T. The reconciler loads it before the spec is
+// used.
 type Reference[T Component] interface {
-	// Load reads what is referenced, at most once in each reconciliation. The client is that of the manager. If what is
-	// referenced is missing, the error should be a types.RetriableError.
+	// Load reads the referenced object, at most once per reconciliation. The client is that of the manager. A missing object should be a
+	// types.RetriableError.
 	Load(ctx context.Context, clnt client.Client, component T) error
-	// Digest identifies the content that was loaded. It is called after Load; whenever it changes, the component is
-	// processed anew.
+	// Digest identifies the loaded content, and is called after Load. A new digest starts a new revision.
 	Digest() string
 }
 
-// The references below denote objects in the namespace of the component. They are loaded by the reconciler before hooks
-// and generator run, and watched. Their content is empty until then, and nobody may change it.
+// The references below denote objects in the namespace of the component. The reconciler loads them before hooks and generator run, and watches the
+// objects. Before that, they are empty. Nobody may change their content.
 //
-// Two tags of the struct field that holds a reference (directly, or in a pointer, slice or map) change how it is
-// loaded: fallbackKeys:"a,b" lists the keys that are tried if the reference does not name one, and
-// notFoundPolicy:"ignoreOnDeletion" leaves the content empty if object or key are missing while the component is deleted.
+// Two tags of the struct field with a reference (directly, or in a pointer, slice or map) control how it is loaded: fallbackKeys:"a,b" lists the keys
+// to try if the reference names none, and notFoundPolicy:"ignoreOnDeletion" leaves the content empty if object or key are missing while the component
+// is being deleted.
 
 // +kubebuilder:object:generate=true
 
@@ -103,7 +102,7 @@ func (r *SecretKeyReference) Value() []byte { return r.value }
 type objectReference interface {
 	// target returns kind and name.
 	target() (references.Kind, string)
-	// load takes over the content, and returns what its digest is made of.
+	// load sets the content, and returns the input of its digest.
 	load(content *references.Content, fallbackKeys []string) (any, error)
 }
 
@@ -161,7 +160,7 @@ func (r *SecretKeyReference) load(content *references.Content, fallbackKeys []st
 	return r.value, nil
 }
 
-// newWalker returns what finds references in specs. The extension is an interface whose implementations count as references, too; may be nil.
+// newWalker returns a walker that finds references in specs. Implementations of the extension, an interface, count as references, too; it may be nil.
 func newWalker(extension reflect.Type) *specs.Walker {
 	return &specs.Walker{
 		Leaves: []reflect.Type{
@@ -181,7 +180,7 @@ type loadable struct {
 // Target returns kind and name.
 func (l loadable) Target() (references.Kind, string) { return l.target() }
 
-// Load takes over the content. A kubeconfig must not be empty.
+// Load sets the content. A kubeconfig must not be empty.
 func (l loadable) Load(content *references.Content, found specs.Occurrence) (any, error) {
 	value, err := l.load(content, found.FallbackKeys())
 	if secret, ok := l.objectReference.(*SecretKeyReference); ok && found.Target && err == nil && len(secret.value) == 0 {

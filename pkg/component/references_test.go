@@ -127,7 +127,7 @@ func TestLoadingReferences(t *testing.T) {
 		{"defaults do not help if a key is given", &SecretKeyReference{Key: "x"}, content, []string{"a"}, nil, "has no key x; present are: a, b"},
 		{"no default is there", &ConfigMapKeyReference{}, content, []string{"x", "y"}, nil, "has no key x or y; present are: a, b"},
 		{"an empty object", &ConfigMapKeyReference{Key: "x"}, empty, nil, nil, "has no key x: it is empty"},
-		{"neither key nor default", &ConfigMapKeyReference{}, content, nil, nil, "no key is given, and there is no default"},
+		{"neither key nor default", &ConfigMapKeyReference{}, content, nil, nil, "no key is set, and there is no default"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()

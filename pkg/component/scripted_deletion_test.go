@@ -153,7 +153,7 @@ func TestADeletionThatKnowsNothing(t *testing.T) {
 			t.Fatalf("want the component to stay, got %v", err)
 		}
 		diff(t, "state", StateDeletionPending, got.state)
-		for _, part := range []string{"dependents that are not known", "no route to host", s.name + `/abandon-target to "true"`} {
+		for _, part := range []string{"unknown dependents", "no route to host", s.name + `/abandon-target to "true"`} {
 			if !strings.Contains(got.message, part) {
 				t.Errorf("want the message to contain %q, got %q", part, got.message)
 			}

@@ -14,9 +14,9 @@ import (
 
 const serviceAccountPrefix = "system:serviceaccount:"
 
-// settings are the capabilities of a component, with defaults filled in.
+// settings has the capabilities of a component, with defaults.
 type settings struct {
-	// namespace and name are where and under which name dependents are deployed.
+	// namespace and name are those of the deployment.
 	namespace, name string
 	suspended       bool
 	timing          timing
@@ -78,7 +78,7 @@ func policiesOf(component Component) reconciler.Policies {
 	return p
 }
 
-// identityOf must be called after the kubeconfig was loaded. A kubeconfig brings its own user.
+// identityOf returns the identity that writes the dependents. The kubeconfig must be loaded before. A kubeconfig has its own user.
 func identityOf(component Component, defaultServiceAccount string) targets.Identity {
 	var id targets.Identity
 	if c, ok := capability[ClientConfiguration](component); ok {
@@ -90,7 +90,7 @@ func identityOf(component Component, defaultServiceAccount string) targets.Ident
 	return localIdentityOf(component, defaultServiceAccount)
 }
 
-// localIdentityOf is the identity in the cluster of the component, whether dependents are deployed there or not.
+// localIdentityOf returns the identity in the component's own cluster, whether dependents are there or not.
 func localIdentityOf(component Component, defaultServiceAccount string) targets.Identity {
 	var id targets.Identity
 	if c, ok := capability[ImpersonationConfiguration](component); ok {
@@ -112,7 +112,7 @@ func orText(value, fallback string) string {
 	return value
 }
 
-// orDuration treats what is not positive as not given.
+// orDuration returns the fallback for values that are not positive.
 func orDuration(value, fallback time.Duration) time.Duration {
 	if value <= 0 {
 		return fallback
@@ -120,8 +120,7 @@ func orDuration(value, fallback time.Duration) time.Duration {
 	return value
 }
 
-// hasForeignTarget reports whether the component has an implementation of ClientConfiguration of its own, of which it is
-// not known which references it needs.
+// hasForeignTarget reports whether the component implements ClientConfiguration by code of its own, so that the references it needs are not known.
 func hasForeignTarget(component Component) bool {
 	if _, ok := component.(ClientConfiguration); ok {
 		return true
@@ -137,7 +136,7 @@ func hasForeignTarget(component Component) bool {
 	return !ok || field.Type != reflect.TypeFor[ClientSpec]()
 }
 
-// mayBeRemote reports whether dependents may live in another cluster. Unlike Destination.IsRemote it does without references.
+// mayBeRemote reports whether dependents may be in another cluster. Unlike Destination.IsRemote, it needs no references.
 func mayBeRemote(component Component) bool {
 	if _, ok := capability[ClientConfiguration](component); !ok {
 		return false

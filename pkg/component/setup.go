@@ -40,8 +40,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// SetupWithManager adds the reconciler to a manager, whose scheme must know the type of the components. It reports what is
-// wrong with the arguments of NewReconciler, and reads the identity of the cluster.
+// SetupWithManager adds the reconciler to a manager, whose scheme must have the type of the components. It returns errors in the arguments of
+// NewReconciler, and reads the identity of the cluster.
 func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	options := controller.Options{
 		MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
@@ -55,21 +55,21 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	return r.SetupWithManagerAndBuilder(mgr, ctrl.NewControllerManagedBy(mgr).WithOptions(options))
 }
 
-// longestErrorDelay is that of controller-runtime.
+// longestErrorDelay is the default of controller-runtime.
 const longestErrorDelay = 1000 * time.Second
 
-// errorDelays spaces out passes of a component that end with an error: a second, doubled up to some minutes.
+// errorDelays delays retries after errors: one second, doubled up to longestErrorDelay.
 func errorDelays() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](soonest, longestErrorDelay)
 }
 
-// SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build: watches and options
-// may have been added, but neither the type of the components nor a name. Components that wait gain priority only if the
-// option NewQueue of the controller is the function NewQueue of this package. A pass that ends with an error is repeated after 5 ms
-// first, which is controller-runtime's default, unless the option RateLimiter says otherwise; SetupWithManager makes it a second.
+// SetupWithManagerAndBuilder is SetupWithManager with a controller that the caller has begun to build. The caller may have added watches and options,
+// but neither the type of the components nor a name. Waiting components gain priority only if the option NewQueue of the controller is this package's
+// NewQueue. Without the option RateLimiter, a failed pass is retried after 5 ms at first, the default of controller-runtime; SetupWithManager makes
+// it a second.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl.Builder) error {
 	if r.worker != nil {
-		return fmt.Errorf("setting up the reconciler %s: it was set up already", r.name)
+		return fmt.Errorf("setting up the reconciler %s: it is already set up", r.name)
 	}
 	if r.err != nil {
 		return fmt.Errorf("setting up the reconciler %s: %w", r.name, r.err)
@@ -81,7 +81,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	if err := names.claim(mgr, r.name); err != nil {
 		return err
 	}
-	// Kinds of the same name exist in different groups.
+	// Different groups may have kinds of the same name.
 	controllerName := strings.ToLower(w.resource.Kind.Kind) + "." + w.resource.Kind.Group
 	made, err := blder.For(newOf[T](), builder.WithPredicates(w.filter())).
 		WatchesRawSource(r.queue).
@@ -98,8 +98,8 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(mgr ctrl.Manager, blder *ctrl
 	return nil
 }
 
-// ReadyCheck fails until the components are known. It can be added to a manager by AddReadyzCheck. It says nothing about the
-// watches of dependents: a kind that cannot be watched must not make the operator unavailable.
+// ReadyCheck fails until the components have been listed. Add it to a manager by AddReadyzCheck. It does not check the watches of dependents: a kind
+// that cannot be watched must not make the operator unavailable.
 func (r *Reconciler[T]) ReadyCheck(req *http.Request) error {
 	if r.worker == nil {
 		return errNotSetUp
@@ -108,7 +108,7 @@ func (r *Reconciler[T]) ReadyCheck(req *http.Request) error {
 }
 
 func newOf[T Component]() Component {
-	// That T is a pointer to a struct was checked by NewReconciler.
+	// NewReconciler has checked that T is a pointer to a struct.
 	component, _ := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(Component)
 	return component
 }
@@ -160,7 +160,7 @@ func loadExtension[T Component](clnt client.Client) func(context.Context, any, C
 		reference, isReference := value.(Reference[T])
 		own, isOwn := component.(T)
 		if !isReference || !isOwn {
-			return "", fmt.Errorf("%T is no reference of a %T", value, component)
+			return "", fmt.Errorf("%T is not a reference for a %T", value, component)
 		}
 		if err := reference.Load(ctx, clnt, own); err != nil {
 			return "", err
@@ -169,7 +169,7 @@ func loadExtension[T Component](clnt client.Client) func(context.Context, any, C
 	}
 }
 
-// identifyCluster reads the UID of a namespace that each cluster has, and that nobody deletes.
+// identifyCluster reads the UID of kube-system, a namespace that every cluster has and nobody deletes.
 func (w *worker) identifyCluster(_ ctrl.Manager, _ *queue.Wakeups) error {
 	namespace := &corev1.Namespace{}
 	//nolint:contextcheck // SetupWithManager has no context; the request is bounded by the client's own timeout
@@ -207,7 +207,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	w.local = factory.Local()
 	if w.options.NewClient != nil {
 		if w.local, err = w.options.NewClient(w.local); err != nil {
-			return fmt.Errorf("making the local client: %w", err)
+			return fmt.Errorf("creating the local client: %w", err)
 		}
 	}
 	w.announcer = newAnnouncer(w.options, events.NewRecorder(factory.Local().EventRecorder(), events.Options{}), w.metrics)
@@ -224,7 +224,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	})
 	w.places.Call = queue.Wake
 	w.targets = connections
-	// What is wrong with the policies is to be known now, and not when the first component comes.
+	// Errors in the policies must appear now, not with the first component.
 	local, err := connections.Local()
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	return errors.Join(w.warmUp(mgr, local), mgr.Add(factory), mgr.Add(untilEnd(connections.Close)))
 }
 
-// warmUp has dependents observed before this replica works on them.
+// warmUp starts watches of dependents before this replica works on them.
 func (w *worker) warmUp(mgr ctrl.Manager, local *reconciler.Reconciler) error {
 	if w.options.DisableWarmup {
 		return nil
@@ -245,7 +245,7 @@ func (w *worker) warmUp(mgr ctrl.Manager, local *reconciler.Reconciler) error {
 	return mgr.Add(w.warmup)
 }
 
-// localRecord returns what the status of a component records of dependents, provided that they live in the local cluster.
+// localRecord returns the recorded dependents of a component if they are in the local cluster.
 func localRecord(object client.Object) ([]*reconciler.InventoryItem, []reconciler.TypeVersionInfo) {
 	component, ok := object.(Component)
 	if !ok || mayBeRemote(component) {
@@ -258,7 +258,7 @@ func localRecord(object client.Object) ([]*reconciler.InventoryItem, []reconcile
 	return status.Inventory, status.InventoryRecord.Kinds
 }
 
-// stirring returns what has a component reconciled because something else has changed: at once, unless that happens all the time.
+// stirring returns a function that schedules a pass because another object has changed: at once, unless that happens too often.
 func stirring(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
 	return func(key apitypes.NamespacedName) {
 		queue.WakeAfter(key, w.allowances.Delay(key, w.options.Clock.Now()))
@@ -281,7 +281,7 @@ func (w *worker) engineOptions() reconciler.Options {
 func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	clnt, err := metadata.NewForConfigAndClient(metadata.ConfigFor(w.local.Config()), w.local.HttpClient())
 	if err != nil {
-		return fmt.Errorf("making a client for metadata: %w", err)
+		return fmt.Errorf("creating a client for metadata: %w", err)
 	}
 	w.loader.Watcher, err = references.New(references.Options{
 		Reader: w.local, Metadata: clnt, Notify: stirring(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
@@ -292,7 +292,7 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	return mgr.Add(untilEnd(w.loader.Watcher.Close))
 }
 
-// untilEnd calls the function when the manager ends.
+// untilEnd calls the function when the manager stops.
 func untilEnd(end func()) manager.Runnable {
 	return everywhere(func(ctx context.Context) error {
 		<-ctx.Done()
@@ -301,7 +301,7 @@ func untilEnd(end func()) manager.Runnable {
 	})
 }
 
-// everywhere runs on all replicas of an operator, leader or not.
+// everywhere runs on all replicas of an operator, whether they lead or not.
 type everywhere manager.RunnableFunc
 
 // Start calls the function.
@@ -310,7 +310,7 @@ func (f everywhere) Start(ctx context.Context) error { return f(ctx) }
 // NeedLeaderElection is false.
 func (f everywhere) NeedLeaderElection() bool { return false }
 
-// synced fails as long as the cache of components is not complete.
+// synced fails while the cache of components is not complete.
 func (w *worker) synced(ctx context.Context) error {
 	informer, err := w.cache.GetInformer(ctx, w.resource.New(), cache.BlockUntilSynced(false))
 	if err != nil {
@@ -322,7 +322,7 @@ func (w *worker) synced(ctx context.Context) error {
 	return nil
 }
 
-// names makes sure that the reconcilers of a manager have different names, because owner ids do not tell kinds apart.
+// names ensures that the reconcilers of a manager have different names, because owner IDs do not contain kinds.
 var names = claimedNames{claimed: map[manager.Manager]map[string]bool{}}
 
 type claimedNames struct {
@@ -334,7 +334,7 @@ func (n *claimedNames) claim(mgr manager.Manager, name string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.claimed[mgr][name] {
-		return fmt.Errorf("setting up the reconciler %s: the manager has a reconciler of that name already", name)
+		return fmt.Errorf("setting up the reconciler %s: the manager already has a reconciler with this name", name)
 	}
 	if n.claimed[mgr] == nil {
 		if err := mgr.Add(untilEnd(func() { n.release(mgr) })); err != nil {

@@ -26,33 +26,32 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 )
 
-// Sharding divides the components among the replicas of an operator, all of which work at the same time. A component belongs
-// to the shard that the first eight bytes of the SHA-256 sum of <namespace>/<name>, as a big-endian number, give modulo the
-// number of shards. Each shard is held by one replica, by a Lease named <name of the reconciler>-shard-<number>; which one follows from
-// the set of replicas that live.
+// Sharding divides the components among the replicas of an operator, all of which work at the same time. The shard of a component is the first eight
+// bytes of the SHA-256 of <namespace>/<name>, as a big-endian number, modulo the number of shards. One replica holds each shard, by a Lease named
+// <name of the reconciler>-shard-<number>. The set of live replicas determines which replica holds which shard.
 //
-// A lease cannot keep a replica from writing that was stopped at the wrong moment. That older content never overwrites newer
-// is because each write carries the version that was observed. Hooks that write should do so, too; their context ends when
-// the shard is lost.
+// A lease cannot stop a replica that was suspended at the wrong moment from writing. Older content never overwrites newer content nevertheless,
+// because each write carries the resource version that was read. Hooks that write should do the same. Their context ends when the replica loses the
+// shard.
 type Sharding struct {
-	// Shards is the number of shards; some ten for each replica spread well. Replicas that run at the same time should
-	// agree: those that do not agree with the oldest one have no part in the work until it is gone. Required.
+	// Shards is the number of shards; about ten per replica spread well. Replicas that run at the same time should have the same number: those that
+	// differ from the oldest replica get no shards until it is gone. Required.
 	Shards int
 	// Namespace of the leases. Defaults to the namespace of the pod; required outside of a cluster.
 	Namespace string
-	// Identity of this replica. No two replicas may have the same. Defaults to the host name and random characters.
+	// Identity of this replica, which must be unique. Defaults to the host name and random characters.
 	Identity string
-	// LeaseDuration is after which time others take over the work of a replica that does not answer; whole seconds.
-	// Defaults to 15 seconds.
+	// LeaseDuration is how long a replica may go without renewing its lease before others take over its shards; whole seconds. Defaults to 15
+	// seconds.
 	LeaseDuration time.Duration
-	// RenewDeadline is after which time without success in renewing its lease a replica stops to write; at least one second
-	// less than LeaseDuration. Defaults to 10 seconds.
+	// RenewDeadline is how long a replica continues to write without renewing its lease; at least one second less than LeaseDuration. Defaults to 10
+	// seconds.
 	RenewDeadline time.Duration
-	// RetryPeriod is the time between two renewals of a lease, or attempts to acquire it. Defaults to 2 seconds.
+	// RetryPeriod is the interval at which leases are renewed, or tried to be acquired. Defaults to 2 seconds.
 	RetryPeriod time.Duration
 }
 
-// complete returns a copy with defaults, apart from those that depend on where the process runs.
+// complete returns a copy with defaults, except for those that depend on where the process runs.
 func (s *Sharding) complete(name string) (*Sharding, error) {
 	if s == nil {
 		return nil, nil
@@ -86,10 +85,10 @@ func (s *Sharding) complete(name string) (*Sharding, error) {
 	return &completed, errors.Join(problems...)
 }
 
-// podNamespace is where Kubernetes tells a pod its namespace.
+// podNamespace is the file with the namespace of the pod.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// locate fills in what depends on where the process runs.
+// locate sets the defaults that depend on where the process runs.
 func (s *Sharding) locate() error {
 	if s.Namespace == "" {
 		namespace, err := os.ReadFile(podNamespace)
@@ -108,7 +107,7 @@ func (s *Sharding) locate() error {
 	return nil
 }
 
-// shareWork lets this replica have its share of the components.
+// shareWork starts the work on this replica's shards.
 func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if w.options.Sharding == nil {
 		return nil
@@ -117,12 +116,12 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	if err := options.locate(); err != nil {
 		return err
 	}
-	// A limit that the operator has set for its work must not keep it from renewing its leases.
+	// The operator's rate limit must not keep it from renewing its leases.
 	config := rest.CopyConfig(w.local.Config())
 	config.QPS, config.RateLimiter = -1, nil
 	leases, err := coordinationv1client.NewForConfigAndClient(config, w.local.HttpClient())
 	if err != nil {
-		return fmt.Errorf("making a client for leases: %w", err)
+		return fmt.Errorf("creating a client for leases: %w", err)
 	}
 	log := mgr.GetLogger().WithValues("reconciler", w.name, "replica", options.Identity)
 	w.shards = shards.New(shards.Options{
@@ -139,7 +138,7 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	return mgr.Add(everywhere(func(ctx context.Context) error { return w.share(ctx, queue) }))
 }
 
-// share takes part in the work as soon as this replica knows what there is to do.
+// share joins the other replicas once this one has listed the components.
 func (w *worker) share(ctx context.Context, queue *queue.Wakeups) error {
 	if _, err := w.cache.GetInformer(ctx, w.resource.New()); err != nil {
 		if ctx.Err() != nil {
@@ -166,12 +165,12 @@ func (w *worker) shardOf(key apitypes.NamespacedName) int {
 	return w.shards.Of(key.Namespace, key.Name)
 }
 
-// isOurs reports whether this replica may begin to work on a component.
+// isOurs reports whether this replica may start a pass of a component.
 func (w *worker) isOurs(component client.Object) bool {
 	return w.shards == nil || w.shards.Holds(w.shardOf(client.ObjectKeyFromObject(component)))
 }
 
-// takeOver has all components of a shard reconciled.
+// takeOver schedules a pass of each component of a shard.
 func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard int) error {
 	object, err := scheme.New(w.resource.Kind.GroupVersion().WithKind(w.resource.Kind.Kind + "List"))
 	if err != nil {
@@ -194,7 +193,7 @@ func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard in
 	})
 }
 
-// handOver drops all that is remembered, watched and measured about the components of a shard.
+// handOver drops everything remembered, watched and measured about the components of a shard.
 func (w *worker) handOver(shard int) {
 	for _, key := range w.memories.keys() {
 		if w.shardOf(key) == shard {

@@ -15,15 +15,15 @@ import (
 
 // +kubebuilder:object:generate=true
 
-// Status is what the reconciler records about a component. The status of a component must be, or embed, a Status. Its
-// schema refuses nothing: an operator that is newer, or older, than the CustomResourceDefinition must be able to write.
+// Status is what the reconciler records about a component. The status of a component must be, or embed, a Status. Its schema accepts every value,
+// because operators that are newer or older than the CustomResourceDefinition must be able to write.
 //
-// So that tools can tell a component that nobody has looked at yet from one that is done, the field status of the
-// component should be declared with the marker
+// Tools must be able to tell a new component, which no operator has seen yet, from a ready one. So the field status of the component should have the
+// marker
 //
 //	+kubebuilder:default={"observedGeneration":-1}
 //
-// and so that kubectl get shows what matters, the component with the markers
+// For a useful output of kubectl get, the component should have the markers
 //
 //	+kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 //	+kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
@@ -70,13 +70,13 @@ type State string
 const (
 	// StateReady means that all dependents are as declared, and ready.
 	StateReady State = "Ready"
-	// StatePending means that something outside is awaited: a reference, a hook, the end of a suspension.
+	// StatePending means that the component waits for something outside: a reference, a hook, or the end of its suspension.
 	StatePending State = "Pending"
-	// StateProcessing means that dependents are being applied, or are awaited.
+	// StateProcessing means that dependents are being applied, or are not ready yet.
 	StateProcessing State = "Processing"
 	// StateDeletionPending is StatePending of a component that is being deleted.
 	StateDeletionPending State = "DeletionPending"
-	// StateDeleting means that dependents are being deleted, or that something forbids it.
+	// StateDeleting means that dependents are being deleted, or that the deletion is blocked.
 	StateDeleting State = "Deleting"
 	// StateError means that something failed, or did not finish within the timeout.
 	StateError State = "Error"
@@ -132,13 +132,13 @@ const (
 
 // Reasons of the conditions.
 const (
-	// ReadyConditionReasonNew means that the component was seen, and nothing was written to the cluster yet.
+	// ReadyConditionReasonNew means that the component is new, and nothing has been written to the cluster yet.
 	ReadyConditionReasonNew = "FirstSeen"
-	// ReadyConditionReasonRetrying means that something is awaited that was reported by a types.RetriableError.
+	// ReadyConditionReasonRetrying means that a types.RetriableError is awaited.
 	ReadyConditionReasonRetrying = "Retrying"
-	// ReadyConditionReasonRestarting means that processing begins anew, because what is declared has changed.
+	// ReadyConditionReasonRestarting means that processing starts again because the declaration has changed.
 	ReadyConditionReasonRestarting = "Restarting"
-	// ReadyConditionReasonProcessing means that dependents are applied or awaited.
+	// ReadyConditionReasonProcessing means that dependents are being applied, or are not ready yet.
 	ReadyConditionReasonProcessing = "Processing"
 	// ReadyConditionReasonReady means that all dependents are ready.
 	ReadyConditionReasonReady = "Ready"
@@ -150,13 +150,13 @@ const (
 	ReadyConditionReasonSuspended = "Suspended"
 	// ReadyConditionReasonDeletionRetrying is ReadyConditionReasonRetrying of a component that is being deleted.
 	ReadyConditionReasonDeletionRetrying = "DeletionRetrying"
-	// ReadyConditionReasonDeletionBlocked means that foreign objects, or foreign finalizers, forbid the deletion.
+	// ReadyConditionReasonDeletionBlocked means that foreign objects, or finalizers of other controllers, block the deletion.
 	ReadyConditionReasonDeletionBlocked = "DeletionBlocked"
-	// ReadyConditionReasonDeletionProcessing means that dependents are deleted, or are awaited to be gone.
+	// ReadyConditionReasonDeletionProcessing means that dependents are being deleted.
 	ReadyConditionReasonDeletionProcessing = "DeletionProcessing"
 )
 
-// IsReady reports whether the component is ready in the generation that was observed.
+// IsReady reports whether the component is ready in its observed generation.
 func (s *Status) IsReady() bool {
 	return s.State == StateReady
 }
@@ -169,8 +169,7 @@ func (s *Status) GetState() (State, string, string) {
 	return s.State, "", ""
 }
 
-// SetState sets the state, and all conditions such that they agree with it. Times of transition change only for
-// conditions whose status changes.
+// SetState sets the state, and all conditions accordingly. A transition time changes only with the status of its condition.
 func (s *Status) SetState(state State, reason string, message string) {
 	s.setState(verdict{state: state, reason: reason, message: message}, metav1.Now())
 }
@@ -184,7 +183,7 @@ func (s *Status) condition(name ConditionType) *Condition {
 	return nil
 }
 
-// fields are those with which the inventory is recorded.
+// fields returns the fields that record the inventory.
 func (s *Status) fields() records.Fields {
 	return records.Fields{
 		Inventory: &s.Inventory, Record: &s.InventoryRecord, DeletionHooks: &s.DeletionHooks, Digest: &s.ProcessingDigest, ObservedGeneration: &s.ObservedGeneration,

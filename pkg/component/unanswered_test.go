@@ -114,10 +114,7 @@ func TestWritesThatAreNotAnswered(t *testing.T) {
 	widget := r.widget(oneConfigMap)
 	widget.Spec.KubeConfig = &KubeConfigSpec{SecretRef: SecretKeyReference{Name: "target"}}
 	r.create(widget)
-	await(r, widget, "the missing answer", func() bool {
-		_, _, message := widget.GetStatus().GetState()
-		return strings.HasPrefix(message, "No answer from the cluster at ")
-	})
+	r.awaitEvent("Retrying", "No answer from the cluster at ")
 	before := &corev1.ConfigMap{}
 	if err := r.client.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "settings"}, before); err != nil {
 		t.Fatal(err)

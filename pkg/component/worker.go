@@ -35,7 +35,7 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// worker does what a Reconciler promises, for components of any type.
+// worker implements a Reconciler for components of any type.
 type worker struct {
 	name      string
 	options   ReconcilerOptions
@@ -61,16 +61,16 @@ type worker struct {
 	warmup   *warmup.Warmup
 	memories *memories
 	turns    queue.Turns
-	// allowances bound the passes that other objects cause.
+	// allowances limit the passes that other objects cause.
 	allowances queue.Allowances
-	// misused is set if hooks were added too late.
+	// misused is set if a hook was added too late.
 	misused atomic.Bool
 }
 
 // hook is a HookFunc for a component of any type.
 type hook func(ctx context.Context, component Component) error
 
-// authorHooks are what the author of an operator has added.
+// authorHooks are the hooks of the operator's author.
 type authorHooks struct {
 	postRead, preReconcile, postReconcile, preDelete, postDelete []hook
 }
@@ -85,14 +85,14 @@ func (w *worker) reconcile(ctx context.Context, key apitypes.NamespacedName) (ct
 	return result, err
 }
 
-// reconcileOurs makes one pass, if this replica may.
+// reconcileOurs makes one pass if this replica holds the shard of the component.
 func (w *worker) reconcileOurs(ctx context.Context, key apitypes.NamespacedName) (ctrl.Result, error) {
 	if w.shards == nil {
 		return w.reconcileOne(ctx, key, nil)
 	}
 	tenure, isOurs := w.shards.Enter(w.shardOf(key))
 	if !isOurs {
-		// Whoever is in charge of the component has learnt by itself that there is something to do.
+		// The replica that holds the shard receives the same event.
 		return ctrl.Result{}, nil
 	}
 	defer tenure.Leave()
@@ -104,7 +104,7 @@ func (w *worker) reconcileOurs(ctx context.Context, key apitypes.NamespacedName)
 	return w.reconcileOne(ctx, key, tenure)
 }
 
-// reconcileOne reads the component, goes through the phases, and records how that ended.
+// reconcileOne reads the component, runs the phases, and records the outcome.
 func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (result ctrl.Result, err error) {
 	defer rescue(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
 	w.allowances.Spend(key, w.options.Clock.Now())
@@ -123,13 +123,13 @@ func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, 
 	}
 	w.metrics.Reconciled(err)
 	if err != nil {
-		// The controller's back-off says when; what users change comes first, and what is merely due comes later.
+		// The controller's back-off decides when. Changes by users come before retries, and retries before components that are merely due.
 		result = ctrl.Result{Priority: new(queue.PriorityWoken)}
 	}
 	return result, err
 }
 
-// runBounded goes through the phases, for as long as a pass may take. How it ended is recorded after that.
+// runBounded runs the phases, within the time limit of a pass.
 func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	var end func()
 	p.stay, ctx, end = stays.Begin(ctx, p.places, &p.memory.stay, p.key)
@@ -140,8 +140,8 @@ func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	})
 }
 
-// rescued makes a step of a pass. A panic, be it of the code of an operator's author or of ours, is an error like any other: it must not
-// take down the operator for all other components, and the component says so.
+// rescued runs a step of a pass. A panic, in an author's code or in ours, becomes an ordinary error: it must not stop the operator for all other
+// components, and the component must show it.
 func (p *pass) rescued(step func() outcomes.Outcome) (o outcomes.Outcome) {
 	defer rescue(p.log, func(reason error) {
 		o = outcomes.Outcome{Kind: outcomes.Error, Message: reason.Error(), Err: reason}
@@ -149,7 +149,7 @@ func (p *pass) rescued(step func() outcomes.Outcome) (o outcomes.Outcome) {
 	return step()
 }
 
-// rescue is to be deferred. It ends a panic.
+// rescue turns a panic into an error. It must be deferred.
 func rescue(log logr.Logger, caught func(reason error)) {
 	if reason := recover(); reason != nil {
 		log.Error(nil, "panic during the reconciliation", "reason", reason, "stack", string(debug.Stack()))
@@ -157,10 +157,10 @@ func rescue(log logr.Logger, caught func(reason error)) {
 	}
 }
 
-// abandonedDelay precedes the pass that follows one whose picture was outdated.
+// abandonedDelay is the delay after a pass that has worked with outdated data.
 const abandonedDelay = time.Second
 
-// fetch returns the component, or nil if there is nothing to be done now: it is gone, or the cache has to be awaited.
+// fetch returns the component; nil if it is gone, or if the cache lags behind.
 func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Component, time.Duration, error) {
 	memoryOf := func(uid apitypes.UID) *resource.Memory { return &w.memories.of(key, uid).resource }
 	object, wait, err := w.resource.Fetch(ctx, key, memoryOf, w.shards != nil)
@@ -172,9 +172,8 @@ func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Compon
 	return component, wait, err
 }
 
-// filter lets events about components through that may matter: everything but changes of status and of metadata other than
-// labels, annotations and finalizers, and except for the version that a pass waits for. Components of which other replicas are
-// in charge do not matter.
+// filter selects the events that matter: all but changes of the status and of metadata other than labels, annotations and finalizers, plus the
+// version that a pass waits for. It drops events about components of other replicas.
 func (w *worker) filter() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -198,14 +197,14 @@ func (w *worker) filter() predicate.Predicate {
 	}
 }
 
-// forget drops all that is remembered, watched and measured about a component.
+// forget drops everything remembered, watched and measured about a component.
 func (w *worker) forget(key apitypes.NamespacedName) {
 	w.leave(key)
 	w.memories.forget(key)
 	w.allowances.Forget(key)
 }
 
-// leave drops all that is watched and measured about a component. It is remembered until the cache knows that it is gone.
+// leave drops everything watched and measured about a component. It stays remembered until the cache shows that it is gone.
 func (w *worker) leave(key apitypes.NamespacedName) {
 	w.targets.Release(key, w.ownerID(key))
 	w.loader.Watcher.Use(key, nil)
@@ -217,13 +216,13 @@ func (w *worker) series(key apitypes.NamespacedName) metrics.Component {
 	return metrics.Component{Group: kind.Group, Kind: kind.Kind, Namespace: key.Namespace, Name: key.Name}
 }
 
-// ownerID identifies a component as owner, whatever cluster its dependents are in. Its form is known to existing
-// clusters; it holds no kind, which is why two reconcilers of one name may not share a manager.
+// ownerID identifies a component as owner of its dependents, whatever cluster they are in. Existing clusters contain these IDs, so that the format is
+// fixed. It has no kind, which is why two reconcilers of one name may not share a manager.
 func (w *worker) ownerID(key apitypes.NamespacedName) string {
 	return w.clusterID + "/" + key.Namespace + "/" + key.Name
 }
 
-// subject returns an object that identifies a component and carries nothing else.
+// subject returns an object that only identifies a component.
 func (w *worker) subject(key apitypes.NamespacedName, uid apitypes.UID) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(w.resource.Kind)

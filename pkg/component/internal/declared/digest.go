@@ -13,26 +13,25 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// Whoever may read a status need not be allowed to read Secrets. A plain digest over the content of a Secret tells whether a
-// guess is right, and weak values are guessed fast. So what is recorded is keyed by the UIDs of the Secrets to which the
-// component refers. They are random, the same for all processes, and do not change with the content; and reading the
-// metadata of a Secret takes the permission to read the Secret. They would be known to somebody who sees them elsewhere: in events about the
-// Secret, or in references to it as an owner.
+// A user who may read a status may lack the permission to read Secrets. With a plain digest of a Secret's content, that user could check guesses, and
+// guess weak values quickly. So recorded digests are keyed by the UIDs of the Secrets that the component refers to. UIDs are random, the same for all
+// processes, and independent of the content; and reading the metadata of a Secret takes the permission to read the Secret. A user who sees a UID
+// elsewhere knows it nevertheless: in events about the Secret, or in owner references to it.
 
 // Digest identifies what a component declares.
 type Digest struct {
-	// Value is what is recorded.
+	// Value is the recorded digest.
 	Value string
-	// Key is what it was made with; nil if the component refers to no Secret.
+	// Key is the key of the digest; nil if the component refers to no Secret.
 	Key []byte
-	// Former is another digest of the same declaration that may be recorded: the plain one, by a version that had no key, or
-	// one with another key, if a Secret was created anew with the same content. Empty if there is none.
+	// Former is another digest of the same declaration that may be recorded: the plain one, by a version without keys, or one with another key, if a
+	// Secret was created again with the same content. Empty if there is none.
 	Former string
-	// plain is the digest of what is declared, without the key.
+	// plain is the digest without the key.
 	plain string
 }
 
-// Memory has the digests of what was declared last, without and with the key. The zero value is ready for use.
+// Memory has the last digests, with and without the key. The zero value is ready for use.
 type Memory struct {
 	plain, keyed string
 }
@@ -63,7 +62,7 @@ func newDigest(plain string, uids secretUIDs) Digest {
 	return d
 }
 
-// Recognize replaces former digests of the same declaration, and remembers this one: it is no new revision.
+// Recognize replaces a former digest of the same declaration, which must not cause a new revision, and remembers this one.
 func (d *Digest) Recognize(memory *Memory, recorded ...*string) {
 	if memory.plain == d.plain && memory.keyed != d.Value {
 		d.Former = memory.keyed

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package declared finds out what a component declares: its spec with the content of the references in it, and a digest of all that.
+// Package declared loads what a component declares: its spec, with the content of its references, and a digest of both.
 //
 // # Contract
 //
-// What is not there yet is awaited. While a component is being deleted, only what leads to the target is required; other references are loaded as
-// far as they exist, and only if somebody might look at them.
+// A pass waits for missing references. While a component is being deleted, only the kubeconfig is required; other references are loaded
+// if they exist, and only if code of the operator may use them.
 //
-// A digest that is recorded does not tell whether a guess about the content of a Secret is right; see secretUIDs.
+// A recorded digest does not help to guess the content of a Secret; see secretUIDs.
 package declared

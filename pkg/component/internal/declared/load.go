@@ -26,7 +26,7 @@ import (
 type Reference interface {
 	// Target returns kind and name.
 	Target() (references.Kind, string)
-	// Load takes over the content, and returns what its digest is made of.
+	// Load sets the content, and returns the input of its digest.
 	Load(content *references.Content, found specs.Occurrence) (any, error)
 }
 
@@ -34,28 +34,28 @@ type Reference interface {
 type Loader struct {
 	// Walker finds references in specs.
 	Walker *specs.Walker
-	// Watcher reads what they refer to, and notices changes.
+	// Watcher reads the referenced objects, and notices changes.
 	Watcher *references.Watcher
 	// Reference returns the reference that the walker has found; nil if it is an extension.
 	Reference func(value any) Reference
 }
 
-// Component is what a Loader has to know of a component.
+// Component has what a Loader needs of a component.
 type Component struct {
 	Key  apitypes.NamespacedName
 	Spec any
-	// Generation, Annotations and Generator are part of what is declared: annotations as far as they say something about dependents, and the
-	// fingerprint of the generator.
+	// Generation, Annotations and Generator are part of the declaration: the annotations that affect dependents, and the fingerprint of the
+	// generator.
 	Generation  int64
 	Annotations map[string]string
 	Generator   string
 	// Deleting is set if the component is being deleted.
 	Deleting bool
-	// Looked is set if somebody might look at references that do not lead to the target while the component is being deleted.
+	// Looked is set if code of the operator may use references other than the kubeconfig while the component is being deleted.
 	Looked bool
-	// Opaque is set if it is not known which references lead to the target.
+	// Opaque is set if it is not known which references determine the target.
 	Opaque bool
-	// Extension loads a reference that is none of this package, and returns its digest.
+	// Extension loads a reference of another package, and returns its digest.
 	Extension func(ctx context.Context, value any) (string, error)
 }
 
@@ -63,15 +63,15 @@ type Component struct {
 type Declaration struct {
 	// Digest identifies it; empty while the component is being deleted.
 	Digest Digest
-	// Missing names references that are not there, sorted. Unless the component is being deleted, nothing can be done before they are.
+	// Missing has the references without object, sorted. Unless the component is being deleted, a pass waits for them.
 	Missing []string
-	// Lost names the first one that leads to the target; empty if there is none.
+	// Lost is the first missing reference that determines the target; empty if there is none.
 	Lost string
-	// KubeConfigFrom names the object that holds the kubeconfig; empty if there is none, or if that is not known.
+	// KubeConfigFrom is the object with the kubeconfig; empty if there is none, or if it is not known.
 	KubeConfigFrom string
 }
 
-// Load loads all references of a component, and computes the digest of what is declared.
+// Load loads all references of a component, and computes the digest of its declaration.
 func (l *Loader) Load(ctx context.Context, component Component) (Declaration, error) {
 	if err := l.watch(component); err != nil {
 		return Declaration{}, err
@@ -83,7 +83,7 @@ func (l *Loader) Load(ctx context.Context, component Component) (Declaration, er
 	return loading.finish()
 }
 
-// watch watches what the component refers to, and nothing else.
+// watch watches exactly the objects that the component refers to.
 func (l *Loader) watch(component Component) error {
 	var keys []references.Key
 	var problems []string
@@ -113,7 +113,7 @@ func (l *Loader) watch(component Component) error {
 	return nil
 }
 
-// wants reports whether a reference is to be loaded.
+// wants reports whether a reference must be loaded.
 func (c Component) wants(found specs.Occurrence) bool {
 	return !c.Deleting || found.Target || c.Opaque || c.Looked
 }
@@ -124,7 +124,7 @@ type loading struct {
 	component Component
 	digests   map[string]string
 	uids      secretUIDs
-	// missing are references that are not there (yet); lost is the first one that leads to the target.
+	// missing has the references without object; lost is the first one that determines the target.
 	missing        []string
 	lost           string
 	kubeConfigFrom string
@@ -143,7 +143,7 @@ func (l *loading) load(ctx context.Context, found specs.Occurrence) error {
 	var retriable types.RetriableError
 	switch {
 	case l.component.Deleting && !found.Target && !l.component.Opaque:
-		// Hooks find it empty.
+		// Hooks see it empty.
 		return nil
 	case l.component.Deleting && found.IgnoredOnDeletion() && isMissing(err):
 		return nil
@@ -203,7 +203,7 @@ func (l *loading) finish() (Declaration, error) {
 	return declaration, nil
 }
 
-// content is all that makes a new revision when it changes.
+// content is the input of the digest: every change causes a new revision.
 type content struct {
 	Generation  int64             `json:"generation"`
 	Annotations map[string]string `json:"annotations"`
@@ -212,8 +212,7 @@ type content struct {
 	Generator   string            `json:"generator"`
 }
 
-// ErrNoKubeConfig is about a key that exists. Without a kubeconfig, dependents would be applied to, or looked for in, the
-// cluster of the component.
+// ErrNoKubeConfig says that the key exists and is empty. Without a kubeconfig, dependents would be applied to the cluster of the component.
 var ErrNoKubeConfig = errors.New("holds an empty kubeconfig")
 
 func isMissing(err error) bool {
@@ -221,7 +220,7 @@ func isMissing(err error) bool {
 	return apierrors.IsNotFound(err) || errors.As(err, &missingKey) || errors.Is(err, ErrNoKubeConfig)
 }
 
-// missingKeyError says that an object exists without the key that is asked for.
+// missingKeyError says that an object lacks the wanted key.
 type missingKeyError struct {
 	wanted  []string
 	present []string
@@ -230,7 +229,7 @@ type missingKeyError struct {
 func (e *missingKeyError) Error() string {
 	switch {
 	case len(e.wanted) == 0:
-		return "no key is given, and there is no default"
+		return "no key is set, and there is no default"
 	case len(e.present) == 0:
 		return fmt.Sprintf("has no key %s: it is empty", strings.Join(e.wanted, " or "))
 	default:
@@ -238,7 +237,7 @@ func (e *missingKeyError) Error() string {
 	}
 }
 
-// Pick returns the value of a key; if the key is empty, that of the first fallback key that exists.
+// Pick returns the value of a key, or, without a key, that of the first existing fallback key.
 func Pick(content *references.Content, key string, fallbackKeys []string) ([]byte, error) {
 	wanted := fallbackKeys
 	if key != "" {

@@ -22,20 +22,20 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Destination is where the dependents of a component are, and where they go, during one pass.
+// Destination is the cluster of a component's dependents during one pass, and the next one if they move.
 type Destination struct {
 	options Options
 	record  *records.Record
 	hooks   *hooks.Hooks
 
-	// target is where dependents live; nil until it is connected, or if it is lost.
+	// target is the connection to the cluster of the dependents; nil until it is connected, or if it is lost.
 	target *targets.Target
-	// cluster is the one that has the dependents, as far as it is known; next the one that is to have them, if that is another one.
+	// cluster is the cluster of the dependents, if it is known; next is the one that they move to, if any.
 	cluster targets.Cluster
 	next    *targets.Cluster
-	// held is set if the target is that of an earlier pass, because what leads to it is lost.
+	// held is set if the target is the connection of an earlier pass, because the kubeconfig is lost.
 	held bool
-	// abandoned is set if the dependents are left behind.
+	// abandoned is set if the dependents are given up.
 	abandoned bool
 }
 
@@ -51,8 +51,8 @@ type Options struct {
 	// OwnCluster is the UID of the cluster of the component.
 	OwnCluster string
 	Connector  targets.Connector
-	// Identity is that by which dependents are written; it is called after references were loaded. Local is that in the cluster of the component, whether dependents are
-	// written there or not.
+	// Identity returns the identity that writes the dependents; references must be loaded before. Local returns the identity in the component's own
+	// cluster, whether dependents are there or not.
 	Identity func() targets.Identity
 	Local    func() targets.Identity
 	Deleting bool
@@ -61,29 +61,29 @@ type Options struct {
 	Warn, Tell func(reason, message string)
 }
 
-// Open begins to deal with the destination of a component.
+// Open returns the destination of a component for one pass.
 func Open(record *records.Record, deletionHooks *hooks.Hooks, options Options) *Destination {
 	return &Destination{options: options, record: record, hooks: deletionHooks, cluster: targets.ParseCluster(record.Cluster())}
 }
 
-// Target returns where dependents live; nil if it is not connected, or lost.
+// Target returns the connection to the cluster of the dependents; nil if there is none, or if it is lost.
 func (d *Destination) Target() *targets.Target { return d.target }
 
-// Abandoned reports whether dependents are left behind.
+// Abandoned reports whether the dependents are given up.
 func (d *Destination) Abandoned() bool { return d.abandoned }
 
-// Moving reports whether dependents are in another cluster than the one that is to have them.
+// Moving reports whether the dependents move to another cluster.
 func (d *Destination) Moving() bool { return d.next != nil }
 
-// Move describes the move from one cluster to another.
+// Move describes the move for messages.
 func (d *Destination) Move() string {
 	return fmt.Sprintf("moving from %s to %s", d.cluster.Describe(), d.next.Describe())
 }
 
-// IsRemote reports whether dependents are to live where a kubeconfig leads.
+// IsRemote reports whether a kubeconfig determines the cluster of the dependents.
 func (d *Destination) IsRemote() bool { return len(d.options.Identity().KubeConfig) > 0 }
 
-// IsElsewhere reports whether the dependents are in another cluster than the component. A kubeconfig may lead to the same one.
+// IsElsewhere reports whether the dependents are in another cluster than the component. A kubeconfig may refer to the same one.
 func (d *Destination) IsElsewhere() bool {
 	return d.IsRemote() && d.cluster.UID != targets.LocalCluster && d.cluster.UID != d.options.OwnCluster
 }
@@ -93,7 +93,7 @@ func (d *Destination) setCluster(cluster targets.Cluster) {
 	d.record.SetCluster(cluster.String())
 }
 
-// leftBehind are the objects that stay behind if the target is abandoned.
+// leftBehind returns the objects that remain if the target is abandoned.
 func (d *Destination) leftBehind() []*reconciler.InventoryItem {
 	var items []*reconciler.InventoryItem
 	if !d.options.Deleting || !d.hooks.Reached(inventory.DeletionStagePostDelete) {
@@ -102,13 +102,13 @@ func (d *Destination) leftBehind() []*reconciler.InventoryItem {
 	return append(items, d.hooks.Applied()...)
 }
 
-// isOccupied reports whether something is, or may be, in the cluster of the dependents.
+// isOccupied reports whether the cluster of the dependents has any, or may have.
 func (d *Destination) isOccupied() bool {
 	return len(d.leftBehind()) > 0 || d.record.Gap() != "" || d.options.Deleting && d.hooks.Awaited()
 }
 
-// Connect connects to the cluster that has the dependents. While the component is being deleted, what leads there may be missing: then lost says what; otherwise it
-// is nil.
+// Connect connects to the cluster of the dependents. While the component is being deleted, the kubeconfig may be missing: lost then says what is
+// missing; otherwise it is nil.
 func (d *Destination) Connect(ctx context.Context, lost error) outcomes.Outcome {
 	if lost != nil {
 		return d.holdOrLose(lost)
@@ -120,7 +120,7 @@ func (d *Destination) Connect(ctx context.Context, lost error) outcomes.Outcome 
 	found, err := d.options.Connector.Connect(d.options.Key, d.options.OwnerID, id)
 	switch {
 	case errors.Is(err, clients.ErrClosed):
-		// The operator is about to end, which says nothing about the target.
+		// The operator is stopping, which says nothing about the target.
 		return outcomes.Outcome{Kind: outcomes.Abandoned, Message: err.Error()}
 	case err != nil && d.options.Deleting:
 		return d.holdOrLose(err)
@@ -135,7 +135,7 @@ func notConnected(err error) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Refused, Message: "connecting to the cluster of the dependents: " + err.Error()}
 }
 
-// holdOrLose goes on with the connection that is held, if there is one; otherwise the target is lost.
+// holdOrLose continues with the connection of an earlier pass; without one, the target is lost.
 func (d *Destination) holdOrLose(reason error) outcomes.Outcome {
 	if d.hold() {
 		return outcomes.Proceed
@@ -143,8 +143,7 @@ func (d *Destination) holdOrLose(reason error) outcomes.Outcome {
 	return d.lose(reason)
 }
 
-// hold has the deletion go on with the connection that this process has, although what leads to the target is lost. It reports
-// whether there is one, and whether it leads to the cluster that has the dependents.
+// hold makes the deletion continue with the connection of an earlier pass. It reports whether there is one to the cluster of the dependents.
 func (d *Destination) hold() bool {
 	held, cluster := d.options.Connector.Held(d.options.Key)
 	if held == nil || d.isGivenUp() || d.cluster.UID != "" && cluster.UID != d.cluster.UID {
@@ -154,8 +153,8 @@ func (d *Destination) hold() bool {
 	return true
 }
 
-// identify finds out to which cluster an identity leads. It makes at most one request per connection. The result is unknown if
-// the identity must not read the namespace kube-system.
+// identify finds out which cluster an identity connects to, with at most one request per connection. The result is unknown if the identity may not
+// read the namespace kube-system.
 func (d *Destination) identify(ctx context.Context, id targets.Identity) (targets.Cluster, error) {
 	if len(id.KubeConfig) == 0 {
 		return targets.Cluster{UID: targets.LocalCluster}, nil
@@ -163,8 +162,7 @@ func (d *Destination) identify(ctx context.Context, id targets.Identity) (target
 	return d.options.Connector.Identify(ctx, id)
 }
 
-// connectFormer connects to the cluster that has the dependents, if it is another one than the one that is to have them. It
-// reports whether that is so. A cluster to which no connection is held any more is lost.
+// connectFormer connects to the former cluster of dependents that move, and reports whether they do. A former cluster without a connection is lost.
 func (d *Destination) connectFormer(ctx context.Context, id targets.Identity) (moved bool, o outcomes.Outcome) {
 	occupied, deleting := d.isOccupied(), d.options.Deleting
 	if deleting && (!occupied || d.cluster.UID == "") {
@@ -192,7 +190,7 @@ func (d *Destination) connectFormer(ctx context.Context, id targets.Identity) (m
 	return true, d.reachFormer()
 }
 
-// reachFormer connects to the cluster that has the dependents, and is not the one that is to have them.
+// reachFormer connects to the former cluster of dependents that move.
 func (d *Destination) reachFormer() outcomes.Outcome {
 	if d.cluster.UID == targets.LocalCluster {
 		var err error
@@ -203,7 +201,7 @@ func (d *Destination) reachFormer() outcomes.Outcome {
 		d.target = held
 		return outcomes.Proceed
 	}
-	reason := fmt.Errorf("the dependents are in %s, and the kubeconfig now leads to %s", d.cluster.Describe(), d.next.Describe())
+	reason := fmt.Errorf("the dependents are in %s, but the kubeconfig now refers to %s", d.cluster.Describe(), d.next.Describe())
 	if d.options.Deleting || !d.isGivenUp() {
 		return d.lose(reason)
 	}
@@ -211,9 +209,9 @@ func (d *Destination) reachFormer() outcomes.Outcome {
 	return d.Arrive()
 }
 
-// Arrive begins anew in the cluster that is to have the dependents. That nothing is there yet is recorded with the first write.
+// Arrive starts work in the new cluster. The first write records that it has no dependents yet.
 func (d *Destination) Arrive() outcomes.Outcome {
-	d.options.Tell("Moved", texts.Bound(fmt.Sprintf("the dependents go to %s; before, they were in %s", d.next.Describe(), d.cluster.Describe())))
+	d.options.Tell("Moved", texts.Bound(fmt.Sprintf("the dependents move to %s; they were in %s", d.next.Describe(), d.cluster.Describe())))
 	d.setCluster(*d.next)
 	d.next, d.abandoned = nil, false
 	d.record.Clear()

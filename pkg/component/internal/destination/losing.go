@@ -20,13 +20,13 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// lose decides what becomes of a component whose dependents are out of reach, while it is being deleted or they are to move.
+// lose decides what happens to a component whose dependents are unreachable while it is being deleted or they move.
 func (d *Destination) lose(reason error) outcomes.Outcome {
 	left, gap, awaited := d.leftBehind(), d.record.Gap(), d.hooks.Awaited()
 	switch {
 	case len(left) == 0 && gap == "" && !awaited:
-		// Nothing was ever deployed, so that nothing can be left behind.
-		d.options.Log.Info("the cluster of the dependents cannot be reached, but there are no dependents", "reason", reason.Error())
+		// Nothing was ever deployed, so nothing can remain.
+		d.options.Log.Info("the cluster of the dependents is unreachable, but there are no dependents", "reason", reason.Error())
 		return outcomes.Proceed
 	case d.isGivenUp():
 		d.abandon(reason)
@@ -34,12 +34,12 @@ func (d *Destination) lose(reason error) outcomes.Outcome {
 	}
 	content := texts.Dependents(len(left))
 	if gap != "" {
-		content = "dependents that are not known, because " + gap + ","
+		content = "unknown dependents, because " + gap + ","
 	}
 	if awaited {
-		content += ", and with deletion hooks that are not over,"
+		content += ", and with unfinished deletion hooks,"
 	}
-	return outcomes.Retry(fmt.Sprintf("the cluster with %s cannot be reached: %s; restore the access, or set the annotation %s to \"true\" to leave what is there behind",
+	return outcomes.Retry(fmt.Sprintf("the cluster with %s cannot be reached: %s; restore access, or set the annotation %s to \"true\" to abandon the dependents",
 		content, reason, d.abandonAnnotation()), outcomes.MissingDelay)
 }
 
@@ -47,12 +47,12 @@ func (d *Destination) abandonAnnotation() string {
 	return d.options.Reconciler + "/" + types.AnnotationKeySuffixAbandonTarget
 }
 
-// isGivenUp reports whether a user wants what cannot be reached to be left behind.
+// isGivenUp reports whether the user has allowed to abandon unreachable dependents.
 func (d *Destination) isGivenUp() bool {
 	return d.options.Component.GetAnnotations()[d.abandonAnnotation()] == "true"
 }
 
-// abandon gives up on the dependents and says which ones stay behind.
+// abandon gives up the dependents, and reports which ones remain.
 func (d *Destination) abandon(reason error) {
 	d.target, d.abandoned = nil, true
 	left := d.leftBehind()
@@ -61,33 +61,33 @@ func (d *Destination) abandon(reason error) {
 		names[i] = texts.Name(item)
 	}
 	slices.Sort(names)
-	d.options.Log.Info("dependents are left behind", "reason", reason.Error(), "dependents", names)
-	d.options.Warn("Abandoned", texts.Bound(fmt.Sprintf("%s left behind: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
+	d.options.Log.Info("dependents are abandoned", "reason", reason.Error(), "dependents", names)
+	d.options.Warn("Abandoned", texts.Bound(fmt.Sprintf("%s abandoned: %s", texts.Dependents(len(names)), texts.Join(names, ", "))))
 	if d.hooks.Awaited() {
-		d.options.Warn("HooksSkipped", "deletion hooks that are not over are left out, because the cluster of the dependents is abandoned")
+		d.options.Warn("HooksSkipped", "unfinished deletion hooks are skipped, because the cluster of the dependents is abandoned")
 	}
 }
 
-// Unreachable handles an error of the engine while dependents go. If it means that the target is out of reach, the target may be
+// Unreachable handles an error of the engine while dependents are deleted. If the error means that the target is unreachable, the target may be
 // abandoned.
 func (d *Destination) Unreachable(ctx context.Context, err error) outcomes.Outcome {
 	o := outcomes.Of(err)
 	switch {
 	case conflicts.IsAdmission(err):
-		o.Message += fmt.Sprintf("; have that admitted, or set the annotation %s to \"true\" to have all dependents released instead of being deleted",
+		o.Message += fmt.Sprintf("; allow it, or set the annotation %s to \"true\" to orphan all dependents instead of deleting them",
 			d.options.Reconciler+"/"+types.AnnotationKeySuffixOrphanDependents)
 	case err == nil || !d.isOutOfReach(ctx, err):
 	case d.isGivenUp():
 		d.abandon(err)
 		return outcomes.Proceed
 	case apierrors.IsForbidden(err):
-		o.Message += fmt.Sprintf("; grant the permission, or set the annotation %s to \"true\" to leave what is there behind", d.abandonAnnotation())
+		o.Message += fmt.Sprintf("; grant the permission, or set the annotation %s to \"true\" to abandon the dependents", d.abandonAnnotation())
 	}
 	return o
 }
 
-// isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a cluster does not let us do
-// what is to be done. A failure to read the component, or to write its status, says nothing about that cluster.
+// isOutOfReach reports whether an error of the engine means that another cluster does not answer, or that a permission is missing. A failure to read
+// the component, or to write its status, says nothing about that cluster.
 func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var refused *reconciler.RefusedError
@@ -106,12 +106,12 @@ func (d *Destination) isOutOfReach(ctx context.Context, err error) bool {
 	}
 }
 
-// wasRemote reports whether dependents are in another cluster, and are to live elsewhere.
+// wasRemote reports whether the dependents are in another cluster, and move.
 func (d *Destination) wasRemote() bool {
 	return d.next != nil && d.cluster.UID != targets.LocalCluster
 }
 
-// CheckUnlisted holds the deletion back as long as there may be dependents of which nobody knows.
+// CheckUnlisted blocks the deletion while there may be unrecorded dependents.
 func (d *Destination) CheckUnlisted() outcomes.Outcome {
 	unlisted := d.record.Unlisted()
 	if len(unlisted) == 0 || d.abandoned {
@@ -119,11 +119,11 @@ func (d *Destination) CheckUnlisted() outcomes.Outcome {
 	}
 	kinds := records.KindTexts(unlisted)
 	if !d.isGivenUp() {
-		return outcomes.Retry(fmt.Sprintf("there may be dependents left; permit the operator to list what it cannot, or set the annotation %s to \"true\" to leave behind what is there",
+		return outcomes.Retry(fmt.Sprintf("there may be dependents left; grant the operator permission to list these kinds, or set the annotation %s to \"true\" to abandon the dependents",
 			d.abandonAnnotation()), outcomes.MissingDelay)
 	}
 	d.abandoned = true
-	d.options.Log.Info("dependents may be left behind", "kinds", kinds)
-	d.options.Warn("Abandoned", texts.Bound("there may be dependents left behind of these kinds, which cannot be listed: "+kinds))
+	d.options.Log.Info("dependents may be abandoned", "kinds", kinds)
+	d.options.Warn("Abandoned", texts.Bound("dependents of these kinds may be abandoned, because they cannot be listed: "+kinds))
 	return outcomes.Proceed
 }

@@ -122,7 +122,7 @@ func (m *Memory) explain(log logr.Logger, reason string) {
 	}
 	m.readReason = reason
 	if reason != "" {
-		log.V(1).Info("what is generated depends on the cluster, so it is generated in each pass", "reason", reason)
+		log.V(1).Info("the manifests depend on the cluster, so that each pass generates them", "reason", reason)
 	}
 }
 

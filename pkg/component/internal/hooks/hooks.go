@@ -24,15 +24,15 @@ import (
 // hookField is the field of the status that refers to deletion hooks.
 const hookField = "deletionHooks"
 
-// Memory is what a process remembers of the deletion hooks of one component. To lose it costs requests. It is used by one pass at a time; the zero value
-// is ready for use.
+// Memory is what a process remembers about the deletion hooks of one component. Losing it costs requests, nothing else. Only one pass uses it at a
+// time. The zero value is ready for use.
 type Memory struct {
-	// stored are the deletion hooks as they are stored; nil if they are not known.
+	// stored are the hooks as they are stored; nil if they are not known.
 	stored *storedHooks
 }
 
 type storedHooks struct {
-	// version is that of the generation that has brought them; empty if that is not known.
+	// version is that of the generation that produced them; empty if it is not known.
 	version  string
 	checksum string
 	hooks    []deletionhooks.Hook
@@ -50,26 +50,26 @@ type Hooks struct {
 // Options configure the hooks of one component.
 type Options struct {
 	Component metav1.Object
-	// Field of the status that refers to hooks.
+	// Field is the field of the status that refers to hooks.
 	Field **inventory.DeletionHooks
-	// Reconciler is the name of the reconciler, which prefixes annotations.
+	// Reconciler is the name of the reconciler, the prefix of its annotations.
 	Reconciler string
 	// Subject names the component in messages.
 	Subject string
-	// Releasing reports whether dependents are released instead of being deleted. Deletion hooks are left out then.
+	// Releasing reports whether dependents are orphaned instead of deleted. Deletion hooks are skipped then.
 	Releasing func() bool
 	Log       logr.Logger
 	// Warn writes an event about the component.
 	Warn func(reason, message string)
 }
 
-// Open begins to work with the deletion hooks of a component. What is recorded about them is written by the record.
+// Open returns the deletion hooks of a component for one pass. The record writes what the status says about them.
 func Open(memory *Memory, handle *resource.Handle, record *records.Record, places *stores.Stores, options Options) *Hooks {
 	return &Hooks{memory: memory, handle: handle, record: record, stores: places, options: options}
 }
 
-// Record stores the deletion hooks beside the component, and has the status refer to them. The same version stands for the same hooks; it may be empty. The key,
-// if there is one, keeps others from guessing what is in them.
+// Record stores deletion hooks beside the component, and makes the status refer to them. Equal versions mean equal hooks; an empty version is never
+// equal. With a key, the checksum in the status does not help to guess the content.
 func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version string, key []byte) error {
 	reference := *h.options.Field
 	if len(hooks) == 0 && reference == nil {
@@ -101,27 +101,27 @@ func (h *Hooks) Record(ctx context.Context, hooks []deletionhooks.Hook, version 
 	return h.checkKept(len(hooks))
 }
 
-// checkKept looks whether the server has kept what the status says about deletion hooks.
+// checkKept returns an error if the server has dropped the reference to the hooks from the status.
 func (h *Hooks) checkKept(count int) error {
 	if count == 0 || *h.options.Field == nil || h.handle.Stored(hookField) != nil {
 		return nil
 	}
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf(
-		"%s: status.deletionHooks: deletion hooks (%d) cannot be recorded, because the CustomResourceDefinition of the component does not keep this field; please update it",
+		"%s: status.deletionHooks: deletion hooks (%d) cannot be recorded, because the component's CustomResourceDefinition lacks this field; update it",
 		h.options.Subject, count)}}
 }
 
-// chunkSize is how many bytes of manifests one Secret holds on average.
+// chunkSize is the average size of the manifests in one Secret, in bytes of JSON.
 const chunkSize = 512 << 10
 
-// saltedHook is how a deletion hook is stored. The salt keeps others from guessing what is in it: the status has the checksum of the
-// stored hooks, and Secrets are named after it.
+// saltedHook is the stored form of a hook. The status has a checksum of the stored hooks, and Secrets are named after their content; the salt keeps
+// readers of both from guessing the content.
 type saltedHook struct {
 	deletionhooks.Hook `json:",inline"`
 	Salt               string `json:"salt,omitempty"`
 }
 
-// encode returns the contents of Secrets. Without a key there is no salt.
+// encode returns the contents of the Secrets. Without a key there is no salt.
 func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	if len(hooks) == 0 {
 		return nil, nil
@@ -141,7 +141,8 @@ func encode(hooks []deletionhooks.Hook, key []byte) ([][]byte, error) {
 	return chunks.Spread(items, 0, chunkSize), nil
 }
 
-// replace writes new Secrets, then what proves them, then the status, and removes then those to which the status does not refer any more.
+// replace writes new Secrets, then the annotation that confirms them, then the status, and then removes the Secrets that the status no longer refers
+// to.
 func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error {
 	recorded := *h.options.Field
 	namespace := h.stores.Namespace()
@@ -149,7 +150,7 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 		namespace = recorded.Namespace
 	} else if namespace == "" {
 		return &reconciler.RefusedError{Problems: []string{
-			h.options.Subject + ": deletion hooks of cluster-scoped components need a place; the operator has to set the option StateNamespace",
+			h.options.Subject + ": deletion hooks of cluster-scoped components require the operator's option StateNamespace",
 		}}
 	}
 	var stale stores.Placed
@@ -182,7 +183,7 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 	complete, err := h.stores.Remove(ctx, chunks.Secret, stale)
 	switch {
 	case err != nil || !complete:
-		h.options.Log.Info("outdated deletion hooks are left for later", "error", err)
+		h.options.Log.Info("outdated deletion hooks are left for a later pass", "error", err)
 	case count == 0:
 		*h.options.Field = nil
 	default:
@@ -191,7 +192,7 @@ func (h *Hooks) replace(ctx context.Context, contents [][]byte, count int) error
 	return nil
 }
 
-// refer has the status say where deletion hooks are, after the component has confirmed them.
+// refer writes the reference into the status. Before, the annotation confirms it.
 func (h *Hooks) refer(ctx context.Context, next inventory.DeletionHooks) error {
 	if next.Objects > 0 {
 		if err := h.prove(ctx, next.Checksum); err != nil {
@@ -210,7 +211,7 @@ func (h *Hooks) refer(ctx context.Context, next inventory.DeletionHooks) error {
 	return h.dropProof(ctx)
 }
 
-// read reads the deletion hooks. What is wrong with them is a text; it does not get better by itself.
+// read reads the stored hooks. The text says why they cannot be used; that does not get better by itself.
 func (h *Hooks) read(ctx context.Context) (hooks []deletionhooks.Hook, damage string, err error) {
 	reference := *h.options.Field
 	if known := h.memory.stored; known != nil && known.checksum == reference.Checksum {
@@ -239,7 +240,7 @@ func (h *Hooks) list(ctx context.Context) (stores.Placed, error) {
 	return h.stores.List(ctx, chunks.Secret)
 }
 
-// Remove removes the Secrets with deletion hooks, and reports whether none is left. Before, the status says that none is needed any more.
+// Remove deletes the Secrets with hooks, and reports whether none is left. It first records that they are no longer needed.
 func (h *Hooks) Remove(ctx context.Context) (complete bool, err error) {
 	reference := *h.options.Field
 	if reference == nil && !h.record.IsLost() {

@@ -14,21 +14,21 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// proofSeparator separates the checksum that counts from the former one, to which the status may still refer.
+// proofSeparator separates the valid checksum from the former one, which the status may still refer to.
 const proofSeparator = ","
 
 func proofAnnotation(reconciler string) string {
 	return reconciler + "/" + types.AnnotationKeySuffixDeletionHooksChecksum
 }
 
-// proof returns what the component confirms.
+// proof returns the checksums that the annotation confirms.
 func (h *Hooks) proof() (value string, found bool) {
 	value, found = h.options.Component.GetAnnotations()[proofAnnotation(h.options.Reconciler)]
 	return value, found
 }
 
-// prove has the component confirm stored hooks. The ones to which the status refers stay confirmed until it refers to others: the process may
-// die in between.
+// prove makes the annotation confirm a checksum. The one that the status refers to stays confirmed, because the process may die before it changes the
+// status.
 func (h *Hooks) prove(ctx context.Context, checksum string) error {
 	proof, _ := h.proof()
 	current, _, _ := strings.Cut(proof, proofSeparator)
@@ -45,18 +45,18 @@ func (h *Hooks) prove(ctx context.Context, checksum string) error {
 	return nil
 }
 
-// dropProof removes the annotation when there are no hooks any more.
+// dropProof removes the annotation of a component without hooks.
 func (h *Hooks) dropProof(ctx context.Context) error {
 	if _, found := h.proof(); !found {
 		return nil
 	}
 	if err := h.handle.Annotate(ctx, proofAnnotation(h.options.Reconciler), nil); err != nil {
-		return fmt.Errorf("removing what confirmed deletion hooks: %w", err)
+		return fmt.Errorf("removing the confirmation of deletion hooks: %w", err)
 	}
 	return nil
 }
 
-// lacksProof says why the hooks to which the status refers are not believed; empty if they are.
+// lacksProof says why the hooks that the status refers to must not be trusted; empty if they can be.
 func (h *Hooks) lacksProof() string {
 	reference := *h.options.Field
 	if reference.Checksum == chunks.Checksum(nil) {
@@ -66,11 +66,11 @@ func (h *Hooks) lacksProof() string {
 	if slices.Contains(strings.Split(proof, proofSeparator), reference.Checksum) {
 		return ""
 	}
-	return fmt.Sprintf("the annotation %s of the component does not confirm those to which status.deletionHooks refers; if you know that they are right, set it to %s",
+	return fmt.Sprintf("the annotation %s of the component does not confirm the hooks that status.deletionHooks refers to; if they are right, set it to %s",
 		proofAnnotation(h.options.Reconciler), reference.Checksum)
 }
 
-// WithoutProof returns the annotations of a component without the one that follows from what is generated.
+// WithoutProof returns the annotations without the confirmation, which follows from the generated objects.
 func WithoutProof(annotations map[string]string, reconciler string) map[string]string {
 	if _, found := annotations[proofAnnotation(reconciler)]; !found {
 		return annotations

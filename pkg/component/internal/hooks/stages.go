@@ -17,50 +17,50 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// State says how a step of deletion hooks has ended.
+// State is the outcome of a step.
 type State int
 
 const (
-	// Done means that nothing is left to be done at this time of the deletion.
+	// Done means that the hooks of this time are finished.
 	Done State = iota
-	// Going means that hooks are applied, awaited, or removed.
+	// Going means that hooks are being applied, awaited or removed.
 	Going
 	// Failed means that a hook has failed.
 	Failed
-	// Lost means that hooks cannot be read.
+	// Lost means that the hooks cannot be read.
 	Lost
 )
 
-// Progress is how far the hooks of one time have come.
+// Progress describes how far the hooks of one time are.
 type Progress struct {
 	State   State
 	Message string
-	// Wake is the time after which to look again even without an event; zero if there is no need.
+	// Wake is the time after which to look again without an event; zero if events suffice.
 	Wake time.Duration
 }
 
-// Run is what a step of deletion hooks needs.
+// Run has what a step needs.
 type Run struct {
 	Engine   deletionhooks.Engine
 	Owner    reconciler.Owner
 	Policies reconciler.Policies
-	// Took is told what the engine did.
+	// Took receives the result of each call of the engine.
 	Took func(result reconciler.Result)
 }
 
-// Reached reports whether the deletion has come to a stage, or passed it.
+// Reached reports whether the deletion has reached a stage, or passed it.
 func (h *Hooks) Reached(stage inventory.DeletionStage) bool {
 	reference := *h.options.Field
 	return reference != nil && reference.Stage.Reached(stage)
 }
 
-// Awaited reports whether there are deletion hooks that are to be applied, or awaited.
+// Awaited reports whether any hooks are still to be applied or awaited.
 func (h *Hooks) Awaited() bool {
 	reference := *h.options.Field
 	return reference != nil && reference.Objects > 0 && !h.Reached(inventory.DeletionStagePostDeleteCleanup) && !h.skipped()
 }
 
-// Applied are the hooks that were applied, and have not been removed yet.
+// Applied returns the hooks that exist: applied, and not yet removed.
 func (h *Hooks) Applied() []*reconciler.InventoryItem {
 	if reference := *h.options.Field; reference != nil {
 		return reference.Inventory
@@ -68,7 +68,7 @@ func (h *Hooks) Applied() []*reconciler.InventoryItem {
 	return nil
 }
 
-// Step applies the hooks of a time of the deletion, waits until all are ready, and removes them again. What is wanted is told by Wanted.
+// Step applies the hooks of a time, waits until all are ready, and removes them. Wanted returns the hooks to pass.
 func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, wanted []client.Object, run Run) (Progress, error) {
 	reference := *h.options.Field
 	if reference == nil {
@@ -83,7 +83,7 @@ func (h *Hooks) Step(ctx context.Context, at deletionhooks.Time, wanted []client
 	return h.describe(at, progress), nil
 }
 
-// describe says how far the hooks of a time have come.
+// describe turns the progress into a message.
 func (h *Hooks) describe(at deletionhooks.Time, progress deletionhooks.Progress) Progress {
 	result := progress.Result
 	going := Progress{State: Going, Wake: result.RequeueAfter}
@@ -96,28 +96,27 @@ func (h *Hooks) describe(at deletionhooks.Time, progress deletionhooks.Progress)
 		going.Message = fmt.Sprintf("%s hooks are done; %s", at, texts.Waits(result, "deleted"))
 	case len(result.Failures) > 0:
 		going.State = Failed
-		going.Message = fmt.Sprintf("%s hooks: %s; delete what has failed to have it run again; %s", at, texts.Failures(result), h.skipAdvice())
+		going.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete it; %s", at, texts.Failures(result), h.skipAdvice())
 	default:
 		going.Message = fmt.Sprintf("%s hooks: %s", at, texts.Waits(result, "ready"))
 	}
 	return going
 }
 
-// take takes over how far the deletion has come.
+// take records how far the deletion has come.
 func (h *Hooks) take(state deletionhooks.State) {
 	reference := *h.options.Field
 	reference.Stage, reference.Inventory = state.Stage, state.Inventory
 }
 
-// Wanted returns the hooks that are still to be applied, or awaited, at a time of the deletion, unless they are to be left out. The progress is Lost if they cannot
-// be read.
+// Wanted returns the hooks of a time that are still to be applied or awaited; none if they are skipped. The progress is Lost if they cannot be read.
 func (h *Hooks) Wanted(ctx context.Context, at deletionhooks.Time) ([]client.Object, Progress, error) {
 	reference := *h.options.Field
 	if reference == nil || !at.Wants(reference.Stage) {
 		return nil, Progress{}, nil
 	}
 	if h.skipped() {
-		h.options.Warn("HooksSkipped", at.String()+" hooks are left out, "+h.whySkipped())
+		h.options.Warn("HooksSkipped", at.String()+" hooks are skipped, "+h.whySkipped())
 		return nil, Progress{}, nil
 	}
 	stored, damage, err := h.read(ctx)
@@ -131,7 +130,7 @@ func (h *Hooks) lost(damage string) Progress {
 	return Progress{State: Lost, Message: "deletion hooks are lost: " + damage + "; " + h.skipAdvice()}
 }
 
-// CheckLost looks for hooks of which the status does not tell, although it must have.
+// CheckLost looks for hooks that an emptied status no longer refers to.
 func (h *Hooks) CheckLost(ctx context.Context) (Progress, error) {
 	found, err := h.list(ctx)
 	switch {
@@ -140,7 +139,7 @@ func (h *Hooks) CheckLost(ctx context.Context) (Progress, error) {
 	case len(found) == 0:
 		return Progress{}, nil
 	case h.skipped():
-		h.options.Warn("HooksSkipped", "deletion hooks are left out, "+h.whySkipped())
+		h.options.Warn("HooksSkipped", "deletion hooks are skipped, "+h.whySkipped())
 		return Progress{}, nil
 	default:
 		return h.lost("the status was empty"), nil
@@ -168,18 +167,18 @@ func (h *Hooks) skipAnnotation() string {
 	return h.options.Reconciler + "/" + types.AnnotationKeySuffixSkipDeletionHooks
 }
 
-// skipped reports whether deletion hooks are left out. They prepare for, or follow, the end of dependents, and not their release.
+// skipped reports whether hooks are skipped. Hooks prepare, or follow, the deletion of dependents, not their orphaning.
 func (h *Hooks) skipped() bool {
 	return h.options.Releasing() || h.options.Component.GetAnnotations()[h.skipAnnotation()] == "true"
 }
 
 func (h *Hooks) whySkipped() string {
 	if h.options.Releasing() {
-		return "because dependents are released and not deleted"
+		return "because dependents are orphaned, not deleted"
 	}
-	return "as is demanded by the annotation " + h.skipAnnotation()
+	return "because of the annotation " + h.skipAnnotation()
 }
 
 func (h *Hooks) skipAdvice() string {
-	return fmt.Sprintf("to leave deletion hooks out, set the annotation %s to \"true\"", h.skipAnnotation())
+	return fmt.Sprintf("to skip deletion hooks, set the annotation %s to \"true\"", h.skipAnnotation())
 }

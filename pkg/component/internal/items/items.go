@@ -21,12 +21,12 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// IsFormerFailure reports whether an item stands for one of phase Failed.
+// IsFormerFailure reports whether an item stands for one with phase Failed.
 func IsFormerFailure(item *reconciler.InventoryItem) bool {
 	return item.Phase == reconciler.PhaseCompleted && item.Status == status.FailedStatus
 }
 
-// HasFailed reports whether a dependent has failed, and was or is being deleted for that.
+// HasFailed reports whether a dependent has failed, and was or is being deleted because of that.
 func HasFailed(item *reconciler.InventoryItem) bool { return item.Phase == reconciler.PhaseFailed }
 
 // Kinds returns the types of all items, sorted.
@@ -40,7 +40,7 @@ func Kinds(inventory []*reconciler.InventoryItem) []reconciler.TypeVersionInfo {
 	})
 }
 
-// Same reports whether two inventories say the same, in whatever order.
+// Same reports whether two inventories are equal, in any order.
 func Same(a, b []*reconciler.InventoryItem) bool {
 	if len(a) != len(b) {
 		return false
@@ -61,7 +61,7 @@ func Same(a, b []*reconciler.InventoryItem) bool {
 	return true
 }
 
-// Index returns items by what they record.
+// Index returns items by object.
 func Index(items []*reconciler.InventoryItem) map[types.ObjectID]*reconciler.InventoryItem {
 	byKey := make(map[types.ObjectID]*reconciler.InventoryItem, len(items))
 	for _, item := range items {
@@ -70,7 +70,7 @@ func Index(items []*reconciler.InventoryItem) map[types.ObjectID]*reconciler.Inv
 	return byKey
 }
 
-// SameItem compares all fields of two items; times as precisely as they are recorded.
+// SameItem compares all fields of two items; times in recorded precision.
 func SameItem(a, b *reconciler.InventoryItem) bool {
 	return types.IDOf(a) == types.IDOf(b) && sameBehavior(a, b) &&
 		a.Digest == b.Digest && a.Phase == b.Phase && a.Status == b.Status && sameTime(a.LastAppliedAt, b.LastAppliedAt) &&
@@ -91,13 +91,13 @@ func sameTime(a, b *metav1.Time) bool {
 	return a.Unix() == b.Unix()
 }
 
-// HasGrown reports whether there are items that an earlier inventory does not have.
+// HasGrown reports whether there are items that the earlier inventory lacks.
 func HasGrown(before, now []*reconciler.InventoryItem) bool {
 	byKey := Index(before)
 	return slices.ContainsFunc(now, func(item *reconciler.InventoryItem) bool { return byKey[types.IDOf(item)] == nil })
 }
 
-// Union returns the items of both lists, in the state that they have in the second one if they are in both.
+// Union returns the items of both lists. For items in both, it returns that of the second list.
 func Union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryItem {
 	if len(first) == 0 {
 		return second
@@ -113,7 +113,7 @@ func Union(first, second []*reconciler.InventoryItem) []*reconciler.InventoryIte
 const (
 	MarkSeparator    = ";inventory="
 	ClusterSeparator = ";cluster="
-	// MarkLength is the number of hexadecimal digits of a checksum. It protects from mistakes, and not from forgery.
+	// MarkLength is the number of hexadecimal digits of a checksum. It protects against mistakes, not against forgery.
 	MarkLength = 16
 )
 
@@ -131,7 +131,7 @@ func Mark(items []*reconciler.InventoryItem) string {
 	return strconv.Itoa(len(items)) + ":" + hex.EncodeToString(sum[:])[:MarkLength]
 }
 
-// Mismatch says in how far a list is not the one that the mark belongs to; empty if it is, or if there is no mark.
+// Mismatch says how a list differs from the one with the recorded mark; empty if it does not, or if there is no mark.
 func Mismatch(recorded string, items []*reconciler.InventoryItem) string {
 	if recorded == "" || recorded == Mark(items) {
 		return ""
@@ -143,7 +143,7 @@ func Mismatch(recorded string, items []*reconciler.InventoryItem) string {
 	return fmt.Sprintf("status.inventory, with %s, was not the list that had been recorded, with %d", texts.Dependents(len(items)), count)
 }
 
-// Marked is the number of dependents that the mark is about.
+// Marked returns the number of dependents in a mark.
 func Marked(recorded string) int {
 	text, _, _ := strings.Cut(recorded, ":")
 	count, err := strconv.Atoi(text)

@@ -13,33 +13,33 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Kind says how a phase, and finally a pass, ended.
+// Kind classifies the outcome of a phase, and finally of a pass.
 type Kind int
 
 const (
-	// Continue lets the next phase run. A pass never ends with it.
+	// Continue lets the next phase run. It is never the outcome of a pass.
 	Continue Kind = iota
-	// Ready means that everything is as declared.
+	// Ready means that all dependents are ready.
 	Ready
-	// Progressing means that dependents are awaited.
+	// Progressing means that dependents are not ready yet.
 	Progressing
 	// Failed means that dependents have failed.
 	Failed
-	// Suspended means that nothing was done because the component is suspended.
+	// Suspended means that the component is suspended.
 	Suspended
-	// Retriable means that something is expected to succeed later.
+	// Retriable means that a later attempt is expected to succeed.
 	Retriable
-	// Refused means that the input cannot be accepted.
+	// Refused means that the input is not valid.
 	Refused
 	// Error is any other failure.
 	Error
-	// Blocked means that something foreign forbids the deletion.
+	// Blocked means that foreign objects, or finalizers of other controllers, block the deletion.
 	Blocked
-	// Deleting means that dependents are awaited to be gone.
+	// Deleting means that dependents are being deleted.
 	Deleting
-	// Gone means that nothing is left to be done for the component, and nothing to be recorded.
+	// Gone means that the component is gone, or is not ours: nothing must be recorded.
 	Gone
-	// Abandoned means that somebody else has written the status meanwhile, or may do so: nothing may be recorded.
+	// Abandoned means that another client has written the status meanwhile, or may have: nothing must be recorded.
 	Abandoned
 )
 
@@ -47,13 +47,13 @@ const (
 type Outcome struct {
 	Kind    Kind
 	Message string
-	// Err is what is handed to the controller, for Error.
+	// Err is returned to the controller, for Error.
 	Err error
 	// RetryAfter overrides the retry interval, for Retriable.
 	RetryAfter *time.Duration
-	// Crowded is set if the pass has ended for want of a worker that may wait.
+	// Crowded is set if the pass has ended because too many workers wait for slow clusters.
 	Crowded bool
-	// Wake is the time after which to look again even without an event; zero if there is no need.
+	// Wake is the time after which to look again without an event; zero if events suffice.
 	Wake time.Duration
 }
 
@@ -74,21 +74,21 @@ func Of(err error) Outcome {
 	case errors.As(err, &refused):
 		return Outcome{Kind: Refused, Message: err.Error()}
 	default:
-		// It is logged by the controller, too.
+		// The controller logs it, too.
 		err = redact.Error(err)
 		return Outcome{Kind: Error, Message: err.Error(), Err: err}
 	}
 }
 
-// Retry says that something is expected to succeed later, and is tried again after a delay even if nothing is heard of it.
+// Retry returns the outcome of a phase that is expected to succeed later, and is retried after the delay, or after an event.
 func Retry(message string, delay time.Duration) Outcome {
 	return Outcome{Kind: Retriable, Message: message, RetryAfter: &delay}
 }
 
 const (
-	// MissingDelay is the time after which something is looked for again that a user has to provide.
+	// MissingDelay is the delay before looking again for an object that a user has to create.
 	MissingDelay = 10 * time.Second
-	// FirstBackoff is the delay after something that is not expected to go away by itself.
+	// FirstBackoff is the first delay after a failure that needs a change by a user.
 	FirstBackoff = 5 * time.Second
 )
 

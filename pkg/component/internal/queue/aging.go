@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// agingInterval is the waiting time after which the priority of a component is raised, again and again.
+	// agingInterval is the waiting time after which the priority of a component is raised, repeatedly.
 	agingInterval = 30 * time.Second
-	// agingStep is by how much. What is due reaches the priority of user changes after two minutes, what was woken after one.
+	// agingStep is the amount by which it is raised. Periodic passes reach the priority of changes by users after two minutes, woken components after
+	// one.
 	agingStep = 25
-	// priorityHighest is the priority up to which components are raised. Among those that have it, the order is that of arrival,
-	// so that each of them has its turn.
+	// priorityHighest is the highest priority that waiting can reach. Components with this priority are served in the order of arrival.
 	priorityHighest = 0
 )
 
-// New returns a priority queue that raises the priority of components that wait; see NewQueue of package component.
+// New returns a priority queue that raises the priority of waiting components; see NewQueue of package component.
 func New(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	queue := newAgingQueue(name, limiter, clock.RealClock{})
 	go queue.run()
 	return queue
 }
 
-// AgingQueue follows what is added to a priority queue and taken out of it. What is added in the instant in which it is taken out
-// may be missed, and keeps its priority until it is added again.
+// AgingQueue tracks what is added to a priority queue and taken out of it. It may miss an item that is added in the instant in which it is taken out;
+// such an item keeps its priority until it is added again.
 type AgingQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	limiter workqueue.TypedRateLimiter[reconcile.Request]
@@ -48,7 +48,7 @@ type AgingQueue struct {
 type waiter struct {
 	// since is when it became, or becomes, due.
 	since time.Time
-	// priority is what it was added with, raised what it has by now.
+	// priority is the one it was added with, raised the one it has now.
 	priority, raised int
 }
 
@@ -77,7 +77,7 @@ func (q *AgingQueue) run() {
 	}
 }
 
-// age raises the priorities of those that have waited.
+// age raises the priorities of waiting items.
 func (q *AgingQueue) age() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,7 +92,7 @@ func (q *AgingQueue) age() {
 	}
 }
 
-// agedPriority is the priority of something that was added with one and has waited for some time since.
+// agedPriority returns the priority of an item after a waiting time.
 func agedPriority(priority int, waited time.Duration) int {
 	if waited < agingInterval || priority >= priorityHighest {
 		return priority
@@ -100,7 +100,7 @@ func agedPriority(priority int, waited time.Duration) int {
 	return min(priority+agingStep*int(waited/agingInterval), priorityHighest)
 }
 
-// AddWithOpts adds items, or changes those that are there; see priorityqueue.PriorityQueue.
+// AddWithOpts adds items, or changes existing ones; see priorityqueue.PriorityQueue.
 func (q *AgingQueue) AddWithOpts(options priorityqueue.AddOpts, requests ...reconcile.Request) {
 	for _, request := range requests {
 		q.add(options, request)
@@ -150,7 +150,7 @@ func (q *AgingQueue) GetWithPriority() (request reconcile.Request, priority int,
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if found := q.waiting[request]; found != nil {
-		// The pass that begins ends the wait: if it has to be repeated, it begins where it was before.
+		// The pass that starts now ends the wait. If it has to be repeated, it starts with its original priority.
 		priority = min(priority, found.priority)
 		delete(q.waiting, request)
 	}

@@ -11,27 +11,26 @@ import (
 )
 
 const (
-	// Burst is how many passes of a component may be caused by events of other objects in quick succession. Dependents that become ready
-	// need far fewer.
+	// Burst is how many passes of a component events of other objects may cause in quick succession. Dependents that become ready need far fewer.
 	Burst = 50
 	// Recovery is the time after which one more pass is allowed.
 	Recovery = time.Second
 )
 
-// Allowances bound the passes that events of other objects cause: whoever may write an object that a component watches, or one that bears the
-// label of a dependent, must not be able to keep a worker busy with that. The zero value is ready for use.
+// Allowances limit the passes that events of other objects cause. A user who may write an object that a component watches, or an object with the
+// label of a dependent, must not be able to keep a worker busy. The zero value is ready for use.
 type Allowances struct {
 	mu    sync.Mutex
 	spent map[apitypes.NamespacedName]allowance
 }
 
-// allowance is what a component has spent of its burst, as of a time.
+// allowance is how much of its burst a component has spent at a time.
 type allowance struct {
 	spent time.Duration // in terms of recovery
 	at    time.Time
 }
 
-// left returns the allowance as of now.
+// left returns the allowance at a time.
 func (a allowance) left(now time.Time) allowance {
 	return allowance{spent: max(a.spent-max(now.Sub(a.at), 0), 0), at: now}
 }
@@ -48,7 +47,7 @@ func (a *Allowances) Spend(key apitypes.NamespacedName, now time.Time) {
 	a.spent[key] = current
 }
 
-// Delay returns how long a pass that an event causes has to wait.
+// Delay returns how long a pass caused by an event has to wait.
 func (a *Allowances) Delay(key apitypes.NamespacedName, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -9,8 +9,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
-// Turns makes sure that passes of one component do not overlap. The controller does so anyway, but Reconcile is public.
-// The zero value is ready for use.
+// Turns ensures that passes of one component do not overlap. The controller does so anyway, but Reconcile is public. The zero value is ready for use.
 type Turns struct {
 	mu     sync.Mutex
 	active map[apitypes.NamespacedName]*turn
@@ -45,7 +44,7 @@ func (t *Turns) Begin(key apitypes.NamespacedName) (end func()) {
 	}
 }
 
-// Passes is the number of components that have a pass under way.
+// Passes returns the number of components with a running pass.
 func (t *Turns) Passes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,35 +17,35 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Components are worked on in the order of their priorities, the highest first; those of the same priority in the order in
-// which they became due. Who has several reasons to be reconciled has the highest of their priorities. A component that was
-// created, changed or deleted has priority zero, which is controller-runtime's own. Who waits gains priority; see NewQueue.
+// Components are reconciled in the order of their priorities, the highest first, and, with equal priority, in the order in which they became due.
+// Several reasons for a pass count with the highest of their priorities. A component that was created, changed or deleted has priority 0, the default
+// of controller-runtime. Waiting raises the priority; see NewQueue.
 const (
-	// PriorityWoken is that of a component of which something else has changed, and of one that failed.
+	// PriorityWoken is the priority of a component after a change of another object, or after a failure.
 	PriorityWoken = handler.LowPriority / 2
-	// PriorityPeriodic is that of a component about which nothing is known to have happened: of those that exist when the
-	// operator starts, to which controller-runtime gives it, and of those whose requeue interval is over.
+	// PriorityPeriodic is the priority of a component without an event: of all components when the operator starts, set by controller-runtime, and of
+	// components whose requeue interval has ended.
 	PriorityPeriodic = handler.LowPriority
 )
 
 // TriggerCapacity is the number of triggers that are kept while the controller does not run.
 const TriggerCapacity = 1024
 
-// Wakeups puts components into the queue of the controller. It is a source of the controller.
+// Wakeups adds components to the queue of the controller. It is a source of the controller.
 type Wakeups struct {
 	mu    sync.Mutex
 	Queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	early []apitypes.NamespacedName
-	// Started is closed when there is a queue.
+	// Started is closed once there is a queue.
 	Started chan struct{}
 }
 
 var _ source.Source = &Wakeups{}
 
-// NewWakeups returns wakeups that have no queue yet.
+// NewWakeups returns wakeups without a queue.
 func NewWakeups() *Wakeups { return &Wakeups{Started: make(chan struct{})} }
 
-// Start takes over the queue, when the controller is started.
+// Start sets the queue when the controller starts.
 func (w *Wakeups) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +58,7 @@ func (w *Wakeups) Start(_ context.Context, queue workqueue.TypedRateLimitingInte
 	return nil
 }
 
-// add must be called with the lock held. A queue without priorities is one that the author of the operator has chosen.
+// add must be called with the lock held. The author of the operator may have chosen a queue without priorities.
 func (w *Wakeups) add(key apitypes.NamespacedName, priority int, after time.Duration) {
 	request := reconcile.Request{NamespacedName: key}
 	if queue, ok := w.Queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
@@ -68,11 +68,11 @@ func (w *Wakeups) add(key apitypes.NamespacedName, priority int, after time.Dura
 	w.Queue.AddAfter(request, after)
 }
 
-// Wake has the component reconciled at once. Before the controller runs it does nothing, since all components are
-// reconciled when it starts. It does not block.
+// Wake schedules a pass of the component at once. Before the controller runs it does nothing, because the controller reconciles all components when
+// it starts. It does not block.
 func (w *Wakeups) Wake(key apitypes.NamespacedName) { w.WakeAfter(key, 0) }
 
-// WakeAfter is wake after a delay. If the component is due earlier anyway, it has no effect.
+// WakeAfter schedules a pass after a delay. It has no effect if the component is due earlier.
 func (w *Wakeups) WakeAfter(key apitypes.NamespacedName, delay time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +81,7 @@ func (w *Wakeups) WakeAfter(key apitypes.NamespacedName, delay time.Duration) {
 	}
 }
 
-// Due has the component reconciled when there is nothing more urgent. Before the controller runs it does nothing.
+// Due schedules a pass with low priority. Before the controller runs it does nothing.
 func (w *Wakeups) Due(key apitypes.NamespacedName) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +90,7 @@ func (w *Wakeups) Due(key apitypes.NamespacedName) {
 	}
 }
 
-// Trigger is wake for requests that may come early.
+// Trigger is Wake, but keeps requests that come before the controller runs.
 func (w *Wakeups) Trigger(key apitypes.NamespacedName) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

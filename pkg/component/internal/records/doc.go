@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package records keeps the inventory of a component: in its status, or beside it if it is too large for that.
+// Package records stores the inventory of a component: in its status, or beside it if it is too large.
 //
 // # Contract
 //
-// An inventory has one of three forms: a list in the status, a compressed value in the status, or chunks in ConfigMaps to which the status refers.
-// The next larger form is taken from a limit on, the smaller one again below half of it. Chunks are written before the status refers to them, and removed when
-// it does not any more; which ones are removed was seen before. A process may die between any two requests: whatever it leaves behind is
-// found by the next one.
+// An inventory has one of three forms: a list in the status, a compressed value in the status, or chunks in ConfigMaps that the status refers
+// to. It moves to the next larger form when it reaches a limit, and back once it is below half of that limit.
 //
-// The status has a mark that says how many dependents there are, so that an inventory that somebody has emptied or shortened is not taken for a complete
-// one. What is missing is rebuilt from the labels of dependents before anything depends on it.
+// Chunks are written before the status refers to them. They are removed after the status has dropped them, and only in the state in which they
+// were read before that write. A process may die between any two requests: the next one finds what it has left behind.
 //
-// While a component is being deleted its record stays as it is: that more is recorded than there is does no harm, and no chunk can be
-// written in a namespace that is being deleted, too.
+// The status has a mark with the number of dependents. So an inventory that a user has emptied or shortened is not mistaken for a complete one.
+// Before anything depends on the inventory, missing items are rebuilt from the labels of dependents.
+//
+// While a component is being deleted, its record does not shrink: items that are already gone do no harm, and no chunk can be created in a namespace
+// that is being deleted as well.
 package records

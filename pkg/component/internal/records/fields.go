@@ -24,7 +24,7 @@ import (
 // recordField is the field of the status that may take the place of the list.
 const recordField = "inventoryRecord"
 
-// Fields are those of a status with which the inventory is recorded.
+// Fields are the fields of a status that record the inventory.
 type Fields struct {
 	Inventory          *[]*reconciler.InventoryItem
 	Record             **inventory.Record
@@ -33,10 +33,10 @@ type Fields struct {
 	ObservedGeneration *int64
 }
 
-// isEmpty reports whether the status records no dependent at all.
+// isEmpty reports whether the status records no dependents.
 func (f Fields) isEmpty() bool { return len(*f.Inventory) == 0 && !f.hasRecord() }
 
-// Unlisted are the kinds of which there may be dependents that are not known.
+// Unlisted returns the kinds that may have unrecorded dependents, because they could not be listed during a rebuild.
 func (f Fields) Unlisted() []reconciler.TypeInfo {
 	record := *f.Record
 	if record == nil {
@@ -49,7 +49,7 @@ func (f Fields) Unlisted() []reconciler.TypeInfo {
 	return kinds
 }
 
-// setUnlisted replaces the kinds of which there may be dependents that are not known.
+// setUnlisted replaces the kinds that may have unrecorded dependents.
 func (f Fields) setUnlisted(kinds []reconciler.TypeInfo) {
 	if len(kinds) == 0 && *f.Record == nil {
 		return
@@ -70,7 +70,7 @@ func unlistedKinds(kinds []reconciler.TypeInfo) []inventory.UnlistedKind {
 	return unlisted
 }
 
-// KindTexts names kinds in messages.
+// KindTexts formats kinds for messages.
 func KindTexts(kinds []reconciler.TypeInfo) string {
 	names := make([]string, len(kinds))
 	for i, kind := range kinds {
@@ -79,19 +79,19 @@ func KindTexts(kinds []reconciler.TypeInfo) string {
 	return texts.Join(names, ", ")
 }
 
-// hasRecord reports whether the inventory is in the record, packed or in chunks, and not in the list.
+// hasRecord reports whether the inventory is in the record, packed or in chunks, rather than in the list.
 func (f Fields) hasRecord() bool { return *f.Record != nil && !(*f.Record).Inline }
 
-// form is where an inventory is kept.
+// form says where an inventory is stored.
 type form int
 
 const (
-	// formList is status.inventory, which people can read, and which costs the server the most: each write of the status
-	// is paid by the number of items.
+	// formList is status.inventory. It is readable, and the most expensive for the server: the cost of each status write grows with the number of
+	// items.
 	formList form = iota
-	// formPacked is one compressed value in the status.
+	// formPacked is a single compressed value in the status.
 	formPacked
-	// formChunks are objects beside the component.
+	// formChunks are ConfigMaps beside the component.
 	formChunks
 )
 
@@ -106,7 +106,7 @@ func (f Fields) form() form {
 	}
 }
 
-// ChunkNamespace returns where chunks are, or were, kept; empty if nowhere.
+// ChunkNamespace returns the namespace that has, or had, chunks; empty if there is none.
 func (f Fields) ChunkNamespace() string {
 	if *f.Record == nil {
 		return ""
@@ -114,7 +114,7 @@ func (f Fields) ChunkNamespace() string {
 	return (*f.Record).Namespace
 }
 
-// chunkNamespaces are those in which there may be chunks.
+// chunkNamespaces returns the namespaces that may have chunks.
 func chunkNamespaces(record *inventory.Record) []string {
 	if record == nil {
 		return nil
@@ -122,15 +122,15 @@ func chunkNamespaces(record *inventory.Record) []string {
 	return []string{record.Namespace, record.PreviousNamespace}
 }
 
-// maxCompleted bounds how many purged dependents are recorded in the status.
+// maxCompleted is the maximum number of purged dependents that the status records.
 const maxCompleted = 100
 
-// listOf returns what a record says about the items.
+// listOf returns the list that a record describes.
 func listOf(record *inventory.Record) chunks.List {
 	return chunks.List{Items: record.Items, Checksum: record.Checksum, Packed: record.Content, Chunks: record.Chunks}
 }
 
-// newRecord returns a record of an inventory that is stored as a list.
+// newRecord returns a record that describes a list.
 func newRecord(list chunks.List, inventoryItems []*reconciler.InventoryItem) inventory.Record {
 	return inventory.Record{Items: list.Items, Checksum: list.Checksum, Content: list.Packed, Chunks: list.Chunks, Kinds: items.Kinds(inventoryItems)}
 }
@@ -158,8 +158,8 @@ func completed(record *inventory.Record) []*reconciler.InventoryItem {
 	return list
 }
 
-// sameRecord reports whether two records, as they are in statuses, say the same about the inventory. A definition that is a little older drops
-// only where chunks may be left.
+// sameRecord reports whether two records, decoded from statuses, describe the same inventory. previousNamespace is ignored, because a slightly older
+// definition drops it.
 func sameRecord(a, b any) bool {
 	essence := func(record any) any {
 		fields, ok := record.(map[string]any)
@@ -173,7 +173,7 @@ func sameRecord(a, b any) bool {
 	return reflect.DeepEqual(essence(a), essence(b))
 }
 
-// toMap returns the form that a value has in a status.
+// toMap converts a value to its form in a status.
 func toMap(value any) (map[string]any, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -188,11 +188,11 @@ func toMap(value any) (map[string]any, error) {
 	return result, nil
 }
 
-// CustomResourceDefinitions that an earlier version generated list the phases of dependents, and lack Failed: the server
-// refuses each status that has it. There, a dependent that has failed is recorded as completed with the status Failed,
-// which no other dependent has.
+// CustomResourceDefinitions generated by an earlier version enumerate the phases of dependents and lack Failed, so the server rejects every status
+// with that phase. Under such a definition, a failed dependent is recorded with phase Completed and status Failed, a combination that no other
+// dependent has.
 
-// lists returns the lists of items that the status has.
+// lists returns the item lists of the status.
 func (f Fields) lists() []*[]*reconciler.InventoryItem {
 	lists := []*[]*reconciler.InventoryItem{f.Inventory}
 	if hooks := *f.DeletionHooks; hooks != nil {
@@ -201,7 +201,7 @@ func (f Fields) lists() []*[]*reconciler.InventoryItem {
 	return lists
 }
 
-// recognizeFailures gives items their phase Failed back, and reports whether there were any that had to be recorded without.
+// recognizeFailures restores the phase Failed of items that were recorded without it, and reports whether there were any.
 func (f Fields) recognizeFailures() bool {
 	found := false
 	for _, list := range f.lists() {
@@ -214,7 +214,7 @@ func (f Fields) recognizeFailures() bool {
 	return found
 }
 
-// disguiseFailures records items of phase Failed without it. The returned function undoes that.
+// disguiseFailures replaces the phase of failed items by Completed. The returned function undoes that.
 func (f Fields) disguiseFailures() (undo func()) {
 	var undos []func()
 	for _, list := range f.lists() {

@@ -17,8 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// plan decides on the form in which the inventory is recorded, and writes chunks. What it decides counts once the
-// status is written.
+// plan chooses the form of the inventory and writes chunks if needed. Its choice takes effect when the status is written.
 func (r *Record) plan(ctx context.Context) error {
 	if !r.known || r.options.Deleting && (r.fields.hasRecord() || r.lost) {
 		return nil
@@ -33,11 +32,11 @@ func (r *Record) plan(ctx context.Context) error {
 	return (&planning{Record: r, encoded: encoded, size: chunks.Size(encoded)}).run(ctx)
 }
 
-// planning finds the form for an inventory.
+// planning chooses the form of one inventory.
 type planning struct {
 	*Record
 	encoded []chunks.Item
-	// size of the inventory in bytes of JSON.
+	// size is the size of the inventory, in bytes of JSON.
 	size int
 }
 
@@ -49,7 +48,7 @@ func (p *planning) run(ctx context.Context) error {
 		if !errors.As(err, &refused) || p.fields.form() == formChunks || items.HasGrown(p.items, *p.fields.Inventory) {
 			return err
 		}
-		// There was room for it so far.
+		// The present form had room for it so far.
 		form = p.fields.form()
 	}
 	if form == formPacked {
@@ -61,7 +60,8 @@ func (p *planning) run(ctx context.Context) error {
 	return nil
 }
 
-// nextForm returns the form for the size: the next larger one from its limit on, and back below half of it.
+// nextForm returns the form for the size. An inventory that reaches a limit moves to the next larger form, and back once it is below half of that
+// limit.
 func (p *planning) nextForm() form {
 	reached := func(limit int, form form) bool {
 		return p.size >= limit || p.fields.form() >= form && p.size >= limit/2
@@ -76,8 +76,7 @@ func (p *planning) nextForm() form {
 	}
 }
 
-// planStatus has the inventory return to the status. A record of where chunks were stays, because as long as it is there, it is looked
-// for them.
+// planStatus moves the inventory into the status. The record keeps the namespace of former chunks: as long as it is there, passes look for leftovers.
 func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
 	next := &nextRecord{previous: *p.fields.Record, swept: p.memory.swept}
 	if next.previous != nil {
@@ -93,8 +92,7 @@ func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
 	}
 }
 
-// planPacked compresses the inventory. A component of which nothing is recorded so far has nothing to lose if the server drops
-// what it does not know; for any other one it is tried out before.
+// planPacked compresses the inventory. If dependents are recorded already, it first tries whether the server keeps the field.
 func (p *planning) planPacked(ctx context.Context) error {
 	list, err := chunks.PackItems(p.encoded)
 	if err != nil {
@@ -118,7 +116,7 @@ func (p *planning) planPacked(ctx context.Context) error {
 func (p *planning) planChunks(ctx context.Context) error {
 	namespace := p.stores.Namespace()
 	if namespace == "" {
-		return p.tooLarge("unless the operator sets the option StateNamespace, where the rest of it can be kept")
+		return p.tooLarge("unless the operator sets the option StateNamespace")
 	}
 	store, before := p.stores.In(chunks.ConfigMap, namespace), 0
 	if p.fields.form() == formChunks {
@@ -133,7 +131,7 @@ func (p *planning) planChunks(ctx context.Context) error {
 			return err
 		}
 		if !kept {
-			return p.tooLarge("because the CustomResourceDefinition of the component does not keep status.inventoryRecord; please update it")
+			return p.tooLarge("because the component's CustomResourceDefinition lacks status.inventoryRecord; update it")
 		}
 	}
 	next := &nextRecord{previous: *p.fields.Record}
@@ -146,19 +144,19 @@ func (p *planning) planChunks(ctx context.Context) error {
 		}
 		return fmt.Errorf("recording the inventory: %w", err)
 	}
-	// The same content has the same name in another namespace.
+	// Equal contents have the same name in every namespace.
 	next.stale.Drop(namespace, next.written.Names)
 	p.next, *p.fields.Record = next, reference
 	return nil
 }
 
 func (p *planning) tooLarge(why string) error {
-	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s take %d bytes; allowed are less than %d, %s",
+	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s take %d bytes; the limit is %d, %s",
 		p.options.Subject, texts.Dependents(len(*p.fields.Inventory)), p.size, p.options.ChunkLimit, why)}}
 }
 
-// tryOut finds out, before anything depends on it, whether the server keeps a record: it is written as one that
-// does not count yet, beside the inventory that does.
+// tryOut finds out whether the server keeps the record before anything depends on it. It writes the record as inline, so that the present inventory
+// still counts.
 func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bool, err error) {
 	record.Inline = true
 	encoded, err := toMap(&record)
@@ -171,7 +169,7 @@ func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bo
 		}
 	}
 	if !sameRecord(p.handle.Stored(recordField), encoded) {
-		// Nobody must believe that it is there.
+		// Nothing may rely on a field that the server has dropped.
 		p.handle.Disown(recordField)
 		return false, nil
 	}
@@ -179,8 +177,8 @@ func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bo
 	return true, nil
 }
 
-// staleChunks returns the chunks that go if the status does not refer to them any more, and whether these are all. Those that
-// earlier processes have left behind are found once; not to find them delays their end.
+// staleChunks returns the chunks to remove once the status no longer refers to them, and whether these are all. It lists chunks of earlier processes
+// once. If the listing fails, they stay until a later write.
 func (r *Record) staleChunks(ctx context.Context) (stale stores.Placed, all bool) {
 	stale = stores.Placed{}
 	stale.Add(r.chunks)
@@ -189,7 +187,7 @@ func (r *Record) staleChunks(ctx context.Context) (stale stores.Placed, all bool
 	}
 	listed, err := r.stores.List(ctx, chunks.ConfigMap, chunkNamespaces(*r.fields.Record)...)
 	if err != nil {
-		r.options.Log.Error(err, "chunks of the inventory that are not used any more cannot be found")
+		r.options.Log.Error(err, "unused chunks of the inventory cannot be listed")
 		return stale, false
 	}
 	for _, handles := range listed {
@@ -198,7 +196,7 @@ func (r *Record) staleChunks(ctx context.Context) (stale stores.Placed, all bool
 	return stale, true
 }
 
-// previousNamespace is where chunks may be left when those that are written next are kept in a namespace.
+// previousNamespace returns the namespace that may have leftover chunks after the next write, whose chunks are in the given namespace.
 func (r *Record) previousNamespace(namespace string) string {
 	switch reference := *r.fields.Record; {
 	case reference == nil:

@@ -10,21 +10,21 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/items"
 )
 
-// The status says how many dependents it records, and has a checksum of their names, so that an inventory that somebody has
-// emptied or shortened, or that a definition without inventoryRecord has dropped, is not taken for a complete one. This mark
-// follows the digest in status.processingDigest, which every definition has. Operators that do not know of the mark replace it
-// whenever they process the component, because it does not look like their digest; they do not count that as a new
-// revision, of which status.lastProcessingDigest tells. It is part of the write that changes the inventory.
+// The status records the number of dependents and a checksum of their names. So an inventory that a user has emptied or shortened, or that a
+// definition without inventoryRecord has dropped, is not mistaken for a complete one. This mark follows the digest in status.processingDigest, a
+// field that every definition has, and is part of the write that changes the inventory. Operators that do not know the mark overwrite it when they
+// process the component, because it does not look like their digest. They do not count that as a new revision, which depends on
+// status.lastProcessingDigest.
 
-// mark is what follows the digest.
+// mark is the text after the digest.
 type mark struct {
-	// inventory is the number of dependents and the checksum of their names; empty if there are none, or if it is not known.
+	// inventory is the number of dependents and the checksum of their names; empty if there are none, or if the inventory is not known.
 	inventory string
-	// cluster is the one that has them.
+	// cluster identifies the cluster of the dependents.
 	cluster string
 }
 
-// inventoryMark returns what is to be said about the inventory as this status records it.
+// inventoryMark returns the mark for the inventory in this status.
 func (f Fields) inventoryMark() string {
 	if !f.hasRecord() {
 		return items.Mark(*f.Inventory)
@@ -52,7 +52,7 @@ func (f Fields) putMark(next mark) (undo func()) {
 	return func() { *f.Digest = digest }
 }
 
-// nextMark is the mark that is to be written. What was recorded remains until the inventory is known again.
+// nextMark returns the mark for the next write. While the inventory is not known, the recorded mark stays.
 func (r *Record) nextMark() mark {
 	if !r.known || r.lost {
 		return r.mark

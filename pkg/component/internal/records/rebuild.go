@@ -22,25 +22,25 @@ type Engine interface {
 	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
 }
 
-// RebuildRequest says where dependents may be that are not recorded.
+// RebuildRequest says where to look for dependents that are not recorded.
 type RebuildRequest struct {
 	Engine  Engine
 	OwnerID string
-	// Objects are those that are wanted; there are none if all dependents are to go.
+	// Objects are the generated objects; none if all dependents are to be deleted.
 	Objects []client.Object
-	// Namespaces returns those in which there may be dependents.
+	// Namespaces returns the namespaces that may have dependents.
 	Namespaces func() []string
 	Policies   reconciler.Policies
-	// Now is the present time, Relist the time after which kinds that could not be listed are tried again.
+	// Now is the current time. Kinds that could not be listed are listed again after Relist.
 	Now    time.Time
 	Relist time.Duration
-	// Leaving is set if the dependents are to go, so that nothing tells of which types they are.
+	// Leaving is set if all dependents are to be deleted, so that Objects does not say which types they have.
 	Leaving bool
-	// Generation of the component, which counts as observed when nothing is missing any more.
+	// Generation of the component. It counts as observed once the inventory is complete.
 	Generation int64
 }
 
-// Rebuild completes an inventory that is not known, or not completely, by the labels of dependents. It does nothing if the inventory is complete.
+// Rebuild completes an inventory with gaps by finding dependents by their labels. It does nothing if the inventory is complete.
 func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 	if r.gap == "" && !mustListAgain(r, request) {
 		return nil
@@ -55,7 +55,7 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 	}
 	result, err := request.Engine.Rebuild(ctx, search)
 	if err == nil && r.gap != "" && len(result.Inventory) < items.Marked(r.mark.inventory) {
-		// They may be of kinds that nobody has recorded, and that are not wanted any more.
+		// The missing dependents may have kinds that are neither recorded nor generated any more.
 		search.Types = []reconciler.TypeVersionInfo{anyType}
 		result, err = request.Engine.Rebuild(ctx, search)
 	}
@@ -75,15 +75,15 @@ func (r *Record) Rebuild(ctx context.Context, request RebuildRequest) error {
 	return nil
 }
 
-// mustListAgain reports whether it is time to try kinds again that could not be listed.
+// mustListAgain reports whether it is time to retry kinds that could not be listed.
 func mustListAgain(r *Record, request RebuildRequest) bool {
 	return len(r.fields.Unlisted()) > 0 && (r.options.Deleting || request.Now.Sub(r.memory.relisted) >= request.Relist)
 }
 
-// anyType stands for all types that the cluster has.
+// anyType stands for all types of the cluster.
 var anyType = reconciler.TypeVersionInfo{Group: "*", Version: "*", Kind: "*"}
 
-// lostTypes are the types among which missing items must be, beside those of the wanted objects.
+// lostTypes returns the types that missing items may have, besides those of the generated objects.
 func (r *Record) lostTypes(leaving bool) []reconciler.TypeVersionInfo {
 	var kinds []reconciler.TypeVersionInfo
 	if record := *r.fields.Record; r.gap != "" && record != nil {
@@ -98,8 +98,8 @@ func (r *Record) lostTypes(leaving bool) []reconciler.TypeVersionInfo {
 	return kinds
 }
 
-// announce tells what was found, by an event now, and in the conditions as long as this process works on what is declared
-// now. That an inventory was lost which was empty is nobody's concern.
+// announce reports what was found: now by an event, and in the conditions until the spec changes. A lost inventory that was empty is not worth a
+// report.
 func (r *Record) announce(result reconciler.RebuildResult) {
 	if r.gap == "" && result.Found == 0 || r.lost && result.Found == 0 && len(result.Unlisted) == 0 {
 		return
@@ -108,7 +108,7 @@ func (r *Record) announce(result reconciler.RebuildResult) {
 	if r.gap != "" {
 		note = fmt.Sprintf("the inventory was rebuilt from labels because %s, %s found", r.gap, texts.Dependents(result.Found))
 		if reference := *r.fields.Record; r.lost || reference == nil || r.fields.form() != formChunks || len(reference.Completed) == maxCompleted {
-			note += "; purged ones (completed Jobs, say) cannot be found and may run again"
+			note += "; purged dependents (such as completed Jobs) cannot be found, and may run again"
 		}
 	}
 	r.memory.rebuilt = note
@@ -120,19 +120,20 @@ func (r *Record) announce(result reconciler.RebuildResult) {
 	r.options.Warn("InventoryRebuilt", texts.Bound(message))
 }
 
-// Note is what conditions say about an inventory that was rebuilt.
+// Note returns what conditions say about an inventory that was rebuilt.
 func (r *Record) Note() string {
 	note := ""
 	if r.memory.rebuilt != "" {
 		note = "; " + r.memory.rebuilt
 	}
 	if unlisted := r.fields.Unlisted(); len(unlisted) > 0 {
-		note += "; there may be dependents that are not known, because these kinds cannot be listed: " + KindTexts(unlisted)
+		note += "; dependents of these kinds may be unrecorded, because they cannot be listed: " + KindTexts(unlisted)
 	}
 	return note
 }
 
-// Remove removes all chunks, and reports whether none is left. Before, the status says that nothing is recorded: that chunks are missing then is no loss.
+// Remove deletes all chunks, and reports whether none is left. It first writes a status that records no dependents, so that a missing chunk is no
+// loss.
 func (r *Record) Remove(ctx context.Context) (complete bool, err error) {
 	reference := *r.fields.Record
 	if !r.lost && (reference == nil || r.fields.form() == formPacked && reference.Namespace == "") {

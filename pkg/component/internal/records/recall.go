@@ -17,16 +17,16 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// recalled is the inventory of a component whose status does not have it.
+// recalled is an inventory that is not in the status.
 type recalled struct {
-	// checksum is that of the record; empty if there is none, because it is lost.
+	// checksum is that of the record; empty if the record is lost.
 	checksum string
 	items    []*reconciler.InventoryItem
 	chunks   chunks.Handles
 }
 
-// Recall completes the inventory of the status in memory. Chunks are read once per process, and then whenever somebody else has
-// written the status. If the record is lost or damaged, Gap says so; the inventory must be rebuilt then before anything depends on it.
+// Recall loads the inventory into the status in memory. It reads chunks once per process, and again after another client has written the status. If
+// the record is lost or damaged, Gap says so, and the inventory must be rebuilt before anything depends on it.
 func (r *Record) Recall(ctx context.Context) error {
 	reference, known := *r.fields.Record, r.memory.recalled
 	switch {
@@ -51,11 +51,11 @@ func (r *Record) Recall(ctx context.Context) error {
 	if r.gap == "" {
 		return nil
 	}
-	// What is missing may be missing because somebody else has written another status meanwhile.
+	// Items may be missing because another client has written a different status meanwhile.
 	return r.handle.Rebase(ctx)
 }
 
-// recallNext has the next pass begin with the inventory as it is now, although it is not recorded.
+// recallNext makes the next pass start from the current inventory, although it is not recorded.
 func (r *Record) recallNext() {
 	r.memory.recalled = &recalled{items: *r.fields.Inventory, chunks: r.chunks}
 	if r.fields.hasRecord() {
@@ -63,8 +63,7 @@ func (r *Record) recallNext() {
 	}
 }
 
-// read takes the inventory out of the record, or reads it from the server. Only what is certainly missing or damaged leaves a
-// gap.
+// read reads the inventory of a record. Only items that are certainly missing or damaged leave a gap.
 func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 	list := listOf(reference)
 	found, err := r.stores.In(chunks.ConfigMap, reference.Namespace).Load(ctx, list)
@@ -79,7 +78,7 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 		return nil
 	}
 	r.known, r.items = true, all
-	// A process that does not know chunks, an older version, may have written a list of its own.
+	// An older version, which does not know chunks, may have written a list of its own.
 	r.outdated = len(*r.fields.Inventory) > 0
 	*r.fields.Inventory = items.Union(all, *r.fields.Inventory)
 	if !r.outdated {
@@ -88,7 +87,7 @@ func (r *Record) read(ctx context.Context, reference *inventory.Record) error {
 	return nil
 }
 
-// liveRecord returns the record that the server has; nil if there is none.
+// liveRecord reads the record from the server; nil if there is none.
 func liveRecord(ctx context.Context, handle *resource.Handle) (*inventory.Record, error) {
 	status, err := handle.LiveStatus(ctx)
 	if err != nil || status[recordField] == nil {

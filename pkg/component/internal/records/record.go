@@ -17,26 +17,26 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Memory is what a process remembers of the record of one component. To lose it costs requests. It is used by one pass at a time; the zero
-// value is ready for use.
+// Memory is what a process remembers about the record of one component. Losing it costs requests, nothing else. Only one pass uses it at a time. The
+// zero value is ready for use.
 type Memory struct {
-	// recalled is the inventory of a component whose status does not have it; nil if it was not read yet.
+	// recalled is an inventory that is not in the status; nil if it has not been read.
 	recalled *recalled
-	// swept is set once no chunks are left that the status does not name; chunks of earlier processes are unknown before.
+	// swept is set once there are no chunks but those that the status names. Before, an earlier process may have left some.
 	swept bool
-	// unpacked is set once the server has dropped a packed inventory: it does not know the field.
+	// unpacked is set once the server has dropped a packed inventory, because the definition lacks the field.
 	unpacked bool
-	// unkept is set as long as the server drops the reference to the chunks.
+	// unkept is set while the server drops the reference to the chunks.
 	unkept bool
-	// disguises is set while failed dependents are recorded in a way that former definitions accept.
+	// disguises is set while failed dependents are recorded in the form that older definitions accept.
 	disguises bool
-	// rebuilt says what was found when this process rebuilt the inventory; empty if it did not.
+	// rebuilt describes what this process found when it rebuilt the inventory; empty if it did not.
 	rebuilt string
-	// relisted is when kinds were tried last that could not be listed.
+	// relisted is when kinds that could not be listed were last tried.
 	relisted time.Time
 }
 
-// ForgetNote has conditions no longer say that the inventory was rebuilt.
+// ForgetNote removes the note about a rebuilt inventory from future conditions.
 func (m *Memory) ForgetNote() { m.rebuilt = "" }
 
 // Record is the inventory of a component during one pass.
@@ -47,34 +47,34 @@ type Record struct {
 	fields  Fields
 	options Options
 
-	// known means that the inventory of the status is complete in memory.
+	// known means that the inventory in memory is complete.
 	known bool
-	// lost means that there is no record at all although there must have been one.
+	// lost means that there is no record although there must have been one.
 	lost bool
-	// gap says why the inventory is not known and has to be rebuilt; empty if it has not.
+	// gap says why the inventory is not known and must be rebuilt; empty if it is known.
 	gap string
-	// mark is what the status said about the inventory when the pass began; cluster is the cluster that the next one names.
+	// mark is the mark that the pass has read; cluster is the one that the next mark names.
 	mark    mark
 	cluster string
-	// outdated means that the inventory has to be recorded anew even if its items are the same.
+	// outdated means that the inventory must be written even if its items have not changed.
 	outdated bool
-	// items are those that are recorded.
+	// items are the recorded ones.
 	items []*reconciler.InventoryItem
-	// chunks are those to which the status refers, as far as they are intact.
+	// chunks are the intact ones that the status refers to.
 	chunks chunks.Handles
-	// next is what becomes of the record with the next write of the status; nil if it stays.
+	// next is the change that the next write of the status makes to the record; nil if there is none.
 	next *nextRecord
 	// unsaved is set if the last attempt to write the status failed.
 	unsaved bool
 }
 
-// nextRecord is a change of the record that begins to count when the status is written.
+// nextRecord is a change of the record that takes effect when the status is written.
 type nextRecord struct {
 	previous *inventory.Record
 	written  chunks.Written
-	// stale are chunks to which the status does not refer any more then. They were seen before. Nil if there never were chunks.
+	// stale are the chunks that the status will no longer refer to, as they were read before the write; nil if there never were chunks.
 	stale stores.Placed
-	// swept means that these are all there are.
+	// swept means that stale has all leftover chunks.
 	swept bool
 }
 
@@ -84,14 +84,15 @@ type Options struct {
 	Subject string
 	// Deleting is set if the component is being deleted.
 	Deleting bool
-	// ListLimit is the size of an inventory, in bytes of JSON, from which on it is compressed; ChunkLimit that from which on it is kept in chunks.
+	// ListLimit and ChunkLimit are sizes of an inventory, in bytes of JSON. From ListLimit on it is compressed, from ChunkLimit on it is stored in
+	// chunks.
 	ListLimit, ChunkLimit int
 	Log                   logr.Logger
 	// Warn writes an event about the component.
 	Warn func(reason, message string)
 }
 
-// Open begins to work with the record of a component.
+// Open returns the record of a component for one pass.
 func Open(fields Fields, memory *Memory, handle *resource.Handle, places *stores.Stores, options Options) *Record {
 	for _, list := range fields.lists() {
 		*list = inventories.Valid(*list)
@@ -102,39 +103,39 @@ func Open(fields Fields, memory *Memory, handle *resource.Handle, places *stores
 	return r
 }
 
-// Cluster names the cluster that has the dependents; empty if it is not known.
+// Cluster identifies the cluster of the dependents; empty if it is not known.
 func (r *Record) Cluster() string { return r.cluster }
 
-// SetCluster has the next write name the cluster that has the dependents.
+// SetCluster changes the cluster that the next write records.
 func (r *Record) SetCluster(name string) { r.cluster = name }
 
-// NoteLoss says that the component must have had a record. If there is none, the inventory has to be rebuilt.
+// NoteLoss tells the record that the component must have had an inventory. If none is recorded, it has to be rebuilt.
 func (r *Record) NoteLoss() { r.lost = r.fields.isEmpty() }
 
-// IsLost reports whether there is no record at all although there must have been one.
+// IsLost reports whether there is no record although there must have been one.
 func (r *Record) IsLost() bool { return r.lost }
 
-// IsKept reports whether the server has a record that the next process can rely on. As long as it has not, the generation of the component
-// must not count as observed.
+// IsKept reports whether the server has a record that the next process can rely on. Until then, the generation of the component must not count as
+// observed.
 func (r *Record) IsKept() bool { return !r.lost && !r.memory.unkept }
 
-// Gap says why the inventory is not known and has to be rebuilt; empty if it has not.
+// Gap says why the inventory is not known and must be rebuilt; empty if it is known.
 func (r *Record) Gap() string { return r.gap }
 
 // Unsaved reports whether the last attempt to write the status failed.
 func (r *Record) Unsaved() bool { return r.unsaved }
 
-// Unlisted are the kinds of which there may be dependents that are not known.
+// Unlisted returns the kinds that may have unrecorded dependents.
 func (r *Record) Unlisted() []reconciler.TypeInfo { return r.fields.Unlisted() }
 
-// Clear has the component have no dependents. That is recorded with the next write.
+// Clear empties the inventory. The next write records that.
 func (r *Record) Clear() {
 	*r.fields.Inventory, r.gap = nil, ""
 	r.known, r.outdated = true, true
 	r.fields.setUnlisted(nil)
 }
 
-// Keep records what a pass has changed in the inventory, if that is possible. It counts once the status is written.
+// Keep plans how to record what the pass has changed in the inventory. It takes effect when the status is written.
 func (r *Record) Keep(ctx context.Context) error {
 	if r.known && r.options.Deleting && (r.fields.hasRecord() || r.lost) {
 		r.recallNext()
@@ -142,7 +143,7 @@ func (r *Record) Keep(ctx context.Context) error {
 	return r.plan(ctx)
 }
 
-// SaveInventory persists an inventory, along with what else has changed in the status. See reconciler.Store.
+// SaveInventory writes an inventory along with all other changes of the status. See reconciler.Store.
 func (r *Record) SaveInventory(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	*r.fields.Inventory = inventory
 	err := r.plan(ctx)
@@ -153,7 +154,7 @@ func (r *Record) SaveInventory(ctx context.Context, inventory []*reconciler.Inve
 	return err
 }
 
-// Save writes the status if it says something new, and ends what Keep has begun.
+// Save writes the status if it has changed, and completes what Keep has planned.
 func (r *Record) Save(ctx context.Context) error {
 	err := r.save(ctx)
 	r.unsaved = err != nil

@@ -33,8 +33,7 @@ func (r *Record) save(ctx context.Context) error {
 	return err
 }
 
-// persistent returns the status as it is to be written: without an inventory that is kept elsewhere, or that must not be
-// taken for a complete one.
+// persistent returns the status to write. It has no list if the inventory is stored elsewhere, or if the list would be mistaken for a complete one.
 func (r *Record) persistent() (map[string]any, error) {
 	defer r.fields.putMark(r.nextMark())()
 	if r.fields.hasRecord() || r.lost {
@@ -48,8 +47,8 @@ func (r *Record) persistent() (map[string]any, error) {
 	return r.handle.Status()
 }
 
-// checkKept looks whether the server has kept the record of the inventory. If not, the definition is an older one. What was packed
-// is written as a list then; what is in chunks has to be rebuilt by the next process as long as that definition stays.
+// checkKept checks whether the server has kept the record. If not, the definition is an older one: a packed inventory is then written as a list, and
+// one in chunks has to be rebuilt by the next process.
 func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
 	before := r.memory.unkept
 	r.memory.unkept = r.fields.hasRecord() && !sameRecord(r.handle.Stored(recordField), status[recordField])
@@ -69,8 +68,7 @@ func (r *Record) checkKept(ctx context.Context, status map[string]any) error {
 	return r.handle.Write(ctx, status)
 }
 
-// unpack has the inventory be a list, of which the server has dropped the packed form. Chunks that were there before go when the
-// list is written.
+// unpack moves the inventory back to the list after the server has dropped the packed form. Earlier chunks are removed when the list is written.
 func (r *Record) unpack() {
 	reference := *r.fields.Record
 	record := inventory.Record{Inline: true, Namespace: reference.Namespace, PreviousNamespace: reference.PreviousNamespace, Unlisted: reference.Unlisted}
@@ -83,8 +81,8 @@ func (r *Record) unpack() {
 	}
 }
 
-// saved takes into account whether the status was written, with the record in it. Chunks are removed after a write that
-// was refused only if it is certain that nobody refers to them, and after a successful one only if it has changed the record.
+// saved completes or undoes a change of the record after the status write. After a refused write, it removes new chunks only if the status certainly
+// does not refer to them; after a successful one, it removes stale chunks only if the record has changed.
 func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	next := r.next
 	r.next = nil
@@ -117,13 +115,12 @@ func (r *Record) saved(ctx context.Context, changed bool, err error) {
 	}
 	if complete, err := r.stores.Remove(ctx, chunks.ConfigMap, remove); err != nil || !complete {
 		r.memory.swept = false
-		r.options.Log.Info("chunks of the inventory that are not used any more are left for later", "error", err)
+		r.options.Log.Info("unused chunks of the inventory are left for a later pass", "error", err)
 	}
 }
 
-// unreferenced returns those of the chunks that were written for a status which the server has refused, and does not have
-// nevertheless: a client repeats a request by itself if the server answers that it could not tell the end of the first attempt,
-// and what is refused then is the second one.
+// unreferenced returns the chunks that were written for a refused status and that the status on the server does not name. The server may have that
+// status nevertheless: clients repeat a request whose outcome the server could not tell, and then the refusal answers the second attempt.
 func (r *Record) unreferenced(ctx context.Context, written chunks.Handles) chunks.Handles {
 	reference, err := liveRecord(ctx, r.handle)
 	if err != nil {

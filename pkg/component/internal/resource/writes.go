@@ -19,10 +19,10 @@ import (
 )
 
 // ErrChanged ends a pass whose picture of the component is outdated.
-var ErrChanged = errors.New("the component was changed by somebody else during the reconciliation")
+var ErrChanged = errors.New("another client modified the component during the reconciliation")
 
 // ErrNotOurs ends a pass for a component that is, or may be, another replica's to work on. The errors of HandleOptions.Fence wrap it.
-var ErrNotOurs = errors.New("this replica may not be in charge of the component any more")
+var ErrNotOurs = errors.New("this replica may have lost the shard of the component")
 
 // RejectedError says that the server does not accept a status.
 type RejectedError struct {
@@ -30,7 +30,7 @@ type RejectedError struct {
 }
 
 func (e *RejectedError) Error() string {
-	return "the status is not accepted (is the CustomResourceDefinition older than this operator?): " + e.err.Error()
+	return "the API server rejects the status (is the CustomResourceDefinition older than this operator?): " + e.err.Error()
 }
 
 func (e *RejectedError) Unwrap() error { return e.err }
@@ -208,7 +208,7 @@ func (h *Handle) whyNotFound(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("reading the component, whose status was not found: %w", err)
 	default:
-		return &RejectedError{err: errors.New("there is no subresource named status")}
+		return &RejectedError{err: errors.New("the component has no status subresource")}
 	}
 }
 

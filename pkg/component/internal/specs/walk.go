@@ -15,13 +15,13 @@ import (
 
 // Occurrence is a reference in a spec.
 type Occurrence struct {
-	// Path as in JSON, such as spec.users[0].passwordRef.
+	// Path is the path in JSON, such as spec.users[0].passwordRef.
 	Path string
-	// Value is a pointer to the reference, or what implements the extension.
+	// Value is a pointer to the reference, or the implementation of the extension.
 	Value any
-	// tag is that of the nearest struct field on the way to the reference.
+	// tag is the tag of the nearest struct field on the way to the reference.
 	tag reflect.StructTag
-	// Target reports whether the reference leads to the cluster of the dependents.
+	// Target reports whether the reference determines the cluster of the dependents.
 	Target bool
 }
 
@@ -30,7 +30,7 @@ func (o Occurrence) at(suffix string) Occurrence {
 	return o
 }
 
-// FallbackKeys are the keys that are tried if the reference names none.
+// FallbackKeys returns the keys to try if the reference names none.
 func (o Occurrence) FallbackKeys() []string {
 	var keys []string
 	for key := range strings.SplitSeq(o.tag.Get("fallbackKeys"), ",") {
@@ -41,19 +41,18 @@ func (o Occurrence) FallbackKeys() []string {
 	return keys
 }
 
-// IgnoredOnDeletion reports whether what is referenced may be missing while the component is being deleted.
+// IgnoredOnDeletion reports whether the object may be missing while the component is being deleted.
 func (o Occurrence) IgnoredOnDeletion() bool {
 	return o.tag.Get("notFoundPolicy") == "ignoreOnDeletion"
 }
 
-// Walker finds references in specs. What a type may contain is found out once: most of a spec is never visited.
-// It is safe for concurrent use.
+// Walker finds references in specs. It analyzes each type once, and skips fields that cannot contain references. It is safe for concurrent use.
 type Walker struct {
 	// Leaves are the types of references.
 	Leaves []reflect.Type
-	// Extension is an interface whose implementations count as references too; may be nil.
+	// Extension is an interface whose implementations count as references, too; may be nil.
 	Extension reflect.Type
-	// Way is the type of structs whose references lead to the cluster of the dependents.
+	// Way is the type of structs whose references determine the cluster of the dependents.
 	Way   reflect.Type
 	plans sync.Map // reflect.Type to *plan
 }
@@ -70,7 +69,7 @@ const (
 	planMap
 )
 
-// plan tells where to look for references in values of one type.
+// plan says where to look for references in values of one type.
 type plan struct {
 	kind    planKind
 	byValue bool // a leaf that is used as it is, and not by its address
@@ -86,16 +85,16 @@ type planField struct {
 	plan  *plan
 }
 
-// isEmbeddedReference reports whether the field makes a reference of the struct around it, without tags of its own. Those of
-// the field that holds the struct apply then.
+// isEmbeddedReference reports whether the field turns the surrounding struct into a reference and has no tags of its own. Then the tags of the field
+// that holds the struct apply.
 func (f planField) isEmbeddedReference() bool {
 	_, keys := f.tag.Lookup("fallbackKeys")
 	_, policy := f.tag.Lookup("notFoundPolicy")
 	return f.name == "" && f.plan.kind == planLeaf && !keys && !policy
 }
 
-// Walk calls visit for each reference in the value that spec, a pointer, points to. Values of maps are visited as
-// copies, which are put back afterwards. Elements of maps are visited in the order of their keys.
+// Walk calls visit for each reference in the value that spec points to. Map values are visited as copies and put back afterwards, in the order of
+// their keys.
 func (w *Walker) Walk(spec any, visit func(Occurrence) error) error {
 	value := reflect.ValueOf(spec)
 	if !value.IsValid() {
@@ -117,7 +116,7 @@ func (w *Walker) visit(p *plan, value reflect.Value, at Occurrence, visit func(O
 		}
 		return w.visit(p.elem, value.Elem(), at, visit)
 	case planInterface:
-		// What is in an interface can be changed only behind a pointer.
+		// A value in an interface can be changed only behind a pointer.
 		if value.IsNil() || value.Elem().Kind() != reflect.Pointer {
 			return nil
 		}
@@ -205,7 +204,7 @@ func (w *Walker) planOf(t reflect.Type) *plan {
 	return p
 }
 
-// compile may meet a type within itself; it then refers to the plan that is being made.
+// compile may find a type within itself. It then refers to the unfinished plan.
 func (w *Walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan {
 	if p, ok := compiling[t]; ok {
 		return p
@@ -238,8 +237,8 @@ func (w *Walker) compile(t reflect.Type, compiling map[reflect.Type]*plan) *plan
 	return p
 }
 
-// isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that embeds
-// one of our references has its methods, but may hold further references; it is no leaf.
+// isLeaf reports whether values of the type are references, and whether their methods need no pointer. A struct that embeds one of our references has
+// its methods, but may hold further references; so it is no leaf.
 func (w *Walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
 	switch {
 	case slices.Contains(w.Leaves, t):
@@ -253,7 +252,7 @@ func (w *Walker) isLeaf(t reflect.Type) (leaf bool, byValue bool) {
 	}
 }
 
-// JSONName returns the name that a field has in JSON; empty if it is inlined.
+// JSONName returns the name of a field in JSON; empty if the field is inlined.
 func JSONName(field reflect.StructField) string {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	switch {
@@ -266,7 +265,7 @@ func JSONName(field reflect.StructField) string {
 	}
 }
 
-// markReaches follows the plans until nothing changes any more, because they may be circular.
+// markReaches follows the plans, which may be circular, until nothing changes.
 func markReaches(plans map[reflect.Type]*plan) {
 	for changed := true; changed; {
 		changed = false

@@ -11,19 +11,19 @@ import (
 	"slices"
 )
 
-// Decode decodes JSON, and keeps numbers as they are written.
+// Decode decodes JSON. Numbers stay as they are written.
 func Decode(content []byte) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(content))
-	// Numbers of the component's own may be larger than what survives as a float.
+	// The component's own numbers may not survive as floats.
 	decoder.UseNumber()
 	err = decoder.Decode(&value)
 	return value, err
 }
 
-// bookkeeping are fields whose change alone is not worth a request.
+// bookkeeping has the fields whose change alone does not justify a request.
 var bookkeeping = []string{"lastObservedAt", "lastAppliedAt"}
 
-// Same reports whether two statuses say the same; times of observation do not count.
+// Same reports whether two statuses are equal, apart from times of observation.
 func Same(a, b map[string]any) bool {
 	a, b = maps.Clone(a), maps.Clone(b)
 	for _, field := range bookkeeping {
@@ -33,7 +33,7 @@ func Same(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b)
 }
 
-// MergePatch returns the JSON merge patch that leads from one value to another. Lists are replaced as a whole.
+// MergePatch returns the JSON merge patch from one value to another. It replaces lists as a whole.
 func MergePatch(from, to map[string]any) map[string]any {
 	patch := map[string]any{}
 	for key, value := range to {
@@ -57,15 +57,14 @@ func MergePatch(from, to map[string]any) map[string]any {
 	return patch
 }
 
-// Dropped returns the paths of fields that were sent and did not come back, sorted and without indices, such as
-// status.inventory[].uid.
+// Dropped returns the paths of fields that were sent and are not in the response, sorted and without indices, such as status.inventory[].uid.
 func Dropped(sent, received any, path string) []string {
 	found := map[string]bool{}
 	collectDropped(sent, received, path, found)
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Without returns those of the fields that are not among others.
+// Without returns the fields that are not among the others.
 func Without(fields, others []string) []string {
 	return slices.DeleteFunc(fields, func(field string) bool { return slices.Contains(others, field) })
 }
@@ -77,7 +76,7 @@ func collectDropped(sent, received any, path string, found map[string]bool) {
 		if bytes.Equal(sent, back) {
 			return
 		}
-		// They were encoded a moment ago.
+		// Decoding cannot fail: both were encoded a moment ago.
 		decoded, _ := Decode(sent)
 		other, _ := Decode(back)
 		collectDropped(decoded, other, path, found)

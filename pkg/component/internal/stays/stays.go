@@ -17,25 +17,25 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
 )
 
-// Memory is what is remembered of the silence of one target. It is used by one pass at a time; the zero value is ready for use.
+// Memory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time. The zero value is ready for use.
 type Memory struct {
-	// unanswered says why the target was not reached; silences counts passes in a row that got no answer.
+	// unanswered says why the target was not reached; silences is the number of consecutive passes without an answer.
 	unanswered string
 	silences   int
 }
 
-// Stay is the time that a pass spends, in part with a remote cluster.
+// Stay is the time that a pass takes, including its visit to a remote cluster.
 type Stay struct {
 	places *visits.Places
 	memory *Memory
 	key    apitypes.NamespacedName
-	// visit is nil before it begins.
+	// visit is nil before it starts.
 	visit *visits.Visit
 	// cut ends the pass.
 	cut func(reason error)
 }
 
-// Begin limits the time that a pass may take. The returned function ends the stay.
+// Begin limits the duration of a pass. The returned function ends the stay.
 func Begin(ctx context.Context, places *visits.Places, memory *Memory, key apitypes.NamespacedName) (*Stay, context.Context, func()) {
 	s := &Stay{places: places, memory: memory, key: key}
 	ctx, cancel := context.WithTimeoutCause(ctx, visits.LongestPass, visits.ErrTooLong)
@@ -50,15 +50,14 @@ func Begin(ctx context.Context, places *visits.Places, memory *Memory, key apity
 	}
 }
 
-// slowed notes that a request to the target takes long. It is called only when there is a visit.
+// slowed notes a slow request to the target. It is called only during a visit.
 func (s *Stay) slowed() {
 	if s.visit != nil {
 		s.visit.Slowed()
 	}
 }
 
-// Visit begins to deal with a remote cluster, unless as many components as may do so wait for clusters that are slow. There is one visit in
-// a pass; later ones have no effect.
+// Visit starts the work with a remote cluster, unless too many components wait for slow clusters. Only the first call of a pass has an effect.
 func (s *Stay) Visit(target string) outcomes.Outcome {
 	if s.visit != nil {
 		return outcomes.Proceed
@@ -71,8 +70,7 @@ func (s *Stay) Visit(target string) outcomes.Outcome {
 	return outcomes.Proceed
 }
 
-// crowded is the outcome of a pass that cannot go on for want of a place. What was wrong with the target the last time is more
-// interesting than who else is waiting.
+// crowded is the outcome of a pass that has no place. The last error of the target is more useful to users than the reason for the wait.
 func (s *Stay) crowded() outcomes.Outcome {
 	message := s.memory.unanswered
 	if message == "" {
@@ -83,8 +81,8 @@ func (s *Stay) crowded() outcomes.Outcome {
 	return o
 }
 
-// Interpret replaces the outcome of a pass that was ended, or got no answer, by one that says so, and names the object that
-// holds the kubeconfig. The delay grows with each silence, up to the limit.
+// Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so and names the object with the kubeconfig. The
+// delay grows with each failure, up to the limit.
 func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom string, limit time.Duration) outcomes.Outcome {
 	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended}, o.Kind) {
 		s.memory.unanswered, s.memory.silences = "", 0
@@ -101,7 +99,7 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom
 	case errors.Is(cause, visits.ErrCrowded):
 		return s.crowded()
 	case errors.Is(cause, visits.ErrTooLong):
-		o = outcomes.Retry("the pass took too long, and is continued by the next one"+where, outcomes.FirstBackoff)
+		o = outcomes.Retry("the pass took too long; the next one continues"+where, outcomes.FirstBackoff)
 	case o.Kind == outcomes.Error && errors.As(o.Err, &noAnswer):
 		s.slowed()
 		o = outcomes.Retry(noAnswer.Error()+where, outcomes.Backoff(s.memory.silences, limit))

@@ -16,10 +16,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Placed is what is kept beside a component, by namespace: one content has the same name everywhere.
+// Placed are objects beside a component, by namespace. Equal contents have the same name in every namespace.
 type Placed map[string]chunks.Handles
 
-// Add adds what is kept, wherever that is.
+// Add adds objects under their own namespaces.
 func (p Placed) Add(handles chunks.Handles) {
 	for name, handle := range handles {
 		if p[handle.Namespace] == nil {
@@ -29,29 +29,29 @@ func (p Placed) Add(handles chunks.Handles) {
 	}
 }
 
-// Drop leaves out what is kept under a name in a namespace.
+// Drop removes names from those of a namespace.
 func (p Placed) Drop(namespace string, names []string) {
 	for _, name := range names {
 		delete(p[namespace], name)
 	}
 }
 
-// Stores are the places of one component.
+// Stores give access to the ConfigMaps and Secrets of one component.
 type Stores struct {
-	// Component is the key of the component, OwnerID the id by which its dependents know it.
+	// Component is the key of the component, OwnerID the owner ID on its dependents.
 	Component apitypes.NamespacedName
 	OwnerID   string
-	// Reconciler is the name of the reconciler, FieldOwner its field manager.
+	// Reconciler is the name of the reconciler, FieldOwner the field manager of all writes.
 	Reconciler string
 	FieldOwner string
-	// StateNamespace is for cluster-scoped components; may be empty.
+	// StateNamespace has the objects of cluster-scoped components; may be empty.
 	StateNamespace string
 	Client         client.Client
-	// Live reads from the server.
+	// Live reads from the server, not from a cache.
 	Live client.Reader
 }
 
-// Namespace returns where things are kept; empty if the component is cluster-scoped and there is no state namespace.
+// Namespace returns the namespace for new objects; empty for a cluster-scoped component without a state namespace.
 func (s *Stores) Namespace() string {
 	if s.Component.Namespace != "" {
 		return s.Component.Namespace
@@ -59,7 +59,7 @@ func (s *Stores) Namespace() string {
 	return s.StateNamespace
 }
 
-// In returns the store of a kind in a namespace.
+// In returns the store for objects of a kind in a namespace.
 func (s *Stores) In(kind chunks.Kind, namespace string) *chunks.Store {
 	label := digest.OwnerLabel(s.OwnerID)
 	prefix := "inventory-"
@@ -75,14 +75,14 @@ func (s *Stores) In(kind chunks.Kind, namespace string) *chunks.Store {
 		Labels:      map[string]string{s.Reconciler + "/" + types.LabelKeySuffixInventoryOwnerId: label},
 		Annotations: map[string]string{s.Reconciler + "/" + types.AnnotationKeySuffixOwnerId: s.OwnerID},
 		ClaimKey:    s.Reconciler + "/" + types.AnnotationKeySuffixClaimedAt,
-		// The finalizer of components may lack the part after the slash, which the server demands here.
+		// The finalizer of components may lack the part after the slash, which the server requires here.
 		Finalizer:  s.Reconciler + "/inventory",
 		FieldOwner: s.FieldOwner,
 	})
 }
 
-// List finds everything of a kind that is kept beside the component, in the namespace where it is kept now, and in the recorded
-// ones (empty if there is none), which may differ for cluster-scoped components.
+// List finds all objects of a kind that belong to the component, in its present namespace and in the recorded ones. They differ if the operator's
+// state namespace has changed. Empty names are ignored.
 func (s *Stores) List(ctx context.Context, kind chunks.Kind, recorded ...string) (Placed, error) {
 	namespaces := map[string]bool{s.Namespace(): true}
 	for _, namespace := range recorded {
@@ -93,7 +93,7 @@ func (s *Stores) List(ctx context.Context, kind chunks.Kind, recorded ...string)
 	for namespace := range namespaces {
 		handles, err := s.In(kind, namespace).List(ctx)
 		if apierrors.IsForbidden(err) && !slices.Contains(recorded, namespace) {
-			// What must not be listed was hardly written.
+			// An operator that may not list a namespace has hardly written there.
 			continue
 		}
 		if err != nil {
@@ -106,7 +106,7 @@ func (s *Stores) List(ctx context.Context, kind chunks.Kind, recorded ...string)
 	return found, nil
 }
 
-// Remove removes what was found, and reports whether all of it is gone.
+// Remove deletes the objects, and reports whether all of them are gone.
 func (s *Stores) Remove(ctx context.Context, kind chunks.Kind, found Placed) (complete bool, err error) {
 	complete = true
 	for namespace, handles := range found {

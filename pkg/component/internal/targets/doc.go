@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package targets connects to the clusters that have the dependents of components.
+// Package targets connects to the clusters of dependents.
 //
 // # Contract
 //
-// Each cluster is observed once, as the operator itself or as the kubeconfig says, and as long as a component uses it. A component has one target at a
-// time; what an earlier one holds for it is released when it is connected to another one.
+// Each cluster is watched once per identity: that of the operator or that of a kubeconfig, for as long as a component uses it. A component has one target at
+// a time; connecting to another one releases the former.
 //
-// A kubeconfig may lead to another cluster all of a sudden. So each connection is asked once which cluster it leads to: that is the UID of the
-// namespace kube-system.
+// A kubeconfig may refer to another cluster at any time. So the cluster of each connection is identified once, by the UID of the namespace kube-system.
 package targets

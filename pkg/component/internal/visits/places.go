@@ -13,16 +13,16 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 )
 
-// LongestPass is how long a pass may take. What is left to do is done by the next one.
+// LongestPass is the maximum duration of a pass. The next pass does the rest.
 const LongestPass = 10 * time.Minute
 
-// Slowness says when a remote cluster counts as slow. Tests need less; the zero value means the defaults.
+// Slowness defines when a remote cluster counts as slow. Tests set shorter times; the zero value means the defaults.
 type Slowness struct {
-	// Request is how long a request may take. Defaults to 5 seconds.
+	// Request is the duration from which on a request is slow. Defaults to 5 seconds.
 	Request time.Duration
-	// Visit is how long a pass may be with a cluster without a place of its own. Defaults to 30 seconds.
+	// Visit is how long a pass may work with a cluster without a place of its own. Defaults to 30 seconds.
 	visit time.Duration
-	// rest is how much longer a pass may take when a request of it was slow. Defaults to one minute.
+	// rest is how much longer a pass may take after a slow request. Defaults to one minute.
 	rest time.Duration
 }
 
@@ -31,26 +31,25 @@ func (s Slowness) complete() Slowness {
 }
 
 var (
-	// ErrCrowded ends a pass that would wait for a slow cluster when there is no place left.
-	ErrCrowded = errors.New("as many components as may wait for clusters that are slow to answer do so already")
+	// ErrCrowded ends a pass that would wait for a slow cluster while no place is free.
+	ErrCrowded = errors.New("too many components wait for slow clusters")
 	// ErrTooLong ends a pass that has taken too long.
 	ErrTooLong = errors.New("the pass took too long")
 )
 
-// Places bound how many workers wait for remote clusters that do not answer, or are slow to: half of them, so that the others
-// are there for all other components. A cluster is expected to be slow unless the last pass was quick. A pass needs a place if
-// its cluster is expected to be slow, as soon as a request is slow, and when it lasts long; without one, it ends. Places that become
-// free are given to the components in the order in which these asked for one.
+// Places limit the number of workers that wait for slow remote clusters to half of them, so that the others can serve all other components. A cluster
+// counts as slow unless the last pass was quick. A pass needs a place if its cluster counts as slow, once a request is slow, and when it lasts long.
+// Without a free place, it ends. Components get free places in the order in which they have asked.
 type Places struct {
 	Limit    int
 	Slowness Slowness
-	// Call has a component ask again, because there is a place for it. It must not block.
+	// Call schedules a pass of a component for which a place is free. It must not block.
 	Call func(component apitypes.NamespacedName)
 	now  func() time.Time
 
 	mu    sync.Mutex
 	taken int
-	// quick holds the targets whose last pass had no slow request.
+	// quick has the targets whose last pass had no slow request.
 	quick map[string]bool
 	line  []applicant
 }
@@ -58,11 +57,11 @@ type Places struct {
 // applicant is a component that waits for a place.
 type applicant struct {
 	component apitypes.NamespacedName
-	// asked is when it asked last.
+	// asked is when it last asked.
 	asked time.Time
 }
 
-// applicantPatience is how long a place is kept for a component that does not ask for it any more, because it was deleted, say.
+// applicantPatience is how long a place is reserved for a component that no longer asks, for example because it was deleted.
 const applicantPatience = 5 * CrowdDelay
 
 // New returns places for a number of workers.
@@ -73,8 +72,8 @@ func New(workers int, slowness Slowness) *Places {
 	}
 }
 
-// Enter begins a visit of a component to a target, unless it needs a place and has to wait for one. The visit is ended by calling leave; cut
-// ends what is done in it, and must not block.
+// Enter starts a visit of a component to a target, unless it must wait for a place. Call leave to end the visit. Enter calls cut to stop the work;
+// cut must not block.
 func (p *Places) Enter(target string, component apitypes.NamespacedName, cut func(reason error)) (*Visit, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +86,7 @@ func (p *Places) Enter(target string, component apitypes.NamespacedName, cut fun
 	return v, true
 }
 
-// isNextLocked reports whether a place is free that nobody waits for who came before the component. Otherwise, the component is in the line.
+// isNextLocked reports whether a place is free that no earlier applicant waits for. Otherwise, it puts the component in line.
 func (p *Places) isNextLocked(component apitypes.NamespacedName) bool {
 	now := p.now()
 	p.line = slices.DeleteFunc(p.line, func(a applicant) bool { return a.component != component && now.Sub(a.asked) > applicantPatience })
@@ -107,7 +106,7 @@ func (p *Places) Forget(target string) {
 	delete(p.quick, target)
 }
 
-// Visit is the part of a pass that deals with a remote cluster. Its fields are protected by the mutex of the places.
+// Visit is the part of a pass that works with a remote cluster. The mutex of the places protects its fields.
 type Visit struct {
 	places *Places
 	target string
@@ -126,7 +125,7 @@ func (v *Visit) sitLocked() bool {
 	return v.seated
 }
 
-// Slowed notes that a request is slow, or was not answered at all.
+// Slowed notes that a request is slow, or had no answer.
 func (v *Visit) Slowed() {
 	v.places.mu.Lock()
 	defer v.places.mu.Unlock()
@@ -142,7 +141,7 @@ func (v *Visit) Slowed() {
 	v.timers = append(v.timers, time.AfterFunc(v.places.Slowness.rest, func() { v.cut(ErrTooLong) }))
 }
 
-// lasting notes that the visit lasts long.
+// lasting notes that the visit takes long.
 func (v *Visit) lasting() {
 	v.places.mu.Lock()
 	defer v.places.mu.Unlock()
@@ -175,5 +174,5 @@ func (v *Visit) Leave() {
 	}
 }
 
-// CrowdDelay is the time after which a component that has to wait for its turn looks again, at the latest.
+// CrowdDelay is the maximum delay before a component that waits for a place tries again.
 const CrowdDelay = 3 * time.Second

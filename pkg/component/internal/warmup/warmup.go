@@ -21,11 +21,10 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// owner is the owner of kinds that no component has asked for yet. It is no ID that a component can have.
+// owner owns the kinds that no component has asked for yet. No component can have this ID.
 const owner = "*"
 
-// grace is how long after the election the kinds stay observed: meanwhile, the first passes of the components ask for
-// them themselves.
+// grace is how long after the election the kinds stay watched. Meanwhile, the first passes of the components ask for them.
 const grace = 10 * time.Minute
 
 // Options configure a Warmup.
@@ -33,29 +32,29 @@ type Options struct {
 	Cache cache.Cache
 	// New returns an empty component.
 	New func() client.Object
-	// Engine observes the local cluster.
+	// Engine watches the local cluster.
 	Engine *reconciler.Reconciler
-	// Elected ends the need for it, after Grace; nil means never.
+	// Elected is closed on election; the warmup ends Grace later. Nil means never.
 	Elected <-chan struct{}
 	// Grace defaults to 10 minutes.
 	Grace time.Duration
-	// Recorded returns what the status of a component records of its dependents, and of their kinds, in the local cluster.
+	// Recorded returns the dependents, and their kinds, that the status of a component records in the local cluster.
 	Recorded func(component client.Object) ([]*reconciler.InventoryItem, []reconciler.TypeVersionInfo)
 }
 
-// Warmup has the dependents of all components in the local cluster observed. It is a runnable of a manager.
+// Warmup watches the dependents of all components in the local cluster. It is a runnable of a manager.
 type Warmup struct {
 	Options Options
 
 	mu    sync.Mutex
 	kinds map[client.ObjectKey]kinds
-	// changed holds one element if the kinds have changed.
+	// changed has one element if the kinds have changed.
 	changed chan struct{}
-	// done is closed when what was recorded at the start is observed.
+	// done is closed once the kinds that were recorded at the start are watched.
 	done chan struct{}
 }
 
-// kinds are types with the namespaces in which there are objects of them.
+// kinds has types, with the namespaces of their objects.
 type kinds map[schema.GroupVersionKind]sets.Set[string]
 
 // New returns a warmup that has not begun.
@@ -64,13 +63,13 @@ func New(options Options) *Warmup {
 	return &Warmup{Options: options, kinds: map[client.ObjectKey]kinds{}, changed: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// Done is closed when what was recorded at the start is observed.
+// Done returns a channel that is closed once the kinds that were recorded at the start are watched.
 func (u *Warmup) Done() <-chan struct{} { return u.done }
 
-// NeedLeaderElection is false: it is for those that do not lead yet.
+// NeedLeaderElection returns false: replicas that do not lead need the warmup.
 func (u *Warmup) NeedLeaderElection() bool { return false }
 
-// Start runs until the kinds need not be observed any longer.
+// Start runs until the kinds need not be watched any longer.
 func (u *Warmup) Start(ctx context.Context) error {
 	informer, err := u.Options.Cache.GetInformer(ctx, u.Options.New())
 	if err != nil {
@@ -78,7 +77,7 @@ func (u *Warmup) Start(ctx context.Context) error {
 	}
 	registration, err := informer.AddEventHandler(u.handler())
 	if err != nil {
-		return untilCancelled(ctx, fmt.Errorf("following the components: %w", err))
+		return untilCancelled(ctx, fmt.Errorf("reading events of components: %w", err))
 	}
 	defer func() { _ = informer.RemoveEventHandler(registration) }() // fails only if there is nothing to be removed
 	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
@@ -89,7 +88,7 @@ func (u *Warmup) Start(ctx context.Context) error {
 	return nil
 }
 
-// untilCancelled forgets an error that is due to the end of the context.
+// untilCancelled drops an error that is due to the end of the context.
 func untilCancelled(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -97,7 +96,7 @@ func untilCancelled(ctx context.Context, err error) error {
 	return err
 }
 
-// follow observes what the components need, until some time after the election.
+// follow watches the kinds of the components, until some time after the election.
 func (u *Warmup) follow(ctx context.Context) {
 	started, elected := u.done, u.Options.Elected
 	var over <-chan time.Time
@@ -142,7 +141,7 @@ func (u *Warmup) seen(object any) {
 	}
 }
 
-// record takes over the kinds of one component, and has them observed if they are others than before.
+// record stores the kinds of one component, and updates the watches if they have changed.
 func (u *Warmup) record(key client.ObjectKey, found kinds) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -159,7 +158,7 @@ func (u *Warmup) record(key client.ObjectKey, found kinds) {
 	}
 }
 
-// needs unites the kinds of all components, up to mostKindsInAll: of those, the kinds that most components have.
+// needs returns the kinds of all components, up to mostKindsInAll: those that most components have.
 func (u *Warmup) needs() []reconciler.Need {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -180,7 +179,7 @@ func (u *Warmup) needs() []reconciler.Need {
 	return needs[:min(len(needs), mostKindsInAll)]
 }
 
-// add adds namespaces to a kind; an empty one stands for none.
+// add adds namespaces to a kind; an empty one means none.
 func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
 	if k[kind] == nil {
 		k[kind] = sets.New[string]()
@@ -188,14 +187,14 @@ func (k kinds) add(kind schema.GroupVersionKind, namespaces ...string) {
 	k[kind].Insert(namespaces...).Delete("")
 }
 
-// mostKinds is how many kinds of one component are watched before it is reconciled. Each kind costs a watch, or a request if
-// there is no such kind, and a status can be forged.
+// mostKinds is the maximum number of kinds of one component that are watched before its first pass. Each kind costs a watch, or a request if it does
+// not exist, and a status can be forged.
 const mostKinds = 100
 
-// mostKindsInAll is how many kinds of all components together are watched before these are reconciled: more than most clusters have.
+// mostKindsInAll is the maximum number of kinds of all components together that are watched before their first passes: more than most clusters have.
 const mostKindsInAll = 500
 
-// kindsOf returns the kinds of what is recorded, up to mostKinds.
+// kindsOf returns the recorded kinds, up to mostKinds.
 func kindsOf(items []*reconciler.InventoryItem, others []reconciler.TypeVersionInfo) kinds {
 	found := kinds{}
 	add := func(kind schema.GroupVersionKind, namespaces ...string) {
