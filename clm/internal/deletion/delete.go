@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Delete deletes the release and its dependents. The error is a RefusedError if somebody has to decide, a NotReadyError if not everything is gone,
-// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then nothing was shown of the end.
+// Delete deletes the release and its dependents. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects are gone,
+// an InterruptedError if the context has ended, and one of which IsChanged is true if another plan is needed: then the end of the operation was not shown.
 func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 	b := runner.NewBoard(d.connection, "delete", d.Release.String(), 0)
 	err := d.delete(ctx, limits, b)
@@ -65,7 +65,7 @@ func (d *Deletion) delete(ctx context.Context, limits runner.Limits, b *runner.B
 	}
 	err = d.connection.Records().Remove(ctx, d.Release)
 	if errors.Is(err, releases.ErrOutdated) && d.recordGone(ctx) {
-		// It went with its namespace.
+		// It was deleted with its namespace.
 		return nil
 	}
 	return err
@@ -85,7 +85,7 @@ type removal struct {
 	limits    runner.Limits
 }
 
-// deleteAll deletes all that there is of a release, from where an earlier deletion has stopped.
+// deleteAll deletes the dependents and runs the hooks. It continues where an earlier deletion has stopped.
 func (r *removal) deleteAll(ctx context.Context) error {
 	if len(r.Release.TestInventory) > 0 {
 		if err := r.deleteTests(ctx); err != nil {
@@ -133,8 +133,8 @@ func (r *removal) deleteDependents(ctx context.Context) error {
 	return nil
 }
 
-// deleteTests removes what tests have left before the release is deleted. They may be instances of types of the release, and hide that there are
-// foreign ones; so that is looked at again.
+// deleteTests removes what tests have left before the release is deleted. These objects may be instances of types of the release, and hide foreign
+// instances; so deleteTests looks for blockers again.
 func (r *removal) deleteTests(ctx context.Context) error {
 	if err := testrun.Clear(ctx, r.connection, r.operation, r.Release, r.limits.Timeout); err != nil {
 		return err

@@ -22,37 +22,36 @@ import (
 type Request struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// SkipHooks leaves out the deletion hooks, as far as they are not over.
+	// SkipHooks skips the deletion hooks that are not complete.
 	SkipHooks bool
-	// Failed is the plan, if any, that has failed and is undone: what the release has adopted stays. If somebody has changed the release since, that is
-	// refused.
+	// Failed is the plan, if any, that has failed and is reverted: objects that the release has adopted stay. If another process has changed the release since,
+	// that is refused.
 	Failed *apply.Plan
 }
 
-// Deletion is what is going to happen when a release is deleted.
+// Deletion is what will happen when a release is deleted.
 type Deletion struct {
 	// Release as it was found.
 	Release *releases.Release
-	// Hooks are the deletion hooks that are not over yet. There are none if they are to be left out.
+	// Hooks are the deletion hooks that are not complete; none if they are skipped.
 	Hooks []deletionhooks.Hook
-	// Goes and Stays are the dependents that are deleted and released.
+	// Goes and Stays are the dependents that are deleted and orphaned.
 	Goes, Stays []*reconciler.InventoryItem
 	// Blockers are foreign objects whose existence forbids the deletion.
 	Blockers []reconciler.Blocker
 
 	connection *connection.Connection
 	target     *runner.Target
-	// leftOut are the deletion hooks that could not be applied any more, as texts.
+	// leftOut names the deletion hooks that could no longer be applied.
 	leftOut []string
-	// spared are the dependents that stay because they were there before, as texts.
+	// spared names the dependents that stay because they existed before the release.
 	spared []string
 }
 
-// Close ends what was begun to find out how things stand.
+// Close stops watching the dependents.
 func (d *Deletion) Close() { d.target.Close() }
 
-// Plan finds out what would happen if a release were deleted. The plan is to be closed. The error is a RefusedError if the deletion hooks
-// cannot be read, and are not to be left out.
+// Plan plans to delete a release. The caller closes the plan. The error is a RefusedError if the deletion hooks cannot be read, and are not skipped.
 func Plan(ctx context.Context, c *connection.Connection, request Request) (*Deletion, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -62,7 +61,7 @@ func Plan(ctx context.Context, c *connection.Connection, request Request) (*Dele
 		return nil, err
 	}
 	if release.DeletionStage.Reached(inventory.DeletionStagePostDelete) {
-		// What is still recorded is gone, and a hook may have its name.
+		// The recorded dependents are gone, and a hook may have the name of one.
 		release.Inventory = nil
 	}
 	d := &Deletion{Release: release, connection: c}
@@ -102,7 +101,7 @@ func (d *Deletion) plan(ctx context.Context, request Request) (err error) {
 	if err := d.findBlockers(ctx); err != nil {
 		return err
 	}
-	// What tests have left goes first.
+	// What tests have left is deleted first.
 	d.Blockers = slices.DeleteFunc(d.Blockers, func(blocker reconciler.Blocker) bool {
 		return slices.ContainsFunc(release.TestInventory, func(item *reconciler.InventoryItem) bool {
 			return item.GroupVersionKind().GroupKind() == blocker.Type.GroupKind() && item.Namespace == blocker.Namespace && item.Name == blocker.Name
@@ -130,7 +129,7 @@ func (d *Deletion) Blocked() error {
 		d.Release, strings.Join(texts, ", "))
 }
 
-// isOwnNamespace reports whether a dependent is the namespace in which the record of its release is. It is released with the release.
+// isOwnNamespace reports whether a dependent is the namespace that has the record of its release. It is orphaned.
 func isOwnNamespace(item *reconciler.InventoryItem, namespace string) bool {
 	return item.Group == "" && item.Kind == "Namespace" && item.Name == namespace
 }

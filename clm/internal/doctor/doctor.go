@@ -28,36 +28,36 @@ type FindingKind string
 const (
 	// FindingDamaged is a record that cannot be read completely.
 	FindingDamaged FindingKind = "DamagedRecord"
-	// FindingLost is a release of which there are objects, or parts of a record, and no record.
+	// FindingLost is a release without a record, of which there are objects, or parts of a record.
 	FindingLost FindingKind = "LostRecord"
-	// FindingGone is an object that is recorded and does not exist.
+	// FindingGone is a recorded object that does not exist.
 	FindingGone FindingKind = "Gone"
-	// FindingStolen is an object that is recorded and belongs to somebody else, or to nobody.
+	// FindingStolen is a recorded object that has another owner, or none.
 	FindingStolen FindingKind = "Stolen"
 	// FindingUnrecorded is an object that has the mark of a release which has not recorded it.
 	FindingUnrecorded FindingKind = "Unrecorded"
-	// FindingStuck is an object, or a namespace, whose deletion does not come to its end.
+	// FindingStuck is an object, or a namespace, whose deletion does not finish.
 	FindingStuck FindingKind = "Stuck"
-	// FindingLock is the lock of a process that does not exist any more.
+	// FindingLock is the lock of a process that is dead.
 	FindingLock FindingKind = "StaleLock"
 	// FindingChunks are parts of records that are not needed.
 	FindingChunks FindingKind = "UnusedChunks"
-	// FindingAncestor is a record of an earlier clm beside ours.
+	// FindingAncestor is the record of an earlier clm that is left beside the present one.
 	FindingAncestor FindingKind = "AncestorRecord"
 )
 
-// Finding is one thing that is wrong.
+// Finding is one problem of a release.
 type Finding struct {
 	Kind FindingKind
-	// Release is namespace and name of the release that it is about.
+	// Release is namespace and name of the release.
 	Release string
-	// Object is the object that it is about; nil if it is about the record.
+	// Object is the object in question; nil if the problem is one of the record.
 	Object *dependents.Object
 	// Message says what is wrong.
 	Message string
-	// Repair says what the function of this name does about it; empty if that does nothing.
+	// Repair says what the function Repair would do; empty if it would do nothing.
 	Repair string
-	// Advice says what somebody can do; may be empty.
+	// Advice says what the user can do; may be empty.
 	Advice string
 
 	repair func(ctx context.Context) error
@@ -69,22 +69,22 @@ type Diagnosis struct {
 	Releases int
 	// Findings, sorted by release.
 	Findings []Finding
-	// Notes say what could not be looked at, or may be outdated.
+	// Notes say what could not be read, or may be outdated.
 	Notes []string
 }
 
-// Request says what is to be examined.
+// Request says what to examine.
 type Request struct {
 	// Namespace of the releases. Defaults to all namespaces.
 	Namespace string
 	// Name of the release. Defaults to all.
 	Name string
-	// Trusted are namespaces in which the marks of a release count although it has nothing else there. Defaults to none.
+	// Trusted are further namespaces in which the marks of a release count. Defaults to none.
 	Trusted []string
 }
 
-// Examine compares what is recorded of releases with what is in the cluster. It changes nothing. The error is releases.ErrNotFound if nothing at all is found of a
-// release with the name.
+// Examine compares the records of releases with the cluster. It changes nothing. The error is releases.ErrNotFound if there is no trace of a release with the
+// name.
 func Examine(ctx context.Context, c *connection.Connection, request Request) (*Diagnosis, error) {
 	namespace, name := request.Namespace, request.Name
 	e := &examination{
@@ -112,7 +112,7 @@ func Examine(ctx context.Context, c *connection.Connection, request Request) (*D
 	return e.diagnosis, nil
 }
 
-// Repair does what the finding says, if it says anything. It writes records and locks, and nothing else: no dependent is created, changed or deleted.
+// Repair does what Finding.Repair says. It writes only records and locks: it creates, changes or deletes no dependent.
 func Repair(ctx context.Context, finding Finding) error {
 	if finding.repair == nil {
 		return nil
@@ -127,14 +127,14 @@ type examination struct {
 	trusted         []string
 	diagnosis       *Diagnosis
 
-	// recorded are all releases with a record, by namespace and name; intact those whose record is.
+	// recorded are all releases with a record, by namespace and name; intact are those whose record can be read completely.
 	recorded map[string]*releases.Release
 	intact   []*releases.Release
 	// unread are those whose record exists, and cannot be used; by namespace and name.
 	unread map[string]bool
 	found  []sighting
 	byKey  map[dependents.Key]sighting
-	// lettingGo is what releases have recorded that others own, by namespace and name of the release.
+	// lettingGo has the objects that releases have recorded and other releases own, by namespace and name of the release.
 	lettingGo map[string]*lettingGo
 }
 
@@ -189,7 +189,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 	return nil
 }
 
-// sweepCluster looks at everything that has the mark of a release.
+// sweepCluster finds all objects with the mark of a release.
 func (e *examination) sweepCluster(ctx context.Context) error {
 	selector, err := e.selector()
 	if err != nil {
@@ -232,7 +232,7 @@ func (e *examination) namespacesOf() []string {
 	return slices.Compact(namespaces)
 }
 
-// denied notes what must not be looked at, and returns other errors.
+// denied notes what the user may not read, and returns other errors.
 func (e *examination) denied(err error) error {
 	if apierrors.IsForbidden(err) {
 		e.note("%s", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Request says which objects of a release it is about.
+// Request names objects of a release.
 type Request struct {
 	// Namespace and Name of the release.
 	Namespace, Name string
@@ -23,8 +23,8 @@ type Request struct {
 	Objects []string
 }
 
-// PlanAdoption finds out what has to be done to have the current revision in such a way that the objects, which it renders, belong to the
-// release, whoever owns them now. The plan is to be closed.
+// PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must render, whoever owns them now. The caller
+// closes the plan.
 func PlanAdoption(ctx context.Context, c *connection.Connection, request Request) (*apply.Plan, error) {
 	plan, err := apply.Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -45,7 +45,7 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Request
 	for _, object := range found {
 		plan.TakeOver(object.Object)
 	}
-	// Whether an object exists that is not ours, only the server knows.
+	// Only the server knows whether an object of another owner exists.
 	if err := plan.Compare(ctx, true); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func PlanAdoption(ctx context.Context, c *connection.Connection, request Request
 	return plan, nil
 }
 
-// confirmAdoptable says which of the objects that are to be taken over do not exist, or cannot be looked at.
+// confirmAdoptable returns an error if an object that the release should adopt does not exist, or cannot be read.
 func confirmAdoptable(plan *apply.Plan, wanted []dependent) error {
 	for _, change := range plan.Changes {
 		adopts := find(wanted, change.Object) >= 0
@@ -71,8 +71,7 @@ func confirmAdoptable(plan *apply.Plan, wanted []dependent) error {
 	return nil
 }
 
-// PlanOrphaning finds out what has to be done to let go of objects: a new revision does not have them, and they stay in the cluster without
-// an owner. The plan is to be closed.
+// PlanOrphaning plans to orphan objects: a new revision does not have them, and they stay in the cluster without an owner. The caller closes the plan.
 func PlanOrphaning(ctx context.Context, c *connection.Connection, request Request, compare bool) (*apply.Plan, error) {
 	plan, err := apply.Current(ctx, c, request.Namespace, request.Name)
 	if err != nil {
@@ -91,7 +90,7 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 	}
 	for _, object := range found {
 		if object.item != nil {
-			// It counts for the deletion of the release as well, if that comes before the objects were let go of.
+			// This also applies if the release is deleted before the objects are orphaned.
 			object.item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
-// LetGo records, in an operation on a release, that it does not have those of the objects that belong to others. Nothing but the record is written: who
-// owns an object is what its label says, and that is settled. Above all, nothing is applied, neither of this release nor of the other ones. Their records may
-// have been written by people who have fewer rights than whoever calls this, and what they have left to do may be deletions.
+// LetGo records, in an operation on a release, that the release does not have those of the objects that belong to other owners. It writes only the record: the
+// labels of the objects say who owns them already. Above all, it applies no release. The records may have been written by users who have fewer permissions than
+// the caller, and what is left to be applied may be deletions.
 func LetGo(ctx context.Context, c *connection.Connection, o *runner.Operation, objects []dependents.Object) error {
 	plan, err := apply.Current(ctx, c, o.Release().Namespace, o.Release().Name)
 	if err != nil {
@@ -62,7 +62,7 @@ func LetGo(ctx context.Context, c *connection.Connection, o *runner.Operation, o
 	return c.Records().Amend(ctx, plan.Release, plan.Revision, plan.Content)
 }
 
-// handedOver says to whom objects have gone over.
+// handedOver names the new owners of objects.
 func handedOver(receivers map[string][]dependent) string {
 	var texts []string
 	for receiver, objects := range receivers {

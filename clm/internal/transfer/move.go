@@ -19,9 +19,9 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
-// Move hands objects over. First the one release records that it has them; then the mark of the owner changes, in one write for each
-// object; then the other release records that it has them no more. At any time the mark says who owns an object, whatever is recorded, and doing
-// the same again goes on with what was interrupted. Errors are those of Apply.
+// Move moves objects. First the receiver records that it has them; then the label of each object changes, in one write; then the giver records that it no
+// longer has them. At any time the label says who owns an object, whatever is recorded, and repeating an interrupted move continues it. Errors are
+// those of Apply.
 func (t *Transfer) Move(ctx context.Context, options apply.Options) error {
 	options.NoWait = false
 	b := runner.NewBoard(t.connection, string(apply.Move), t.To.Release.String(), t.To.Revision.Number)
@@ -61,7 +61,7 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 		return errors.Join(failure, err)
 	}
 	b.Say(fmt.Sprintf("release %s lets go", t.From.Release))
-	// What it has to say is not about what was moved.
+	// Its progress is not about the objects that were moved.
 	from.Mute()
 	if err := t.From.CarryOut(ctx, from, options); err != nil {
 		return errors.Join(failure, fmt.Errorf("release %s, which lets go: %w", t.From.Release, err))
@@ -69,7 +69,7 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 	return failure
 }
 
-// beginBoth takes the locks of both releases, in an order that is the same for everybody. The function that it returns gives them back.
+// beginBoth acquires the locks of both releases, always in the same order. The function that it returns releases them.
 func (t *Transfer) beginBoth(ctx context.Context, b *runner.Board, limits runner.Limits) (to, from *runner.Operation, done func(), err error) {
 	order := []*releases.Release{t.To.Release, t.From.Release}
 	slices.SortFunc(order, func(a, b *releases.Release) int { return cmp.Compare(a.String(), b.String()) })
@@ -91,7 +91,7 @@ func (t *Transfer) beginBoth(ctx context.Context, b *runner.Board, limits runner
 	return begun[t.To.Release], begun[t.From.Release], done, nil
 }
 
-// confirmOwner says which objects have not gone over.
+// confirmOwner returns an error that names the objects that still belong to the giver.
 func (t *Transfer) confirmOwner(ctx context.Context) error {
 	var left []string
 	for _, object := range t.Objects {

@@ -23,33 +23,32 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Transfer is what is going to happen when objects go over from one release to another.
+// Transfer is what will happen when objects are moved from one release to another.
 type Transfer struct {
-	// From lets go of the objects, To takes them over.
+	// From gives the objects, To receives them.
 	From, To *apply.Plan
-	// Objects are those that are handed over.
+	// Objects are those that are moved.
 	Objects []dependents.Object
 
 	connection *connection.Connection
-	// left is the number of objects with which there is something left to be done.
+	// left is the number of objects whose move is not complete.
 	left int
 }
 
-// Close ends what was begun to find out how things stand.
+// Close stops watching the dependents.
 func (t *Transfer) Close() {
 	t.From.Close()
 	t.To.Close()
 }
 
-// MoveRequest says which objects go over from which release to which other one.
+// MoveRequest says which objects to move from which release to which other one.
 type MoveRequest struct {
 	From, To apitypes.NamespacedName
 	// Objects as KIND[.GROUP]/[NAMESPACE/]NAME.
 	Objects []string
 }
 
-// PlanMove finds out what has to be done to hand objects over. Of objects that were handed over already, be it incompletely, it finds out
-// what is left to be done. The plan is to be closed.
+// PlanMove plans to move objects. If some were moved already, perhaps incompletely, it plans what is left to be done. The caller closes the plan.
 func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest, compare bool) (*Transfer, error) {
 	if request.From == request.To {
 		return nil, failures.Refused("release %s cannot hand over objects to itself", request.From)
@@ -79,7 +78,7 @@ func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest
 	return t, nil
 }
 
-// choose completes the plan of the release that takes over, and returns what the other one has to let go of.
+// choose completes the plan of the receiver, and returns the objects that the giver still has.
 func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, error) {
 	mapper := t.connection.Client().RESTMapper()
 	had, err := dependentsOf(mapper, t.From)
@@ -132,12 +131,12 @@ func (t *Transfer) choose(ctx context.Context, texts []string) ([]dependent, err
 	return leaving, t.takeIn(coming)
 }
 
-// isSettled reports whether nothing is left to be done with an object: it has gone over, and both releases have recorded that.
+// isSettled reports whether the move of an object is complete: the receiver owns it, and both releases have recorded that.
 func (t *Transfer) isSettled(owner ownership.Mark, had, has bool) bool {
 	return !had && has && owner.Is(releases.OwnerID(t.To.Release.Namespace, t.To.Release.Name))
 }
 
-// takeIn makes the revision of the release that takes over one that has the objects.
+// takeIn adds the objects to the revision of the receiver.
 func (t *Transfer) takeIn(objects []dependent) error {
 	if len(objects) == 0 {
 		return nil
@@ -151,14 +150,14 @@ func (t *Transfer) takeIn(objects []dependent) error {
 		manifest.SetAnnotations(withPolicies(manifest.GetAnnotations(), t.From.Revision.Policies, t.To.Revision.Policies))
 		content.Manifest = append(content.Manifest, manifest)
 		if item := object.item; item != nil && item.ReconcilePolicy == reconciler.ReconcilePolicyOnce {
-			// That it was applied already must not be forgotten.
+			// The record that it was applied once must not get lost.
 			t.To.Release.Inventory = append(t.To.Release.Inventory, item.DeepCopy())
 		}
 	}
 	return t.To.Derive(content, fmt.Sprintf("taken over from release %s: %s", t.From.Release, objectTexts(objects)))
 }
 
-// withPolicies returns annotations that keep the policies of an object what they were in its former release.
+// withPolicies returns annotations that preserve the policies that an object had in its former release.
 func withPolicies(given map[string]string, from, to reconciler.Policies) map[string]string {
 	for _, policy := range []struct{ suffix, from, to string }{
 		{types.AnnotationKeySuffixUpdatePolicy, string(from.Update), string(to.Update)},
@@ -178,7 +177,7 @@ func withPolicies(given map[string]string, from, to reconciler.Policies) map[str
 	return given
 }
 
-// confirmMovable returns the owner of an object, or says why it cannot be handed over.
+// confirmMovable returns the owner of an object, or an error if the object cannot be moved.
 func (t *Transfer) confirmMovable(ctx context.Context, object dependent) (ownership.Mark, error) {
 	owner, err := ownership.Read(ctx, t.connection.Client(), object)
 	switch {

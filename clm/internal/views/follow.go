@@ -21,24 +21,24 @@ import (
 	"github.com/component-operator/runtime/clm/internal/runner"
 )
 
-// Following says what to follow, and who wants to know. Its functions are not called side by side.
+// Following says which release to follow, and has the functions that are called. They are not called concurrently.
 type Following struct {
 	// Namespace and Name of the release, which need not exist.
 	Namespace, Name string
-	// SkipReasons leaves out why dependents are not ready.
+	// SkipReasons leaves out the reasons why dependents are not ready.
 	SkipReasons bool
-	// Show gets how the release stands, at once and after each change, and reports whether that is enough. Required.
+	// Show gets the standing of the release, first at once and then after each change, and reports whether to stop. Required.
 	Show func(standing *Standing) (enough bool)
-	// Trouble is told of errors that are going to be retried. Defaults to nobody.
+	// Trouble gets the errors after which Follow retries. Defaults to a function that does nothing.
 	Trouble func(err error)
 }
 
-// shortestPause is the least time between two looks at a release. It grows with the time that a look takes.
+// shortestPause is the least time between two looks at a release. If a look takes longer, that is the least time.
 const shortestPause = 200 * time.Millisecond
 
-// Follow looks at a release whenever something of it has changed: its record, a dependent, what a dependent owns, or what is reported about these.
-// It returns nil when Show has seen enough, and the cause of the context's end if that comes first. What the user may not watch is
-// noted; the record has to be watched.
+// Follow looks at a release whenever something of it has changed: its record, a dependent, an object that a dependent owns, or the events about these.
+// It returns nil when Show says to stop, and the cause of the context if that ends first. If the user may not watch something, that is
+// noted; the record must be watched.
 func Follow(ctx context.Context, c *connection.Connection, following Following) error {
 	if following.Trouble == nil {
 		following.Trouble = func(error) {}
@@ -78,14 +78,14 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 	}
 }
 
-// follower watches a release for as long as somebody follows it.
+// follower watches a release during one call of Follow.
 type follower struct {
 	Following
 	connection *connection.Connection
 	woken      chan struct{}
 	fatal      chan error
 	running    sync.WaitGroup
-	// watched are the dependents that are watched, and drop ends that.
+	// watched names the dependents that are watched; drop stops watching them.
 	watched string
 	drop    context.CancelFunc
 
@@ -112,7 +112,7 @@ func (f *follower) wake() {
 	}
 }
 
-// keep runs something until the context ends, again and again if it fails.
+// keep runs a function until the context ends, and again if it fails.
 func (f *follower) keep(ctx context.Context, run func(ctx context.Context) error) {
 	f.running.Go(func() {
 		for delay := runner.FirstRetry; ; delay = min(2*delay, runner.LastRetry) {
@@ -138,7 +138,7 @@ func (f *follower) keep(ctx context.Context, run func(ctx context.Context) error
 	})
 }
 
-// watch has the dependents watched that the release has now.
+// watch watches the dependents that the release has now.
 func (f *follower) watch(ctx context.Context, release *releases.Release) {
 	if release == nil {
 		release = &releases.Release{}
@@ -167,7 +167,7 @@ func (f *follower) note(note dependents.Note) {
 	f.unwatched[note] = true
 }
 
-// addNotes adds what cannot be watched.
+// addNotes adds notes about what cannot be watched.
 func (f *follower) addNotes(notes []dependents.Note) []dependents.Note {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,8 +175,7 @@ func (f *follower) addNotes(notes []dependents.Note) []dependents.Note {
 	return append(slices.Clone(notes), unwatched...)
 }
 
-// sleep waits for the pause, and then until something has changed; at most for the time after which it is worth another look anyway, if that is
-// positive.
+// sleep waits for the pause, and then until something has changed. If atMost is positive, it waits at most that long.
 func (f *follower) sleep(ctx context.Context, pause, atMost time.Duration) error {
 	var over <-chan time.Time
 	if atMost > 0 {

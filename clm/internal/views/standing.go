@@ -21,13 +21,13 @@ import (
 
 // Standing is how a release stands at one moment.
 type Standing struct {
-	// Release is what is recorded; nil if there is no such release.
+	// Release is the record; nil if the release does not exist.
 	Release *releases.Release
-	// Holder is who works on the release; nil if nobody does, or if it is neither being applied nor deleted.
+	// Holder is the process that works on the release; nil if there is none, or if the release is neither being applied nor deleted.
 	Holder *releases.Holder
-	// Silent is true if the holder has not renewed the lock for so long that it seems to be dead.
+	// Silent means that the holder has not renewed the lock for so long that it seems to be dead.
 	Silent bool
-	// Dependents in the order in which they are worked upon.
+	// Dependents in the order of their waves.
 	Dependents []*dependents.Node
 	// Notes say what is missing because the user may not read it.
 	Notes []dependents.Note
@@ -35,22 +35,22 @@ type Standing struct {
 	deadline time.Duration
 }
 
-// Look finds out how a release stands. The reasons why dependents are not ready take further requests and can be left out. That there is no such
-// release is no error.
+// Look reports how a release stands. The reasons why dependents are not ready take further requests, and can be left out. A release that does not exist is no
+// error.
 func Look(ctx context.Context, c *connection.Connection, namespace, name string, skipReasons bool) (*Standing, error) {
 	for {
 		standing, err := look(ctx, c, namespace, name, skipReasons)
 		if err != nil || !standing.Abandoned() {
 			return standing, err
 		}
-		// Whoever worked on the release may have ended while it was read.
+		// The process that worked on the release may have ended while the release was read.
 		if unchanged, err := c.Records().Unchanged(ctx, standing.Release); err != nil || unchanged {
 			return standing, err
 		}
 	}
 }
 
-// look reads the record, the dependents, and who works on the release, one after the other.
+// look reads the record, the dependents and the lock, one after the other.
 func look(ctx context.Context, c *connection.Connection, namespace, name string, skipReasons bool) (*Standing, error) {
 	release, err := c.Records().Get(ctx, namespace, name)
 	if errors.Is(err, releases.ErrNotFound) {
@@ -77,7 +77,7 @@ func look(ctx context.Context, c *connection.Connection, namespace, name string,
 	return standing, nil
 }
 
-// checkHolder finds out whether whoever has the lock seems to be dead. Whether somebody who is alive will be, shows when the lock has not been renewed.
+// checkHolder decides whether the holder of the lock seems to be dead. If not, it is time for another look when the lock expires.
 func (s *Standing) checkHolder(now time.Time) {
 	if s.Holder == nil {
 		return
@@ -103,7 +103,7 @@ func (s *Standing) takeDependents(nodes []*dependents.Node) {
 	s.Dependents = nodes
 }
 
-// confirmOwner notes that a dependent which was found does not have the label of the release, and reports whether it is one nevertheless.
+// confirmOwner sets the status of a dependent that does not have the label of the release. It reports whether the object is a dependent nevertheless.
 func (s *Standing) confirmOwner(node *dependents.Node) (lostLabel bool) {
 	if node.Live == nil {
 		return false
@@ -115,7 +115,7 @@ func (s *Standing) confirmOwner(node *dependents.Node) (lostLabel bool) {
 	return owner.LostLabel(node.Item)
 }
 
-// recognizeFinished notes that a Job which was complete may remove itself.
+// recognizeFinished corrects the status of a Job that was complete and has removed itself.
 func recognizeFinished(node *dependents.Node) {
 	if node.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && dependents.IsJob(node) {
 		node.Status, node.Message = dependents.StatusCompleted, "has finished, and is gone"
@@ -137,7 +137,7 @@ func stateOf(node *dependents.Node) dependents.State {
 	case reconciler.PhaseDeleting, reconciler.PhaseCompleting, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion:
 		return leaving(node)
 	case reconciler.PhaseScheduledForApplication:
-		// How far it came is recorded later. What is there may not yet be what it is to become.
+		// The phase is recorded after the write. The object may be in its earlier form.
 		if node.Item.Digest == "" || node.Annotation(digestKey) != node.Item.Digest {
 			return dependents.StatePending
 		}
@@ -178,8 +178,8 @@ func leaving(node *dependents.Node) dependents.State {
 	}
 }
 
-// Ready reports whether the release was applied with success, and all of it is ready now. Whoever has applied it need not have waited for that, as
-// long as he has left nothing to be done.
+// Ready reports whether the release was applied successfully, and all its dependents are ready now. The process that has applied it need not have waited for
+// that, if it has left nothing to be done.
 func (s *Standing) Ready() bool {
 	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
 		return false
@@ -187,7 +187,7 @@ func (s *Standing) Ready() bool {
 	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State == dependents.StatePending || d.State.IsProblem() })
 }
 
-// Abandoned reports whether the release is being applied or deleted, as is recorded, and nobody seems to be working on it.
+// Abandoned reports whether the release is recorded as being applied or deleted, and no process seems to be working on it.
 func (s *Standing) Abandoned() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent {
 		return false
@@ -195,13 +195,13 @@ func (s *Standing) Abandoned() bool {
 	return s.Release.State == releases.StateApplying || s.Release.State == releases.StateDeleting
 }
 
-// Complete reports whether nothing is left to be done about a release of which it is recorded that it is being applied, and on which nobody is
-// working: all is written, and nothing is to be deleted.
+// Complete reports whether a release that is recorded as being applied, and on which no process works, is applied completely: all objects are written, and
+// none is left to be deleted.
 func (s *Standing) Complete() bool {
 	return s.Abandoned() && s.Release.State == releases.StateApplying && s.nothingLeft()
 }
 
-// BecameReady reports whether all of the current revision is ready now, although nobody has waited for that, or not long enough.
+// BecameReady reports whether all objects of the current revision are ready now, although no process has waited for that long enough.
 func (s *Standing) BecameReady() bool {
 	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
 		return false
@@ -209,7 +209,7 @@ func (s *Standing) BecameReady() bool {
 	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State.IsProblem() })
 }
 
-// nothingLeft reports whether all of the current revision is written, and nothing is to be deleted.
+// nothingLeft reports whether all objects of the current revision are written, and none is left to be deleted.
 func (s *Standing) nothingLeft() bool {
 	if s.Release.Current() == nil {
 		return false
@@ -225,8 +225,7 @@ func (s *Standing) nothingLeft() bool {
 	})
 }
 
-// Problems are the dependents that are not ready although their turn has come: the oldest problem first, after those of which nobody knows how
-// old they are.
+// Problems returns the dependents that are not ready although their turn has come: first those whose age is not known, then the oldest.
 func (s *Standing) Problems() []*dependents.Node {
 	var found []*dependents.Node
 	for _, d := range s.Dependents {
@@ -238,7 +237,7 @@ func (s *Standing) Problems() []*dependents.Node {
 	return found
 }
 
-// sinceOf is when the oldest of the reasons began why a dependent is not ready, or when the dependent was created, if there are none.
+// sinceOf returns when the oldest reason began why a dependent is not ready. Without reasons, it is when the dependent was created.
 func sinceOf(node *dependents.Node) time.Time {
 	oldest := oldestReason(node)
 	if oldest.IsZero() {

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Inspection returns what is needed to look into a release with package live. Items are the dependents in question.
+// Inspection returns the options with which package live looks at dependents of a release.
 func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
 	return live.Options{
 		Client:   c.Client(),
@@ -27,7 +27,7 @@ func Inspection(c *connection.Connection, release *releases.Release, items []*re
 	}
 }
 
-// Unready finds out why dependents or deletion hooks are not ready that an operation has waited for in vain. It returns nil if the error is no NotReadyError.
+// Unready reports on the dependents and deletion hooks that are not ready according to the error of an operation. It returns nil if that is no NotReadyError.
 func Unready(ctx context.Context, c *connection.Connection, release *releases.Release, err error) (*live.Report, error) {
 	var items []*reconciler.InventoryItem
 	for _, notice := range failures.Unready(err) {
@@ -44,7 +44,7 @@ func Unready(ctx context.Context, c *connection.Connection, release *releases.Re
 	if err != nil {
 		return nil, err
 	}
-	// What is ready is waited for because of others, such as the instances of a type; that was said where it was waited for.
+	// The operation has waited for an object that is ready because of other objects, such as the instances of a type. The error has named those.
 	report.Nodes = slices.DeleteFunc(report.Nodes, func(node *dependents.Node) bool { return node.Status == status.CurrentStatus })
 	if len(report.Nodes) == 0 {
 		return nil, nil
@@ -52,5 +52,5 @@ func Unready(ctx context.Context, c *connection.Connection, release *releases.Re
 	return report, nil
 }
 
-// maxExplained bounds of how many dependents it is found out why they are not ready.
+// maxExplained bounds the number of dependents that are reported on.
 const maxExplained = 20

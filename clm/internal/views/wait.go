@@ -23,9 +23,9 @@ import (
 type Goal string
 
 const (
-	// GoalReady is reached when the release exists, was applied with success, and all its dependents are ready.
+	// GoalReady is reached when the release exists, was applied successfully, and all its dependents are ready.
 	GoalReady Goal = "ready"
-	// GoalDeleted is reached when there is no such release.
+	// GoalDeleted is reached when the release does not exist.
 	GoalDeleted Goal = "deleted"
 )
 
@@ -33,13 +33,13 @@ const (
 type WaitRequest struct {
 	// Namespace and Name of the release, which need not exist.
 	Namespace, Name string
-	// Goal is what is to become of it. Required.
+	// Goal is what to wait for. Required.
 	Goal Goal
-	// Timeout is how long to wait; zero if there is no limit.
+	// Timeout is how long to wait; zero means no limit.
 	Timeout time.Duration
 }
 
-// Wait waits for what others do with a release. The error is a NotReadyError if the time is over, and an InterruptedError if the context has ended.
+// Wait waits for what other processes do with a release. The error is a NotReadyError after the timeout, and an InterruptedError if the context has ended.
 func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) error {
 	name := request.Namespace + "/" + request.Name
 	w := &waiting{goal: request.Goal, name: name, printer: c.Printer(), state: progress.State{Operation: "wait", Release: name}}
@@ -56,14 +56,14 @@ func Wait(ctx context.Context, c *connection.Connection, request WaitRequest) er
 	return err
 }
 
-// waiting shows what is waited for as an operation is shown.
+// waiting shows the release as operations are shown.
 type waiting struct {
 	goal    Goal
 	name    string
 	printer progress.Printer
 	state   progress.State
 	waits   []reconciler.Notice
-	// abandoned means that nobody does what is left to be done.
+	// abandoned means that the operation is incomplete, and no process works on it.
 	abandoned bool
 }
 
@@ -130,7 +130,7 @@ func (w *waiting) dependent(node *dependents.Node) dependents.Dependent {
 	return d
 }
 
-// toDo says what nobody does about a dependent.
+// toDo says what is left to be done about a dependent.
 func toDo(node *dependents.Node) string {
 	if node.Phase == reconciler.PhaseScheduledForApplication {
 		return "it is still to be applied"
@@ -155,7 +155,7 @@ func leavingDependent(d dependents.Dependent, node *dependents.Node) dependents.
 	return d
 }
 
-// situation says what is waited for as a whole.
+// situation says what the command waits for.
 func (w *waiting) situation(standing *Standing) string {
 	release := standing.Release
 	switch {
