@@ -22,8 +22,8 @@ import (
 // Chart is a Helm chart in memory. It is immutable and safe for concurrent use.
 type Chart struct {
 	fingerprint string
-	// parsed is never rendered itself, but copied before, because rendering changes a chart: dependencies that are
-	// disabled are removed, for instance.
+	// parsed is never rendered itself, but copied before, because rendering changes a chart: it removes disabled
+	// dependencies, for instance.
 	parsed *chart.Chart
 }
 
@@ -47,17 +47,17 @@ func Load(fsys fs.FS, path string) (*Chart, error) {
 	return &Chart{parsed: parsed, fingerprint: fingerprint(files)}, nil
 }
 
-// Name returns the name of the chart as its metadata says.
+// Name returns the name of the chart from its metadata.
 func (c *Chart) Name() string {
 	return c.parsed.Name()
 }
 
-// Version returns the version of the chart as its metadata says.
+// Version returns the version of the chart from its metadata.
 func (c *Chart) Version() string {
 	return c.parsed.Metadata.Version
 }
 
-// AppVersion returns the version of what the chart contains; empty if the metadata does not say it.
+// AppVersion returns the version of the chart's application; empty if the metadata does not have it.
 func (c *Chart) AppVersion() string {
 	return c.parsed.AppVersion()
 }
@@ -67,8 +67,8 @@ func (c *Chart) Fingerprint() string {
 	return c.fingerprint
 }
 
-// instance returns a copy of the chart that may be rendered. What rendering only reads, such as templates and files, is
-// shared; what it changes is the metadata's list of dependencies, the dependencies and the values. Besides, the template function
+// instance returns a copy of the chart that may be rendered. It shares parts that rendering only reads, such as templates and files.
+// Rendering changes the metadata's list of dependencies, the dependencies and the values; and the template function
 // sortAlpha sorts a list of texts in place.
 func instance(parsed *chart.Chart) *chart.Chart {
 	instantiated := *parsed

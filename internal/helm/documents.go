@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/internal/documents"
 )
 
-// helmAnnotationPrefix is the prefix of all annotations that Helm knows.
+// helmAnnotationPrefix is the prefix of all of Helm's annotations.
 const helmAnnotationPrefix = "helm.sh/"
 
 // documentInSource separates the name of a file from the number of the document in it.
@@ -45,7 +45,7 @@ func parseDocument(document string) ([]*unstructured.Unstructured, error) {
 	return documents.Objects(content, inherit)
 }
 
-// inherit gives an item of a list those annotations of the list that mean something to Helm, unless it has some itself.
+// inherit gives an item of a list the list's Helm annotations, unless the item has Helm annotations itself.
 func inherit(list, item *unstructured.Unstructured) {
 	inherited := list.GetAnnotations()
 	maps.DeleteFunc(inherited, func(key string, _ string) bool { return !isHelms(key) })

@@ -50,10 +50,10 @@ func readFiles(fsys fs.FS, name string) ([]*loader.BufferedFile, error) {
 	return reader.files, nil
 }
 
-// locate returns a file system and a path which is valid there.
+// locate returns a file system and the path of the chart in it.
 func locate(fsys fs.FS, name string) (fs.FS, string, error) {
 	if fsys == nil {
-		// os.DirFS does not accept paths that lead out of it, so it starts where the path ends.
+		// os.DirFS does not accept paths that lead out of it, so root it at the end of the path.
 		name = filepath.Clean(name)
 		info, err := os.Stat(name)
 		if err != nil {
@@ -94,7 +94,7 @@ func (r *folderReader) readRules() (*ignore.Rules, error) {
 	return rules, nil
 }
 
-// read collects the files of a folder, given by its path relative to the chart, and all below. The last of
+// read collects the files of a folder, given by its path relative to the chart, and of all folders below. The last of
 // parents is the folder itself.
 func (r *folderReader) read(folder string, parents []fs.FileInfo) error {
 	entries, err := fs.ReadDir(r.fsys, path.Join(r.root, folder))

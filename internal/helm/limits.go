@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// MaxOutput is the number of bytes that all files of a rendered chart may have together, 16 MiB.
+	// MaxOutput is the limit for all files of a rendered chart together, in bytes: 16 MiB.
 	MaxOutput = 16 << 20
 	// maxDepth is how often the engine lets a template include itself.
 	maxDepth = 1000
 )
 
-// checkOutput can only be called when rendering has ended: the engine writes into buffers of its own.
+// checkOutput runs after rendering, because the engine writes into buffers of its own.
 func checkOutput(files map[string]string) error {
 	var total int
 	var largest string

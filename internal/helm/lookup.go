@@ -28,7 +28,7 @@ type lookupProvider struct {
 	client func() (client.Client, error)
 }
 
-// newLookupProvider returns a provider that asks for the client when it is needed first.
+// newLookupProvider returns a provider that gets the client on first use.
 func newLookupProvider(ctx context.Context, getClient func() (client.Client, error)) *lookupProvider {
 	return &lookupProvider{ctx: ctx, client: sync.OnceValues(getClient)}
 }
@@ -54,7 +54,7 @@ func (p *lookupProvider) GetClientFor(apiVersion, kind string) (dynamic.Namespac
 	return &lookupResource{provider: p, clnt: clnt, gvk: gvk, namespaced: namespaced}, namespaced, nil
 }
 
-// lookupResource implements what the SDK needs of a dynamic client, which is reading. The embedded interface
+// lookupResource implements the part of a dynamic client that the SDK uses: reading. The embedded interface
 // is nil.
 type lookupResource struct {
 	dynamic.NamespaceableResourceInterface
@@ -102,7 +102,7 @@ func (r *lookupResource) List(_ context.Context, _ metav1.ListOptions) (*unstruc
 }
 
 func (r *lookupResource) wrap(err error) error {
-	// A type that has gone since it was mapped is as unknown as one that never existed.
+	// A type that has gone since it was mapped counts as unknown.
 	if cluster.IsNoMatch(err) {
 		return r.notFound("")
 	}

@@ -18,27 +18,27 @@ const (
 	indentation = 2
 )
 
-// typeMismatch is what the SDK says if the values for a dependency are not a map; its format is broken.
+// typeMismatch is the SDK's error if the values for a dependency are not a map; its format is broken.
 var typeMismatch = regexp.MustCompile(`type mismatch on (\S+): %!t\(.*\)`)
 
-// readable returns an error about values with a text that is fit for messages. Nothing of the SDK's errors about
-// values can be unwrapped.
+// readable returns an error about values with a readable text. It does not wrap the SDK's error, which has
+// nothing to unwrap.
 func readable(err error) error {
 	return errors.New(stableReport(typeMismatch.ReplaceAllString(err.Error(), "the values of dependency $1 are not a map")))
 }
 
-// maxCalls is how many of the calls that led to an error are named.
+// maxCalls is how many of the calls that led to an error are shown.
 const maxCalls = 4
 
 var (
 	call = regexp.MustCompile(`error calling (?:include|tpl): `)
 	// calledText is a text given to tpl, which may be long, and confidential.
 	calledText = regexp.MustCompile(`(?:error during tpl function execution for|cannot parse template) "(?:[^"\\]|\\.)*": `)
-	// tooDeep is what the engine says if a template includes itself a thousand times.
+	// tooDeep is the engine's error if a template includes itself a thousand times.
 	tooDeep = regexp.MustCompile(`rendering template has a nested reference name: (.*): unable to execute template`)
 )
 
-// located returns an error of the engine with a text that is fit for messages: it names the template where rendering
+// located returns an error of the engine with a readable text: it names the template where rendering
 // began and the place that failed, and does not show texts that were given to tpl, which it calls gotpl.
 func located(err error) error {
 	text := calledText.ReplaceAllString(err.Error(), "")
@@ -60,8 +60,8 @@ func (e *templateError) Unwrap() error { return e.err }
 
 var additionalProperties = regexp.MustCompile(`(additional properties )(.*)( not allowed)$`)
 
-// stableReport sorts the findings of the schema validation, which come in random order, as they end up in
-// status messages. Lines that are no findings (the names of charts) stay where they are.
+// stableReport sorts the findings of the schema validation, which come in random order, because status messages
+// must be stable. Other lines (the names of charts) stay where they are.
 func stableReport(report string) string {
 	var out, findings []string
 	flush := func() {

@@ -11,12 +11,12 @@ import (
 
 type originsKey struct{}
 
-// WithOrigins makes that ReportOrigin calls the function, for each object that a chart yields.
+// WithOrigins makes ReportOrigin call the function for each object of a chart.
 func WithOrigins(ctx context.Context, report func(object client.Object, file string)) context.Context {
 	return context.WithValue(ctx, originsKey{}, report)
 }
 
-// ReportOrigin says which file of the chart an object comes from, if somebody wants to know.
+// ReportOrigin reports the file of an object to the function of WithOrigins, if the context has one.
 func ReportOrigin(ctx context.Context, object client.Object, file string) {
 	if report, ok := ctx.Value(originsKey{}).(func(client.Object, string)); ok {
 		report(object, file)

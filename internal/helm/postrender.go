@@ -14,7 +14,7 @@ import (
 // postRendererName is the source of objects that a post-renderer returned.
 const postRendererName = "output of the post-renderer"
 
-// postRender returns what the post-renderer makes of the objects. Objects that were definitions before are so afterwards.
+// postRender returns the objects of the post-renderer. It marks those as definitions that were definitions before.
 func postRender(objects []Object, run func(*bytes.Buffer) (*bytes.Buffer, error)) ([]Object, error) {
 	var rendered bytes.Buffer
 	for _, object := range objects {

@@ -25,7 +25,7 @@ import (
 // notesSuffix marks the file that Helm prints after an installation.
 const notesSuffix = "NOTES.txt"
 
-// Release is what a chart is rendered for.
+// Release has what a chart is rendered with.
 type Release struct {
 	// Name and Namespace become .Release.Name and .Release.Namespace.
 	Name      string
@@ -40,41 +40,41 @@ type Release struct {
 	Capabilities Capabilities
 	// Service becomes .Release.Service. Defaults to "Helm".
 	Service string
-	// PostRender, if not nil, is given all objects as a stream of YAML documents, and returns those that count instead.
+	// PostRender, if not nil, gets all objects as a stream of YAML documents, and returns the objects to use instead.
 	PostRender func(rendered *bytes.Buffer) (*bytes.Buffer, error)
 	// Client is called when a template looks up an object for the first time. It must not be nil.
 	Client func() (client.Client, error)
 }
 
-// Capabilities are what charts may know about the API server.
+// Capabilities describe the API server to charts.
 type Capabilities struct {
 	// Version is the version of the API server, in the form v1.2.3.
 	Version string
 	// Major and Minor are parts of the version. Some vendors append a "+".
 	Major string
 	Minor string
-	// APIVersions are the API versions and types that exist, in the form apps/v1 and apps/v1/Deployment.
+	// APIVersions are the served API versions and types, in the form apps/v1 and apps/v1/Deployment.
 	APIVersions []string
 }
 
 // Object is a rendered object.
 type Object struct {
 	*unstructured.Unstructured
-	// Source says where the object was found, for messages.
+	// Source is the origin of the object, for messages.
 	Source string
-	// Definition tells that the object was found in a crds folder.
+	// Definition marks objects of crds folders.
 	Definition bool
 }
 
-// File returns the name of the file in which the object was found, beginning with that of the chart.
+// File returns the name of the object's file, beginning with that of the chart.
 func (o Object) File() string {
 	file, _, _ := strings.Cut(o.Source, documentInSource)
 	return file
 }
 
-// Render returns the objects of the chart for a release: first the ones of the crds folders, then all others,
+// Render returns the objects of the chart for a release: first those of the crds folders, then all others,
 // by the name of their template file and the position therein. The objects of the main chart's crds folder
-// come before the ones of its dependencies; if an object is there more than once, the first counts. A post-renderer
+// come before those of its dependencies; of several equal ones, the first counts. A post-renderer
 // may change all of that.
 //
 // The context is used for looking up objects; rendering itself cannot be interrupted.
@@ -89,7 +89,7 @@ func (c *Chart) Render(ctx context.Context, release Release) ([]Object, error) {
 	return objects, nil
 }
 
-// Notes returns what the main chart has to tell users after it was installed; empty if that is nothing. It renders all of the chart.
+// Notes returns the NOTES.txt of the main chart; empty if it has none. It renders the whole chart.
 func (c *Chart) Notes(ctx context.Context, release Release) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func (c *Chart) Notes(ctx context.Context, release Release) (string, error) {
 	return files[path.Join(parsed.Name(), "templates", notesSuffix)], nil
 }
 
-// execute returns the chart as it was rendered, without disabled dependencies, and what its templates yield.
+// execute returns the rendered chart, without disabled dependencies, and the output of its templates.
 func (c *Chart) execute(ctx context.Context, release Release) (*chart.Chart, map[string]string, error) {
 	parsed := instance(c.parsed)
 	if required := parsed.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, release.Capabilities.Version) {
@@ -178,7 +178,7 @@ func renderValues(parsed *chart.Chart, release Release) (chartutil.Values, error
 	return rendered, nil
 }
 
-// identity is what makes objects the same one, whatever their content.
+// identity identifies an object, whatever its content.
 type identity struct{ group, kind, namespace, name string }
 
 func identityOf(object Object) identity {

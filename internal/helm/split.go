@@ -7,12 +7,12 @@ import "strings"
 
 const (
 	separator = "---"
-	// blanks are what the SDK takes for blanks around separators.
+	// blanks are the characters that the SDK treats as blanks around separators.
 	blanks = "\t\n\f\r "
 )
 
-// splitDocuments takes a rendered file apart exactly as the SDK's releaseutil.SplitManifests does, which needs several
-// times as long. A separator at the start of a line ends a document, whatever follows it; what is empty is left out.
+// splitDocuments splits a rendered file exactly as the SDK's releaseutil.SplitManifests does, which is several
+// times slower. A separator at the start of a line ends a document, whatever follows it; empty documents are left out.
 func splitDocuments(content string) []string {
 	rest := strings.TrimSpace(content)
 	if after, ok := strings.CutPrefix(rest, separator); ok {
@@ -25,7 +25,7 @@ func splitDocuments(content string) []string {
 			document = strings.TrimRight(document, blanks)
 		}
 		if document != "" {
-			// As the SDK does, since the line break at the end is cut off: a block of text may end there.
+			// Restore the final line break, as the SDK does: a block of text may end there.
 			documents = append(documents, strings.TrimSpace(document)+"\n")
 		}
 		if !found {

@@ -13,7 +13,7 @@ import (
 	"github.com/component-operator/runtime/internal/documents"
 )
 
-// ValuesInput is where values for a release come from.
+// ValuesInput has the sources of a release's values.
 type ValuesInput struct {
 	// Files are YAML files, a later one wins over an earlier one.
 	Files []string
@@ -24,8 +24,8 @@ type ValuesInput struct {
 	Read func(name string) ([]byte, error)
 }
 
-// MergeValues returns the values that Helm makes of the same input: maps are merged, everything else is replaced, and null
-// stays, as it removes a default of the chart. Whole numbers of files are floats, those of Set are integers. The result
+// MergeValues returns the values that Helm makes of the same input: maps are merged, everything else is replaced. A null
+// stays, because it removes a default of the chart. Whole numbers of files are floats, those of Set are integers. The result
 // is never nil.
 func MergeValues(input ValuesInput) (map[string]any, error) {
 	merged := map[string]any{}
@@ -66,7 +66,7 @@ func MergeValues(input ValuesInput) (map[string]any, error) {
 	return merged, nil
 }
 
-// mergeGiven lays values over others, which it changes. Contrary to what happens when they are laid over the defaults of a
+// mergeGiven lays values over others, which it changes. Unlike with the defaults of a
 // chart, null is a value like others here.
 func mergeGiven(under, over map[string]any) {
 	for key, value := range over {
@@ -79,7 +79,7 @@ func mergeGiven(under, over map[string]any) {
 	}
 }
 
-// pathOf returns what an assignment assigns to.
+// pathOf returns the path of an assignment.
 func pathOf(assignment string) string {
 	path, _, _ := strings.Cut(assignment, "=")
 	return path

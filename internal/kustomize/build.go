@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 )
 
-// building is held while the SDK works, because it keeps the OpenAPI schema of the kustomization in global variables.
+// building is held while the SDK runs, because it keeps the OpenAPI schema of the kustomization in global variables.
 var building sync.Mutex
 
-// ErrOutside is about a kustomization that refers to a file which is neither in its folder nor below.
+// ErrOutside means that a kustomization refers to a file that is neither in its folder nor below.
 var ErrOutside = errors.New("files outside of the folder of a kustomization must not be read")
 
-// outside is what the SDK says of such a file.
+// outside is the SDK's message about such a file.
 const outside = "is not in or below"
 
 // Build returns the objects of the kustomization in the given folder. It is safe for concurrent use, but builds one
@@ -38,7 +38,7 @@ func Build(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured
 func BuildWithin(fsys filesys.FileSystem, folder string) ([]*unstructured.Unstructured, error) {
 	objects, err := buildObjects(fsys, folder, types.LoadRestrictionsRootOnly)
 	if err != nil && !errors.Is(err, ErrOutside) && strings.Contains(err.Error(), outside) {
-		// The SDK has only the text of it.
+		// The SDK's error has only the text.
 		return nil, fmt.Errorf("%w: %w", ErrOutside, err)
 	}
 	return objects, err
@@ -62,7 +62,7 @@ func buildObjects(fsys filesys.FileSystem, folder string, restrictions types.Loa
 			return nil, fmt.Errorf("converting %s: %w", resource.CurId(), err)
 		}
 		object := &unstructured.Unstructured{}
-		// Contrary to others, this decoder yields the types of numbers that unstructured objects have.
+		// This decoder returns numbers in the types of unstructured objects.
 		if err := utiljson.Unmarshal(raw, &object.Object); err != nil {
 			return nil, fmt.Errorf("converting %s: %w", resource.CurId(), err)
 		}
@@ -75,7 +75,7 @@ func build(fsys filesys.FileSystem, folder string, restrictions types.LoadRestri
 	building.Lock()
 	defer building.Unlock()
 	defer func() {
-		// The SDK does so if the OpenAPI schema of a kustomization is broken.
+		// The SDK panics if the OpenAPI schema of a kustomization is broken.
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("the Kustomize SDK panicked: %v", cause)
 		}
@@ -90,8 +90,8 @@ func build(fsys filesys.FileSystem, folder string, restrictions types.LoadRestri
 // defaultSchema is the version of the schema that the SDK uses unless told otherwise.
 var defaultSchema = openapi.GetSchemaVersion()
 
-// resetSchema makes the SDK forget the schema that a kustomization has set. If it has not, the one in use is kept, since
-// reading it takes time.
+// resetSchema makes the SDK forget the schema that a kustomization has set. If there is none, it keeps the current schema,
+// because reading it takes time.
 func resetSchema() {
 	if openapi.GetSchemaVersion() != defaultSchema {
 		openapi.ResetOpenAPI()

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kustomize builds kustomizations by means of the Kustomize SDK.
+// Package kustomize builds kustomizations with the Kustomize SDK.
 //
-// What a kustomization yields is what "kustomize build --load-restrictor LoadRestrictionsNone" yields (with [BuildWithin], LoadRestrictionsRootOnly), with
+// The result is that of "kustomize build --load-restrictor LoadRestrictionsNone" (with [BuildWithin], LoadRestrictionsRootOnly), with
 // these differences:
-//   - Nothing is fetched: a reference to another machine is an error (see [Walk] for where one may stand).
-//   - An OpenAPI schema that a kustomization brings along has no influence on other kustomizations.
-//   - A schema that is broken is an error; the SDK would end the process.
+//   - Nothing is fetched: a reference to another machine is an error (see [Walk] for where one may occur).
+//   - An OpenAPI schema of one kustomization does not affect others.
+//   - A broken schema is an error; the SDK would end the process.
 package kustomize

@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/internal/documents"
 )
 
-// refuseSecondValues fails if there are values in files of the kustomization that the SDK would leave out: it takes the first one of each document.
+// refuseSecondValues fails if a document of the kustomization has more than one value: the SDK would silently take the first one.
 func refuseSecondValues(fsys filesys.FileSystem, folder string) error {
 	if err := checkKustomization(fsys, folder); err != nil {
 		return err
@@ -38,7 +38,7 @@ func refuseSecondValues(fsys filesys.FileSystem, folder string) error {
 	})
 }
 
-// checkKustomization looks into the kustomization file of a folder, which is a single document, and into what is written in it as text.
+// checkKustomization checks the kustomization file of a folder, which is a single document, and the inline documents in it.
 func checkKustomization(fsys filesys.FileSystem, folder string) error {
 	for name := range kustomizationFiles(fsys, folder) {
 		raw, err := fsys.ReadFile(name)
@@ -59,7 +59,7 @@ func checkKustomization(fsys filesys.FileSystem, folder string) error {
 	return nil
 }
 
-// checkInline looks into texts that may be documents instead of leading to some.
+// checkInline checks texts that may be inline documents instead of references.
 func checkInline(value any) error {
 	switch value := value.(type) {
 	case []any:

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Memory is a file system of files in memory. It must not be changed once it is used for building. The SDK has one as
-// well, which however refuses names with blanks and many other characters.
+// Memory is a file system in memory. It must not be changed once it is used for building. The SDK's own file system
+// in memory refuses names with blanks and many other characters.
 type Memory struct {
 	files   map[string][]byte
 	folders map[string]map[string]bool
@@ -47,13 +47,13 @@ func (m *Memory) Add(name string, content []byte) {
 	}
 }
 
-// Refuse adds a file, or folder, that cannot be read, and says why. The path is absolute and slash-separated.
+// Refuse adds a file, or folder, that cannot be read, with the reason. The path is absolute and slash-separated.
 func (m *Memory) Refuse(name string, reason error) {
 	m.Add(name, nil)
 	m.refused[path.Clean(name)] = reason
 }
 
-// refusal returns why a file, or a folder in which it would be, cannot be read; nil if that is not so.
+// refusal returns why a file, or a folder that contains it, cannot be read; nil if it can.
 func (m *Memory) refusal(name string) error {
 	for name = absolute(name); name != "/"; name = path.Dir(name) {
 		if reason := m.refused[name]; reason != nil {
@@ -63,18 +63,18 @@ func (m *Memory) refusal(name string) error {
 	return nil
 }
 
-// Exists tells whether there is a file or folder.
+// Exists reports whether there is a file or folder.
 func (m *Memory) Exists(name string) bool {
 	_, ok := m.files[absolute(name)]
 	return ok || m.IsDir(name)
 }
 
-// IsDir tells whether there is a folder.
+// IsDir reports whether there is a folder.
 func (m *Memory) IsDir(name string) bool {
 	return m.folders[absolute(name)] != nil
 }
 
-// ReadDir returns the names of what is in a folder, sorted.
+// ReadDir returns the names of the files and folders in a folder, sorted.
 func (m *Memory) ReadDir(name string) ([]string, error) {
 	entries, ok := m.folders[absolute(name)]
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// What follows is part of the SDK's interface, but not needed for building.
+// These methods are part of the SDK's interface, but not needed for building.
 
 // Create fails.
 func (m *Memory) Create(string) (filesys.File, error) { return nil, errReadOnly }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// refuseRemote fails if the kustomization, or one that it is based on, would make the SDK fetch something.
+// refuseRemote fails if the SDK would fetch anything for the kustomization, or for one that it is based on.
 func refuseRemote(fsys filesys.FileSystem, folder string) error {
 	return Walk(fsys, folder, func(reference Reference) error {
 		remote := isURL(reference.Text)
@@ -33,7 +33,7 @@ func isURL(text string) bool {
 	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https")
 }
 
-// repository matches, somewhat generously, what the SDK gives to git: a URL, the short form for ssh, or the host that needs
+// repository matches the references that the SDK passes to git, and some more: a URL, the short form for ssh, or a host that needs
 // no scheme.
 var repository = regexp.MustCompile(`(?i)^(git::)?((ssh|https?|file)://|[a-z][a-z0-9-]*@|github\.com[/:])`)
 

@@ -16,42 +16,42 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// Files is what Walk needs of a file system. Paths are slash-separated.
+// Files is the file system that Walk reads. Paths are slash-separated.
 type Files interface {
 	Exists(path string) bool
 	IsDir(path string) bool
 	ReadFile(path string) ([]byte, error)
 }
 
-// Reference is a mention of a file or folder.
+// Reference refers to a file or folder.
 type Reference struct {
-	// Text is what was written.
+	// Text is the reference as written.
 	Text string
-	// Path is where that leads on the file system; nowhere, maybe.
+	// Path is its path on the file system, which may not exist.
 	Path string
-	// Source is the path of the file in which it stands.
+	// Source is the path of the file with the reference.
 	Source string
-	// Base tells that another kustomization may be meant.
+	// Base marks references that may lead to another kustomization.
 	Base bool
-	// Documents tells that the SDK reads YAML documents from the file, if it is one.
+	// Documents marks files from which the SDK reads YAML documents.
 	Documents bool
 }
 
-// IsKustomization tells whether a file with the given name makes its folder a kustomization.
+// IsKustomization reports whether a file with the given name makes its folder a kustomization.
 func IsKustomization(name string) bool {
 	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
 }
 
-// Walk calls visit with all references that the kustomization in the given folder contains, and then with those of the
-// kustomizations that it refers to. References in the configuration of generators, transformers and validators are
-// included. Files that are no valid YAML, and references that lead nowhere, are not followed; building fails at them anyway.
+// Walk calls visit with all references in the kustomization of the given folder, and then with those of the
+// kustomizations that it refers to. This includes references in the configuration of generators, transformers and validators.
+// Walk does not follow files that are no valid YAML, and references to missing files; building fails for them anyway.
 // An error of visit ends the walk.
 func Walk(files Files, folder string, visit func(Reference) error) error {
 	w := &walker{files: files, visit: visit, seen: map[visited]bool{}}
 	return w.kustomization(folder, false)
 }
 
-// visited is a folder or file, which can be met in two roles.
+// visited is a folder or file in one of two roles.
 type visited struct {
 	path    string
 	configs bool
@@ -85,15 +85,15 @@ func (w *walker) kustomization(folder string, configs bool) error {
 	return nil
 }
 
-// place is where references stand: they are relative to a folder, and in a file.
+// place is the folder that references are relative to, and the file that contains them.
 type place struct{ folder, source string }
 
-// fields knows which fields of a kustomization refer to something.
+// fields lists the fields of a kustomization that have references.
 func (w *walker) fields(at place, content map[string]any, configs bool) error {
 	for _, key := range slices.Sorted(maps.Keys(content)) {
 		var err error
 		value := content[key]
-		// The SDK does not care about the case of keys.
+		// The SDK ignores the case of keys.
 		switch strings.ToLower(key) {
 		case "resources", "bases", "components":
 			err = each(value, func(text string) error { return w.base(at, text, configs) })
@@ -111,7 +111,7 @@ func (w *walker) fields(at place, content map[string]any, configs bool) error {
 	return nil
 }
 
-// base handles what is either a file or a kustomization.
+// base visits a reference to a file or a kustomization.
 func (w *walker) base(at place, text string, configs bool) error {
 	reference := at.reference(text, true)
 	if err := w.visit(reference); err != nil {
@@ -134,7 +134,7 @@ func (w *walker) base(at place, text string, configs bool) error {
 	return nil
 }
 
-// config handles what is either inline configuration or leads to some.
+// config visits an entry that is either inline configuration or a reference to some.
 func (w *walker) config(at place, text string) error {
 	if strings.Contains(text, "\n") || strings.Contains(text, "{") {
 		return w.documents(at, []byte(text))
@@ -159,7 +159,7 @@ func (w *walker) documents(at place, raw []byte) error {
 	}
 }
 
-// nested finds references by the keys that stand for files in generators and transformers of all kinds.
+// nested finds references by the keys that name files in generators and transformers of all kinds.
 func (w *walker) nested(at place, value any) error {
 	switch value := value.(type) {
 	case []any:
@@ -190,7 +190,7 @@ func (w *walker) nested(at place, value any) error {
 	return nil
 }
 
-// file handles what leads to a file, unless it is the content itself, which has several lines.
+// file visits a reference to a file. A text of several lines is the content itself.
 func (w *walker) file(at place, text string, documents bool) error {
 	if strings.Contains(text, "\n") {
 		return nil

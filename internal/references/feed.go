@@ -45,7 +45,7 @@ func (f *feed) run(ctx context.Context) {
 		delay := min(250*time.Millisecond<<min(attempts, 10), time.Minute)
 		switch {
 		case err == nil:
-			// The server ends watches now and then. Until the next one stands, versions may be outdated for a moment, as
+			// The server ends watches now and then. Until the next one is established, versions may be outdated for a moment, as
 			// they may be during a watch.
 			attempts, delay = 0, 100*time.Millisecond
 		case apierrors.IsForbidden(err):
@@ -83,25 +83,25 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 	return reflector.ListAndWatchWithContext(ctx)
 }
 
-// feedStore is a feed as the reflector fills it. Only resource versions are kept.
+// feedStore is the reflector's view of a feed. It keeps only resource versions.
 type feedStore feed
 
-// Add takes over a new object.
+// Add records a new object.
 func (s *feedStore) Add(object any) error { return s.seen(object, false) }
 
-// Update takes over a changed object.
+// Update records a changed object.
 func (s *feedStore) Update(object any) error { return s.seen(object, false) }
 
-// Delete takes over that an object is gone.
+// Delete records that an object is gone.
 func (s *feedStore) Delete(object any) error { return s.seen(object, true) }
 
-// Replace takes over the complete state.
+// Replace records the complete state.
 func (s *feedStore) Replace(objects []any, _ string) error {
 	s.watcher.replaced((*feed)(s), versionsOf(objects))
 	return nil
 }
 
-// Resync has nothing to do.
+// Resync does nothing.
 func (s *feedStore) Resync() error { return nil }
 
 func (s *feedStore) seen(object any, gone bool) error {

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kind is a kind of objects that can be referred to.
+// Kind is a kind of referenced objects.
 type Kind string
 
 const (
@@ -52,13 +52,13 @@ func (k Key) String() string {
 
 func (k Key) scope() scope { return scope{kind: k.Kind, namespace: k.Namespace} }
 
-// scope is what one watch covers.
+// scope is the kind and namespace of one watch.
 type scope struct {
 	kind      Kind
 	namespace string
 }
 
-// Content is what an object holds. It is shared; nobody may change it.
+// Content is the content of an object. It is shared and must not be changed.
 type Content struct {
 	// ResourceVersion of the object.
 	ResourceVersion string
@@ -77,9 +77,9 @@ type Options struct {
 	// Notify is called with an owner when an object that it uses appears, changes or goes. It must not block, and may
 	// be called from several goroutines. Required.
 	Notify func(owner apitypes.NamespacedName)
-	// ForbiddenRetry is the time after which watching is tried again where it was not allowed. Defaults to 10 minutes.
+	// ForbiddenRetry is how long to wait before watching again after a missing permission. Defaults to 10 minutes.
 	ForbiddenRetry time.Duration
-	// Log receives what cannot be watched, once. Defaults to no log.
+	// Log receives once which objects cannot be watched. Defaults to no log.
 	Log logr.Logger
 }
 

@@ -9,8 +9,8 @@ import (
 	"reflect"
 )
 
-// acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Whoever prints or copies such a map would follow it
-// until the stack of the process is full, which ends the process.
+// acyclic returns replacements for those functions of sprig by which a map could become a part of itself. Printing or copying such a map would
+// overflow the stack, which ends the process.
 func acyclic(sprig map[string]any) map[string]any {
 	safe := map[string]any{}
 	if set, ok := sprig["set"].(func(map[string]any, string, any) map[string]any); ok {
@@ -33,7 +33,7 @@ func acyclic(sprig map[string]any) map[string]any {
 				return nil, err
 			}
 			if isCyclic(target, map[uintptr]bool{}) {
-				// What has become of it is never seen, because the rendering ends here.
+				// The rendering ends here, so nothing sees the changed map.
 				return nil, errors.New("merging maps: a map cannot be a part of itself")
 			}
 			return results[0].Interface(), nil

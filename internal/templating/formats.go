@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// toYaml returns YAML without the line end that it usually has.
+// toYaml returns YAML without the final line break.
 func toYaml(value any) (string, error) {
 	raw, err := yaml.Marshal(value)
 	if err != nil {
@@ -22,7 +22,7 @@ func toYaml(value any) (string, error) {
 	return strings.TrimSuffix(string(raw), "\n"), nil
 }
 
-// fromYaml returns a value of any type. Integers are int64, so that they are rendered as they were.
+// fromYaml returns a value of any type. Integers are int64, so that they render unchanged.
 func fromYaml(text string) (any, error) {
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -49,7 +49,7 @@ func toPrettyJSON(value any) (string, error) {
 	return string(raw), err
 }
 
-// toRawJSON does not escape the characters that mean something in HTML.
+// toRawJSON does not escape HTML characters.
 func toRawJSON(value any) (string, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -76,7 +76,7 @@ func fromJSONArray(text string) ([]any, error) {
 	return asArray(value)
 }
 
-// asArray takes null for an array without items.
+// asArray converts null to an empty array.
 func asArray(value any) ([]any, error) {
 	switch value := value.(type) {
 	case nil:

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cast"
 )
 
-// commonFunctions are available to all templates. Nobody may change it.
+// commonFunctions are available to all templates. The map must not be changed.
 var commonFunctions = newCommonFunctions()
 
 func newCommonFunctions() template.FuncMap {
 	functions := sprig.TxtFuncMap()
-	// The environment of an operator, and the names that it can resolve, are not for those who write templates, let alone for those whose
-	// text reaches tpl.
+	// Authors of templates must not see the operator's environment, nor which names it can resolve, and even less the authors of
+	// texts that reach tpl.
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
 		delete(functions, name)
 	}
@@ -77,7 +77,7 @@ func bitwiseShiftRight(by any, value any) (uint64, error) {
 	return combine(func(value, by uint64) uint64 { return value >> by }, value, by)
 }
 
-// bitwiseAnd of nothing has all bits set.
+// bitwiseAnd without arguments has all bits set.
 func bitwiseAnd(values ...any) (uint64, error) {
 	return combine(func(x, y uint64) uint64 { return x & y }, append([]any{uint64(math.MaxUint64)}, values...)...)
 }
@@ -107,7 +107,7 @@ func combine(operation func(x, y uint64) uint64, values ...any) (uint64, error) 
 	return result, nil
 }
 
-// parseIPv4Address returns the number that an address in dotted notation stands for.
+// parseIPv4Address returns the number of an address in dotted notation.
 func parseIPv4Address(value any) (uint32, error) {
 	text, err := cast.ToStringE(value)
 	if err != nil {

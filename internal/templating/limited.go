@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cast"
 )
 
-// limitedFunctions returns replacements for those functions of sprig that generate as much as they are told to. How much
-// is often a value that somebody else sets.
+// limitedFunctions returns replacements for those functions of sprig whose arguments decide how much they generate.
+// Untrusted values are often among these arguments.
 func limitedFunctions(sprig map[string]any) map[string]any {
 	limited := map[string]any{
 		"repeat": func(count int, text string) (string, error) {
@@ -81,7 +81,7 @@ func checkItems(count float64) error {
 	return nil
 }
 
-// checkSteps also excludes numbers so large that stepping beyond the end would start again at the other end of the numbers.
+// checkSteps also excludes numbers so large that the last step would overflow.
 func checkSteps(start, stop, step int) error {
 	for _, number := range []int{start, stop, step} {
 		if number > math.MaxInt/4 || number < -math.MaxInt/4 {
@@ -94,7 +94,7 @@ func checkSteps(start, stop, step int) error {
 	return checkItems((float64(stop) - float64(start)) / float64(step))
 }
 
-// checkSequence expects what seq does: up to three numbers, the last of which is the end.
+// checkSequence takes the arguments of seq: up to three numbers, the last of which is the end.
 func checkSequence(bounds []int) error {
 	switch len(bounds) {
 	case 1:

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// MaxOutput is the number of bytes that all texts of a rendering may have together, 16 MiB.
+	// MaxOutput is the limit for all texts of a rendering together, in bytes: 16 MiB.
 	MaxOutput = 16 << 20
-	// MaxDepth is the number of calls of include and tpl that may be going on within one another.
+	// MaxDepth is the number of nested calls of include and tpl.
 	MaxDepth = 1000
-	// maxItems is the number of items (or characters that are no copies of anything) that a function may generate.
+	// maxItems is the number of items (or of characters that are not copied) that a function may generate.
 	maxItems = 1 << 20
 	// maxFrames protects the stack of the process: between two calls of include, the action template may nest a hundred
 	// thousand times.
@@ -24,13 +24,13 @@ const (
 // noValue is what text/template writes for nil.
 const noValue = "<no value>"
 
-// limits counts what is going on in a rendering.
+// limits counts the text and the nested calls of a rendering.
 type limits struct {
 	depth  int
 	output int
 }
 
-// limitError says that a template went too far.
+// limitError means that a template exceeded a limit.
 type limitError struct {
 	template string
 	text     string
@@ -57,7 +57,7 @@ type output struct {
 	limits *limits
 }
 
-// Write leaves out what stands for nil: text/template writes each value separately.
+// Write leaves out the text for nil: text/template writes each value separately.
 func (o *output) Write(text []byte) (int, error) {
 	if string(text) == noValue {
 		return len(text), nil

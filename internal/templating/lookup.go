@@ -19,20 +19,20 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Lookup provides functions that read from a cluster. It lives as long as one rendering, therefore it may keep the context.
+// Lookup provides functions that read from a cluster. It lives no longer than one rendering, therefore it may keep the context.
 type Lookup struct {
 	ctx       context.Context
 	getClient func() (client.Client, error)
 }
 
-// NewLookup returns a Lookup whose functions read with the given context, through the client that getClient returns. It is
-// called each time, as a sign that the cluster is read.
+// NewLookup returns a Lookup whose functions read with the given context, through the client that getClient returns. Each
+// function calls getClient, because that records that the cluster is read.
 func NewLookup(ctx context.Context, getClient func() (client.Client, error)) Lookup {
 	return Lookup{ctx: ctx, getClient: getClient}
 }
 
-// One returns an object, or with an empty name the list of all objects of the namespace (of all namespaces, if that is empty,
-// too). What does not exist, be it the object or its type, is an empty map.
+// One returns an object. If the name is empty, it returns the list of all objects of the namespace, or of all namespaces if that is empty,
+// too. If the object or its type does not exist, it returns an empty map.
 func (l Lookup) One(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	content, err := l.MustOne(apiVersion, kind, namespace, name)
 	if absent(err) {
@@ -41,7 +41,7 @@ func (l Lookup) One(apiVersion, kind, namespace, name string) (map[string]any, e
 	return content, err
 }
 
-// MustOne is One, except that what does not exist is an error.
+// MustOne is One, except that a missing object or type is an error.
 func (l Lookup) MustOne(apiVersion, kind, namespace, name string) (map[string]any, error) {
 	clnt, mapping, err := l.find(apiVersion, kind)
 	if err != nil {
@@ -68,7 +68,7 @@ func (l Lookup) MustOne(apiVersion, kind, namespace, name string) (map[string]an
 }
 
 // List returns the objects of a namespace, or of all namespaces if it is empty, that have the given labels, in the notation
-// of kubectl. An empty selector selects all of them. There are none of an unknown type.
+// of kubectl. An empty selector selects all objects. An unknown type has none.
 func (l Lookup) List(apiVersion, kind, namespace, labelSelector string) ([]any, error) {
 	selector, err := labels.Parse(labelSelector)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l Lookup) read(clnt client.Client, mapping *meta.RESTMapping, options ...c
 	return list, clnt.List(l.ctx, list, options...)
 }
 
-// absent tells whether an object, or its type, does not exist.
+// absent reports whether an object, or its type, does not exist.
 func absent(err error) bool {
 	return apierrors.IsNotFound(err) || cluster.IsNoMatch(err)
 }

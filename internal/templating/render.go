@@ -10,11 +10,11 @@ import (
 	"text/template"
 )
 
-// tplName is the name of texts given to tpl, which errors show. A define cannot accidentally have it.
+// tplName is the name of texts given to tpl in errors. No define can have it by accident.
 const tplName = "text given to tpl"
 
-// Renderer renders the files of a Set. It is meant for one occasion, and must not be used concurrently. What it rendered
-// counts against MaxOutput as long as it is used.
+// Renderer renders the files of a Set. It serves one rendering, and must not be used concurrently. Its output
+// counts against MaxOutput until it is dropped.
 type Renderer struct {
 	root   *template.Template
 	limits *limits
@@ -70,11 +70,11 @@ func (r *Renderer) tpl(text string, data any) (string, error) {
 	return inner.embed(tplName, data)
 }
 
-// embed renders what becomes a value within another template; from there on it no longer counts as output.
+// embed renders a value for another template; the text no longer counts as output then.
 func (r *Renderer) embed(name string, data any) (string, error) {
 	text, err := r.execute(name, data)
 	if err != nil {
-		// Where the limit was exceeded is told by the outermost call; hundreds of calls in between would tell nothing more.
+		// The outermost call says where the limit was exceeded; hundreds of nested calls would add nothing.
 		var exceeded *limitError
 		if errors.As(err, &exceeded) {
 			return "", exceeded
@@ -85,7 +85,7 @@ func (r *Renderer) embed(name string, data any) (string, error) {
 	return text, nil
 }
 
-// templateError is an error of text/template without the prefix that each of them has.
+// templateError is an error of text/template without the common prefix.
 type templateError struct{ err error }
 
 func located(err error) error {

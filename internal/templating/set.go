@@ -22,12 +22,12 @@ type Options struct {
 	LeftDelimiter string
 	// RightDelimiter defaults to "}}".
 	RightDelimiter string
-	// Functions are available in addition to the common ones, and win over them. Here only their names matter; a rendering
+	// Functions are available in addition to the common ones, and win over them. Parsing only needs their names; a rendering
 	// may bind others of the same names.
 	Functions map[string]any
 }
 
-// Set is a number of files that share their definitions. It is immutable and safe for concurrent use.
+// Set is a group of files that share their definitions. It is immutable and safe for concurrent use.
 type Set struct {
 	root *template.Template
 }
@@ -45,7 +45,7 @@ func Parse(files []File, options Options) (*Set, error) {
 	return &Set{root: root}, nil
 }
 
-// Renderer returns a Renderer whose functions are, in addition to the common ones, those of the options, unless given here.
+// Renderer returns a Renderer with the common functions, those of the options, and the given ones, which win.
 func (s *Set) Renderer(functions map[string]any) (*Renderer, error) {
 	clone, err := s.root.Clone()
 	if err != nil {
