@@ -16,9 +16,15 @@ func TestWaves(t *testing.T) {
 	t.Parallel()
 	var nodes []*dependents.Node
 	for _, d := range []dependents.Dependent{
-		{Wave: 3, State: dependents.StatePending}, {Wave: 2, State: dependents.StateFailed}, {Wave: 0, State: dependents.StateReady},
-		{Wave: 1, State: dependents.StateStays}, {Wave: 4, State: dependents.StatePending}, {Wave: 2, State: dependents.StateReady},
-		{Wave: 2, State: dependents.StateUnready}, {Wave: 0, State: dependents.StateCompleted}, {Wave: 1, State: dependents.StateGone},
+		{Wave: 3, State: dependents.StatePending},
+		{Wave: 2, State: dependents.StateFailed},
+		{Wave: 0, State: dependents.StateReady},
+		{Wave: 1, State: dependents.StateStays},
+		{Wave: 4, State: dependents.StatePending},
+		{Wave: 2, State: dependents.StateReady},
+		{Wave: 2, State: dependents.StateUnready},
+		{Wave: 0, State: dependents.StateCompleted},
+		{Wave: 1, State: dependents.StateGone},
 	} {
 		nodes = append(nodes, &dependents.Node{Dependent: d})
 	}
