@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// maxFetched is how many bytes all answers may have together. A chart has 100 MiB at most when it is unpacked, indexes of large
+	// maxFetched is the limit for all responses together, in bytes. An unpacked chart has at most 100 MiB, indexes of large
 	// repositories have some 30 MiB.
 	maxFetched = 64 << 20
-	// maxSilence is how long a server may take to begin with its answer.
+	// maxSilence is how long a server may take to begin its response.
 	maxSilence = time.Minute
 	userAgent  = "clm"
 )
 
-// newClient returns a client whose requests end with the context, even if Helm's SDK makes them, which knows no context.
+// newClient returns a client whose requests end with the context, even those of Helm's SDK, which takes no context.
 func newClient(ctx context.Context, options Options, limit int64) (*http.Client, error) {
 	base := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -67,12 +67,12 @@ type boundedTransport struct {
 	ctx       context.Context //nolint:containedctx // see above
 	next      http.RoundTripper
 	plainHTTP bool
-	// left is how many bytes may still come.
+	// left is how many bytes may still be read.
 	left      atomic.Int64
 	closeIdle func()
 }
 
-// RoundTrip also sees requests that follow a redirection.
+// RoundTrip also gets requests that follow a redirection.
 func (t *boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme == schemeHTTP && !t.plainHTTP {
 		return nil, fmt.Errorf("http://%s is not encrypted; --plain-http allows that", request.URL.Host)

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package remote fetches charts, and other files, from where they are published.
+// Package remote fetches charts, and other files, from registries, repositories and URLs.
 //
 //	oci://HOST/PATH                  a chart in a registry, which may be followed by :TAG or @DIGEST
 //	https://HOST/PATH#CHART          a chart in the repository at the URL, which has an index.yaml; it may be followed by :VERSION
 //	https://HOST/PATH                the file itself
 //
-// A version may be a range, such as ^1.2, of which the newest is taken. Without any, the newest is taken that is no pre-release.
+// A version may be a range, such as ^1.2, which means the newest version in it. The default is the newest version that is no pre-release.
 //
-// Nothing is kept. What is fetched for one reference must not exceed 64 MiB, indexes included. Credentials of registries are
+// Nothing is cached. All responses for one reference together must not exceed 64 MiB, indexes included. Credentials of registries are
 // those of Helm ("helm registry login") or Docker.
 package remote

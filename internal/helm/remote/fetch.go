@@ -16,28 +16,28 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// Options say how something is fetched. The zero value is good for what is published for everybody.
+// Options say how to fetch. The zero value works for everything that is public.
 type Options struct {
-	// Version is the one to be taken, or a range of versions, unless the reference has one itself. Defaults to the newest that is no
+	// Version is a version, or a range of versions. It applies if the reference has none itself. Defaults to the newest version that is no
 	// pre-release.
 	Version string
-	// PlainHTTP allows connections without encryption, and makes that registries are not asked for any. Defaults to false.
+	// PlainHTTP allows unencrypted connections, and uses them for registries. Defaults to false.
 	PlainHTTP bool
-	// CAFile is a file with certificates, in PEM form, of authorities that are trusted beside those of the system. Defaults to none.
+	// CAFile is a PEM file with certificate authorities to trust in addition to those of the system. Defaults to none.
 	CAFile string
-	// Username and Password are for the host of the reference, and for no other. Default to none; for registries to what Helm
-	// and Docker know.
+	// Username and Password are sent to the host of the reference only. Default to none; for registries to the credentials of Helm
+	// and Docker.
 	Username, Password string
 }
 
-// File is what was fetched.
+// File is a fetched file.
 type File struct {
 	// Name is a file name without a folder, for messages.
 	Name    string
 	Content []byte
 }
 
-// Fetch gets what the reference leads to. The context ends it. Errors do not repeat the reference.
+// Fetch gets the file of a reference. The context ends it. Errors do not repeat the reference.
 func (r Reference) Fetch(ctx context.Context, options Options) (File, error) {
 	if r.TakesVersion() {
 		r.version = options.Version
@@ -62,15 +62,15 @@ func (f *fetcher) fetch(ctx context.Context, r Reference) (File, error) {
 	}
 }
 
-// fetcher does what one reference demands.
+// fetcher fetches one reference.
 type fetcher struct {
-	// host is the one that may see the password.
+	// host is the one that gets the password.
 	host    string
 	client  *http.Client
 	options Options
 }
 
-// credentials returns what may be sent to a host.
+// credentials returns the credentials for a host.
 func (f *fetcher) credentials(host string) (username, password string) {
 	if host != f.host {
 		return "", ""
@@ -112,7 +112,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// refused says what to do about an answer, if that is known.
+// refused adds advice to the error of a response, if there is any.
 func refused(host string, status int, err error) error {
 	var answer *errcode.ErrorResponse
 	if errors.As(err, &answer) {

@@ -16,19 +16,19 @@ const (
 	schemeHTTPS = "https"
 )
 
-// Reference says where something is published.
+// Reference is a reference to a published chart or file.
 type Reference struct {
-	// url has neither the chart nor the version in it.
+	// url is without chart and version.
 	url *url.URL
 	// chart is empty unless the URL is that of a repository.
 	chart string
-	// version is empty if the reference does not demand one.
+	// version is empty if the reference has none.
 	version string
-	// suffix is what follows the path in a registry: :TAG, @DIGEST or nothing.
+	// suffix is the end of a registry reference: :TAG, @DIGEST or nothing.
 	suffix string
 }
 
-// Is tells whether a text is meant as a reference to another machine.
+// Is reports whether a text is a reference to another machine.
 func Is(text string) bool {
 	return strings.Contains(text, "://")
 }
@@ -80,7 +80,7 @@ func (r Reference) withTag() (Reference, error) {
 	return r, nil
 }
 
-// TakesVersion tells whether a version can be demanded by options, because the reference leaves it open.
+// TakesVersion reports whether Options.Version applies, because the reference has no version.
 func (r Reference) TakesVersion() bool {
 	isFile := r.url.Scheme != schemeOCI && r.chart == ""
 	return !isFile && r.version == "" && r.suffix == ""

@@ -12,7 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/registry"
 )
 
-// registryConfigVariable is how users tell Helm where it keeps credentials.
+// registryConfigVariable is the environment variable with the path of Helm's registry credentials.
 const registryConfigVariable = "HELM_REGISTRY_CONFIG"
 
 // pull fetches a chart from a registry.
@@ -52,7 +52,7 @@ func (f *fetcher) registryClient(host string) (*registry.Client, error) {
 	return registry.NewClient(options...)
 }
 
-// findTag returns the tag of a version. Tags are listed only if that takes a choice.
+// findTag returns the tag of a version. It lists the tags only if there is a choice.
 func findTag(client *registry.Client, name, version string) (string, error) {
 	if _, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v")); err == nil {
 		return version, nil
@@ -64,7 +64,7 @@ func findTag(client *registry.Client, name, version string) (string, error) {
 	return choose(tags, version)
 }
 
-// choose returns the newest version that is wanted.
+// choose returns the newest matching version.
 func choose(versions []string, wanted string) (string, error) {
 	found, err := registry.GetTagMatchingVersionOrConstraint(versions, wanted)
 	if err != nil {
@@ -76,10 +76,10 @@ func choose(versions []string, wanted string) (string, error) {
 	return found, nil
 }
 
-// maxNamed is how many versions messages name.
+// maxNamed is how many versions messages list.
 const maxNamed = 10
 
-// some returns the first ones, which are the newest.
+// some returns the first versions, which are the newest.
 func some(versions []string) string {
 	switch {
 	case len(versions) == 0:

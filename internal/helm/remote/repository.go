@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// index is what is of interest in the index.yaml of a repository.
+// index is the part of a repository's index.yaml that is used.
 type index struct {
 	Entries map[string][]*entry `json:"entries"`
 }
@@ -26,7 +26,7 @@ type entry struct {
 	URLs    []string `json:"urls"`
 }
 
-// fromRepository fetches a chart that the index of a repository leads to.
+// fromRepository fetches a chart by the index of a repository.
 func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File, error) {
 	file, err := f.get(ctx, reference.url.JoinPath("index.yaml"))
 	if err != nil {
@@ -51,7 +51,7 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 		return f.fromIndexedRegistry(target, found.Version)
 	}
 	if target.Host == base.Host && target.RawQuery == "" {
-		// Tokens in the query of the repository are meant for all that is in it.
+		// A token in the query of the repository's URL is meant for all its files.
 		target.RawQuery = base.RawQuery
 	}
 	fetched, err := f.get(ctx, target)
@@ -61,7 +61,7 @@ func (f *fetcher) fromRepository(ctx context.Context, reference Reference) (File
 	return fetched, nil
 }
 
-// fromIndexedRegistry fetches a chart that a repository lists, but does not contain.
+// fromIndexedRegistry fetches a chart that is listed in a repository and stored in a registry.
 func (f *fetcher) fromIndexedRegistry(target *url.URL, version string) (File, error) {
 	reference, err := Parse(target.String())
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *fetcher) fromIndexedRegistry(target *url.URL, version string) (File, er
 	return f.pull(reference)
 }
 
-// find returns the newest version of the chart that is wanted, which has at least one URL.
+// find returns the newest matching version of the chart, which has at least one URL.
 func (i index) find(chart, wanted string) (*entry, error) {
 	if len(i.Entries) == 0 {
 		return nil, errors.New("there are no charts in the index of the repository")

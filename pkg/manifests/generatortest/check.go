@@ -19,8 +19,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// normalise returns the objects without Go types and without what only the server sets, sorted, and what is wrong with those
-// that are missing in the result.
+// normalise returns the objects, sorted, without Go types and without fields that only the server sets; and the problems of objects
+// that it had to leave out.
 func normalise(objects []client.Object, scheme *runtime.Scheme) ([]*unstructured.Unstructured, []string) {
 	var normalised []*unstructured.Unstructured
 	var problems []string
@@ -51,7 +51,7 @@ func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured
 	return u, nil
 }
 
-// check returns what is wrong with the objects, whatever they are meant to be.
+// check returns the problems of the objects that are wrong in any case.
 func (s Suite) check(objects []*unstructured.Unstructured, namespace string) []string {
 	var problems []string
 	seen := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// newClient returns a client for a cluster that exists in memory only.
+// newClient returns a client for a cluster in memory.
 func newClient(c Case, scheme *runtime.Scheme) (cluster.Client, error) {
 	info, err := catalog.Version(c.KubernetesVersion)
 	if err != nil {

@@ -3,17 +3,17 @@
 
 // Package generatortest tests generators against golden files, without a cluster.
 //
-// [Run] lets a generator (with its transformers, if it has any) render a table of cases, and compares the objects of each
+// [Run] renders a table of cases with a generator (and its transformers), and compares the objects of each
 // case with a file in the folder testdata/golden. The flag -generatortest.update writes the files instead:
 //
 //	go test ./pkg/operator -generatortest.update
 //
-// What is in the files is for the author to review, as any other change of code. What is right in any case is checked as well:
+// Review the files like any other change of code. Run also checks rules that hold for all cases:
 //
 //   - each object has an apiVersion, a kind and a name, and no two of them are the same;
-//   - the annotations of the reconciler are known, and have values that it accepts;
-//   - generating twice yields the same, even if the objects of the first time were changed by their owner;
+//   - the annotations of the reconciler are known, and have allowed values;
+//   - generating twice yields the same, even if the first objects were changed in between;
 //   - the parameters are not changed.
 //
-// The package is made for tests only: it defines a flag of the test program.
+// Import the package in tests only: it defines a flag of the test program.
 package generatortest

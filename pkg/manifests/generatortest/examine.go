@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// examine returns all that is wrong with a case.
+// examine returns all problems of a case.
 func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
 	scheme, err := s.scheme()
 	if err != nil {
@@ -87,7 +87,7 @@ func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]
 	return s.Generator.Generate(ctx, c.Namespace, c.ComponentName, c.Parameters)
 }
 
-// checkAgain generates once more, after the objects of the first time were changed, as their owner may do.
+// checkAgain generates again after changing the first objects, which their owner may do.
 func (s Suite) checkAgain(ctx context.Context, c Case, scheme *runtime.Scheme, objects []client.Object, text string) []string {
 	for _, object := range objects {
 		scribble(object)
@@ -107,7 +107,7 @@ func (s Suite) checkAgain(ctx context.Context, c Case, scheme *runtime.Scheme, o
 	return problems
 }
 
-// scribble changes what others would see if the object shared it with them.
+// scribble changes everything that the object might share with others.
 func scribble(object client.Object) {
 	const key = "generatortest.example.io/scribble"
 	for _, values := range []map[string]string{object.GetLabels(), object.GetAnnotations()} {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// header is the first line of each golden file, by which it is told from files of others.
+// header is the first line of each golden file; other files in the folder do not have it.
 const header = "# Golden file: go test -generatortest.update writes it.\n"
 
 // render returns the text of a golden file.
@@ -75,7 +75,7 @@ func diffLines(want, got string) string {
 	return cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }
 
-// strays finds, or removes, golden files to which there is no case.
+// strays finds, or removes, golden files without a case.
 func (s Suite) strays(cases []Case, update bool) []string {
 	paths, err := filepath.Glob(filepath.Join(s.Folder, "*.yaml"))
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 
 var update = flag.Bool("generatortest.update", false, "write the golden files of generators instead of comparing with them")
 
-// Suite is what all cases of a generator have in common.
+// Suite has the settings that all cases of a generator share.
 type Suite struct {
-	// Generator is what is tested. It is required.
+	// Generator is the generator under test. It is required.
 	Generator manifests.Generator
 	// ReconcilerName is the name that the operator passes to NewReconciler, the prefix of its annotations. It is required.
 	ReconcilerName string
-	// Folder holds the golden files. It belongs to the suite: a golden file to which there is no case is an error, and is removed when
-	// the files are written. Defaults to "testdata/golden".
+	// Folder holds the golden files, and belongs to the suite: a golden file without a case is an error, and -generatortest.update
+	// removes it. Defaults to "testdata/golden".
 	Folder string
-	// OwnAnnotations are the suffixes of annotations that begin with the name of the reconciler, but are the operator's own. Defaults to
-	// none: an annotation that the runtime does not know is an error then, since it is most likely misspelt.
+	// OwnAnnotations are the suffixes of the operator's own annotations that begin with the name of the reconciler. Defaults to
+	// none: an annotation that is neither of the runtime nor listed here is an error, since it is most likely misspelt.
 	OwnAnnotations []string
 }
 
@@ -36,10 +36,10 @@ type Suite struct {
 type Case struct {
 	// Name names the case and its golden file. It is required, and consists of letters, digits, dots, dashes and underscores.
 	Name string
-	// Reason says what the case is for; it is part of the messages. Defaults to nothing.
+	// Reason says what the case tests; it is part of the messages. Defaults to nothing.
 	Reason string
 
-	// Namespace is where the objects of the component are to be. Defaults to "default".
+	// Namespace is the namespace of the component's objects. Defaults to "default".
 	Namespace string
 	// ComponentName is the name of the component. Defaults to "example".
 	ComponentName string
@@ -47,25 +47,25 @@ type Case struct {
 	Parameters types.Unstructurable
 	// Revision is the revision of the component. Defaults to 1.
 	Revision int64
-	// Installed says that the component was completely installed in an earlier revision. Defaults to false.
+	// Installed means that the component was completely installed in an earlier revision. Defaults to false.
 	Installed bool
 
 	// KubernetesVersion is the version of the cluster. Defaults to "v1.36.0".
 	KubernetesVersion string
-	// APIVersions are what the cluster serves besides the stable versions of Kubernetes itself, as "group/version" or
-	// "group/version/Kind"; the kinds have namespaces. Defaults to nothing.
+	// APIVersions are the API versions of the cluster in addition to the stable versions of Kubernetes, as "group/version" or
+	// "group/version/Kind"; the kinds are namespaced. Defaults to nothing.
 	APIVersions []string
-	// Objects are what the clients in the context find in the cluster. Defaults to nothing.
+	// Objects are the objects of the cluster, which the clients in the context read. Defaults to nothing.
 	Objects []client.Object
-	// Context adds to the context what the generator needs besides, the component itself for example (with
+	// Context adds other values to the context, such as the component (with
 	// component.NewContext). Defaults to adding nothing.
 	Context func(ctx context.Context) context.Context
 
-	// Err is part of the error that generating must fail with; such a case has no golden file. Defaults to success.
+	// Err is a part of the expected error; such a case has no golden file. Defaults to success.
 	Err string
 }
 
-// Run runs each case as a subtest of its own name.
+// Run runs each case as a subtest with the name of the case.
 func Run(t *testing.T, suite Suite, cases ...Case) {
 	t.Helper()
 	if err := suite.complete(cases); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// call asks for something of a cluster; one of its fields is set, besides Local.
+// call is a request to read from a cluster; one of its fields is set, besides Local.
 type call struct {
 	// Local means the cluster of the component, instead of the target cluster.
 	Local     bool         `json:"local"`
@@ -50,7 +50,7 @@ type listCall struct {
 	Options      metav1.ListOptions      `json:"options"`
 }
 
-// answer is that to a call.
+// answer is the response to a call.
 type answer struct {
 	Discovery *cluster.Discovery `json:"discovery"`
 	Mapping   *mapping           `json:"mapping"`
@@ -64,7 +64,7 @@ type mapping struct {
 	Scope    meta.RESTScopeName          `json:"scope"`
 }
 
-// respond answers a call with the clients in the context, which thereby records what is read.
+// respond answers a call with the clients in the context, which record that the cluster was read.
 func respond(ctx context.Context, asked call) answer {
 	result, err := asked.respond(ctx)
 	if err != nil {

@@ -22,20 +22,20 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// caller gets a call answered.
+// caller sends a call and returns the answer.
 type caller interface {
 	call(ctx context.Context, asked call) (answer, error)
 }
 
-// errNoConnection is what becomes of everything that is no call.
+// errNoConnection is the error of every request that is no call.
 var errNoConnection = errors.New("an isolated generator has no connection to the cluster; its clients can only get and list objects, and map kinds")
 
-// noConnection is the transport of clients that must not talk to anybody.
+// noConnection is the transport of clients that must not connect anywhere.
 type noConnection struct{}
 
 func (noConnection) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNoConnection }
 
-// reader reads by calls. Everything else is done by a client without connection, and fails.
+// reader reads by calls. All other requests use a client without connection, and fail.
 type reader struct {
 	client.Client
 	caller caller

@@ -16,14 +16,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// failure is an error on its way: its text, and what callers look for in it.
+// failure is an error in its transferable form: its text, and the properties that callers check.
 type failure struct {
 	Text string `json:"text"`
 	// Status is that of an error of the API server.
 	Status *metav1.Status `json:"status"`
-	// NoMatch says that a type is not served.
+	// NoMatch reports that a type is not served.
 	NoMatch *noMatch `json:"noMatch"`
-	// Retriable says that the error is expected to go away, after RetryAfter if that is not nil.
+	// Retriable reports that the error is temporary; retry after RetryAfter if that is not nil.
 	Retriable  bool           `json:"retriable"`
 	RetryAfter *time.Duration `json:"retryAfter"`
 }

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// Values of Go types are carried field by field. Their JSON form would not do: it lacks what was loaded from the Secrets and
-// ConfigMaps that a component refers to, which is kept in fields that are not exported.
+// Values of Go types are transferred field by field. Their JSON form lacks the loaded content of Secrets and
+// ConfigMaps that a component refers to, which is in unexported fields.
 
 // maxDepth is far beyond what a component needs; only a value that refers to itself exceeds it.
 const maxDepth = 1000
@@ -25,7 +25,7 @@ func encode(value reflect.Value, depth int) (any, error) {
 	}
 	value = opened(value)
 	if moment, ok := value.Interface().(time.Time); ok {
-		// It refers to its time zone, of which there must not be a copy.
+		// It refers to its time zone, which must not be copied.
 		raw, err := moment.MarshalBinary()
 		return string(raw), err
 	}
@@ -35,7 +35,7 @@ func encode(value reflect.Value, depth int) (any, error) {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return value.Int(), nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		// Large ones do not fit into an int64, which is what integers arrive as.
+		// Large ones do not fit into an int64, in which integers arrive.
 		return strconv.FormatUint(value.Uint(), 10), nil
 	case reflect.Float32, reflect.Float64:
 		return value.Float(), nil
@@ -72,7 +72,7 @@ func encodeNested(value reflect.Value, depth int) (any, error) {
 	return encoded, nil
 }
 
-// partsOf returns what a value consists of, with names for messages. Of a map, that is key, value, key, value and so on.
+// partsOf returns the parts of a value, with names for messages. Those of a map are key, value, key, value and so on.
 func partsOf(value reflect.Value) (names []string, parts []reflect.Value) {
 	switch value.Kind() {
 	case reflect.Struct:
@@ -94,7 +94,7 @@ func partsOf(value reflect.Value) (names []string, parts []reflect.Value) {
 	return names, parts
 }
 
-// encodeInterface accepts data of which the Go type need not be known.
+// encodeInterface accepts data that can be decoded without its Go type.
 func encodeInterface(value reflect.Value) (any, error) {
 	switch content := value.Interface().(type) {
 	case nil:
@@ -106,7 +106,7 @@ func encodeInterface(value reflect.Value) (any, error) {
 	}
 }
 
-// opened returns the value, or a copy, such that it has an address and its fields can be read and set, exported or not.
+// opened returns the value, or a copy, with an address, so that its fields, also unexported ones, can be read and set.
 func opened(value reflect.Value) reflect.Value {
 	if !value.CanAddr() {
 		copied := reflect.New(value.Type()).Elem()

@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Generator lets another generator work in a process of its own. It is safe for concurrent use; there are as many processes as
-// calls of Generate at a time.
+// Generator runs another generator in a process of its own. It is safe for concurrent use; each call of
+// Generate has its own process.
 type Generator struct {
 	name    string
 	made    *made
@@ -39,7 +39,7 @@ func (g *Generator) Fingerprint() string {
 	return g.made.fingerprint()
 }
 
-// AddToScheme adds the types of the other generator, if it has any to add.
+// AddToScheme adds the types of the other generator, if it implements types.SchemeBuilder.
 func (g *Generator) AddToScheme(scheme *runtime.Scheme) error {
 	if builder, ok := g.made.Generator.(types.SchemeBuilder); ok {
 		return builder.AddToScheme(scheme)
@@ -47,8 +47,8 @@ func (g *Generator) AddToScheme(scheme *runtime.Scheme) error {
 	return nil
 }
 
-// Generate starts a process and returns what the other generator generates there. If the context ends, or the options' limits are
-// exceeded, the process is killed, or dies, and an error says why. No process is left when Generate returns.
+// Generate starts a process and returns the objects that the other generator generates there. If the context ends, or a limit of the options is
+// exceeded, the process is killed or fails, and the error says why. No process is left when Generate returns.
 func (g *Generator) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	asked := request{Generator: g.name, Fingerprint: g.made.fingerprint(), Memory: g.options.Memory, Namespace: namespace, Name: name}
 	var err error
@@ -130,7 +130,7 @@ func converse(ctx context.Context, command *exec.Cmd, framed []byte) (*outcome, 
 		return nil, fmt.Errorf("starting it: %w", err)
 	}
 	result, err := talk(ctx, in, out, framed)
-	// Whatever it still does, nobody wants it.
+	// Its result is no longer needed.
 	_ = command.Process.Kill()
 	_ = in.Close()
 	_ = command.Wait()

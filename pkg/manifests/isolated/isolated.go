@@ -18,13 +18,13 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Definition says how a generator is made.
+// Definition says how to make a generator.
 type Definition struct {
-	// New returns the generator. It is called when the program makes the generator, and in each of its processes. There,
-	// nothing was done before: flags are not parsed, for instance. It must not be nil.
+	// New returns the generator. It is called in the program and in each of its processes. In a process,
+	// nothing has run before: flags are not parsed, for instance. It must not be nil.
 	New func() (manifests.Generator, error)
-	// Types holds values of the Go types that parameters and component have, usually pointers to empty structs. Defaults to none
-	// besides types.UnstructurableMap and *unstructured.Unstructured.
+	// Types holds values of the Go types of parameters and component, usually pointers to empty structs. You need not list
+	// types.UnstructurableMap and *unstructured.Unstructured.
 	Types []any
 }
 
@@ -32,7 +32,7 @@ type Definition struct {
 type Options struct {
 	// Timeout is how long a rendering may take. Defaults to one minute.
 	Timeout time.Duration
-	// Memory is how many bytes a rendering may take, beyond what the program takes when it has started. It is at least
+	// Memory is how many bytes a rendering may take, in addition to those of the started program. It is at least
 	// 64 MiB, which Helm and Kustomize need for themselves. Defaults to 1 GiB.
 	Memory int64
 }
@@ -43,16 +43,16 @@ const (
 	leastMemory    = 64 << 20
 )
 
-// Program is the running program, in the knowledge that it is not a process of a rendering.
+// Program is the running program, which is not a process of a rendering.
 type Program struct {
 	generators map[string]Definition
 }
 
-// marker is the environment variable by which a process knows what it is for.
+// marker is the environment variable that marks a process of a rendering.
 const marker = "COMPONENT_OPERATOR_ISOLATED_GENERATOR"
 
-// Main is to be the first call of the main function. In a process that was started for a rendering it does not return. The generators
-// are identified by names of the caller's choice.
+// Main must be the first call of the main function. In a process that was started for a rendering it does not return. The caller
+// chooses the names of the generators.
 func Main(generators map[string]Definition) *Program {
 	if os.Getenv(marker) != "" {
 		//nolint:forbidigo // it is this process's only purpose; it must never become a second operator
@@ -61,8 +61,8 @@ func Main(generators map[string]Definition) *Program {
 	return &Program{generators: generators}
 }
 
-// NewGenerator returns a generator that lets the one with the given name work in processes of their own. It also makes that one
-// here, to know its fingerprint and types.
+// NewGenerator returns a generator that runs the one with the given name in processes of its own. It also makes that one
+// in this process, for its fingerprint and types.
 func (p *Program) NewGenerator(name string, options Options) (*Generator, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// made is a generator with what has to be known about it on both sides.
+// made is a generator with the information that both sides need.
 type made struct {
 	manifests.Generator
 	types  knownTypes

@@ -17,7 +17,7 @@ func executable() (string, error) {
 	return "/proc/self/exe", nil
 }
 
-// limitMemory makes that the process fails when it has taken that many bytes more than now. The garbage collector works
+// limitMemory makes the process fail when it takes that many bytes more than now. The garbage collector works
 // harder before that.
 func limitMemory(limit int64) error {
 	debug.SetMemoryLimit(limit)
@@ -25,7 +25,7 @@ func limitMemory(limit int64) error {
 	if err != nil {
 		return err
 	}
-	// What counts is writable memory of its own; unlike the address space, of which the Go runtime reserves much more than
+	// This counts private writable memory, not the address space, of which the Go runtime reserves much more than
 	// it ever uses.
 	most := uint64(taken + limit)
 	return syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most})

@@ -10,12 +10,12 @@ import (
 	"runtime/debug"
 )
 
-// executable returns the path of the program, which may lead to another version if it has been replaced; fingerprints tell.
+// executable returns the path of the program, which may be another version if it has been replaced; the fingerprints then differ.
 func executable() (string, error) {
 	return os.Executable()
 }
 
-// limitMemory makes that the garbage collector strives for the limit. There is no portable way to enforce it.
+// limitMemory makes the garbage collector try to keep the limit. There is no portable way to enforce it.
 func limitMemory(limit int64) error {
 	debug.SetMemoryLimit(limit)
 	return nil

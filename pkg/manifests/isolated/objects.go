@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// object is an object on its way: the content of an unstructured one, or kind and value of one with a Go type.
+// object is an object in its transferable form: the content of an unstructured one, or kind and value of one with a Go type.
 type object struct {
 	Content map[string]any           `json:"content"`
 	Kind    *schema.GroupVersionKind `json:"kind"`

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// tailSize is how much of the error output is looked at: the end, where the Go runtime writes why it ends.
+// tailSize is how much of the error output is kept: the end, where the Go runtime writes why the process ends.
 const tailSize = 64 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written output.
 type tail struct {
 	mu      sync.Mutex
 	content []byte
@@ -34,7 +34,7 @@ func (t *tail) String() string {
 	return string(t.content)
 }
 
-// lastWords matches the line that the Go runtime writes when it ends because of a panic, or cannot go on. The race detector has
+// lastWords matches the line that the Go runtime writes when the process ends because of a panic or a fatal error. The race detector has
 // a form of its own.
 var lastWords = regexp.MustCompile(`(?m)^(?:panic|fatal error|runtime|==[0-9]+==ERROR): .*$`)
 
@@ -43,5 +43,5 @@ func (t *tail) cause() string {
 	return lastWords.FindString(t.String())
 }
 
-// noMemory matches the causes that mean that the process got no more memory.
+// noMemory matches the causes that mean that memory ran out.
 var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to allocate`)

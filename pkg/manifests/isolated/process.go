@@ -21,21 +21,21 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// outFD is the descriptor that exec.Cmd gives to the first of its ExtraFiles. What the process says to the operator goes
-// there, and not to standard output, where anybody may write.
+// outFD is the descriptor that exec.Cmd gives to the first of its ExtraFiles. Messages to the operator go
+// there, because any code may write to standard output.
 const outFD = 3
 
 // process is the side of the process that renders.
 type process struct {
 	out io.Writer
-	// asking is held from a call until its answer.
+	// asking is held from a call until its answer arrives.
 	asking  sync.Mutex
 	answers chan answer
-	// abandoned is closed when the operator is gone, or has lost interest.
+	// abandoned is closed when the operator is gone, or has ended the conversation.
 	abandoned chan struct{}
 }
 
-// serve renders once. It returns the exit code, which is of no importance to an operator that has got the outcome.
+// serve renders once. It returns the exit code, which an operator that has received the outcome ignores.
 func serve(generators map[string]Definition) int {
 	_ = os.Unsetenv(marker)
 	out := os.NewFile(outFD, "outcome")
@@ -66,8 +66,8 @@ func serve(generators map[string]Definition) int {
 	}
 }
 
-// listen receives the answers. As nothing else ends the conversation on this side, it notices the death of the operator: the kernel
-// closes the other end then.
+// listen receives the answers. Only the operator closes the conversation, so its end means that the operator is gone: the kernel
+// then closes the other end.
 func (p *process) listen(in io.Reader) {
 	defer close(p.abandoned)
 	for {
@@ -79,7 +79,7 @@ func (p *process) listen(in io.Reader) {
 	}
 }
 
-// finish sends the outcome, or why that is impossible.
+// finish sends the outcome, or the reason why it cannot be sent.
 func (p *process) finish(result outcome) int {
 	p.asking.Lock()
 	defer p.asking.Unlock()
@@ -93,7 +93,7 @@ func (p *process) finish(result outcome) int {
 	return 0
 }
 
-// call implements caller. Once it has asked, it waits for the answer, or else that would be taken for the one of the next call.
+// call implements caller. It always waits for the answer, which would otherwise be taken for that of the next call.
 func (p *process) call(ctx context.Context, asked call) (answer, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()

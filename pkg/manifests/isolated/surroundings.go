@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/pkg/generator"
 )
 
-// surroundings are the values of a context that generators find there; nil is what is missing. Clients are not among them: what
-// they are asked for is asked on the other side.
+// surroundings are the values of the context that generators read; nil if missing. Clients are not among them: their requests
+// become calls.
 type surroundings struct {
 	ReconcilerName     *string  `json:"reconcilerName"`
 	ComponentName      *string  `json:"componentName"`
@@ -26,7 +26,7 @@ type surroundings struct {
 	Component          *carried `json:"component"`
 }
 
-// found returns what a getter finds in the context.
+// found returns the result of a getter of the context.
 func found[T any](ctx context.Context, get func(context.Context) (T, error)) *T {
 	value, err := get(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func restore[T any](ctx context.Context, value *T, set func(context.Context, T) 
 	return set(ctx, *value)
 }
 
-// context returns the context that the values make up.
+// context returns a context with the values.
 func (s surroundings) context(ctx context.Context, known knownTypes) (context.Context, error) {
 	ctx = restore(ctx, s.ReconcilerName, generating.WithReconcilerName)
 	ctx = restore(ctx, s.ComponentName, generating.WithComponentName)

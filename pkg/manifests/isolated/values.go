@@ -14,20 +14,20 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// carried is a value on its way: a map, or a value of a known Go type.
+// carried is a value in its transferable form: a map, or a value of a known Go type.
 type carried struct {
 	Type  string         `json:"type"`
 	Map   map[string]any `json:"map"`
 	Value any            `json:"value"`
 }
 
-// The types that need not be mentioned.
+// The types that need not be listed.
 const (
 	mapType          = "map"
 	unstructuredType = "unstructured"
 )
 
-// knownTypes are those whose values can be carried, by their names.
+// knownTypes are the types whose values can be transferred, by their names.
 type knownTypes map[string]reflect.Type
 
 func newKnownTypes(examples []any) (knownTypes, error) {
@@ -49,7 +49,7 @@ func nameOf(goType reflect.Type) string {
 	return goType.PkgPath() + "." + goType.Name()
 }
 
-// pack returns nil for nil. The role says in errors what the value is.
+// pack returns nil for nil. The role describes the value in errors.
 func (k knownTypes) pack(role string, value any) (*carried, error) {
 	switch value := value.(type) {
 	case nil:
@@ -116,7 +116,7 @@ func (k knownTypes) unpackComponent(packed *carried) (client.Object, error) {
 	return component, nil
 }
 
-// numeric returns a copy that consists of what manifests consist of. A json.Number would arrive as text.
+// numeric returns a copy with the types of manifests. A json.Number would arrive as text.
 func numeric(content map[string]any) (map[string]any, error) {
 	if content == nil {
 		return nil, nil

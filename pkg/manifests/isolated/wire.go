@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
-// maxMessage is how many bytes a message may have.
+// maxMessage is the limit for a message, in bytes.
 const maxMessage = 16 << 20
 
-// The conversation: the process is sent one request. It sends any number of calls, one at a time, each of which is answered, and
-// finally an outcome. Messages are preceded by their length. They are CBOR, which, contrary to JSON, keeps integers
-// and floats apart, and text as it is.
+// The conversation: the operator sends one request. The process sends any number of calls, one at a time, gets an answer to each, and
+// finally sends the outcome. Messages are preceded by their length. They are CBOR, which, unlike JSON, distinguishes integers
+// from floats, and does not change text.
 
-// request says what is to be rendered.
+// request is the input of a rendering.
 type request struct {
 	Generator    string       `json:"generator"`
 	Fingerprint  string       `json:"fingerprint"`
@@ -35,22 +35,22 @@ type message struct {
 	Outcome *outcome `json:"outcome"`
 }
 
-// outcome is what a rendering has led to.
+// outcome is the result of a rendering.
 type outcome struct {
 	Objects []object `json:"objects"`
 	Failure *failure `json:"failure"`
-	// ReadCluster tells that the objects depend on the state of a cluster.
+	// ReadCluster reports that the objects depend on the state of a cluster.
 	ReadCluster bool `json:"readCluster"`
 }
 
-// tooLargeError says that a message cannot be sent. Nothing of it was sent.
+// tooLargeError means that a message was too large. No part of it was sent.
 type tooLargeError struct{ size int }
 
 func (e tooLargeError) Error() string {
 	return fmt.Sprintf("it takes %d bytes, of which at most %d can be sent between an isolated generator and the operator", e.size, maxMessage)
 }
 
-// frame returns what is to be written to send a message.
+// frame returns the bytes of a message.
 func frame(content any) ([]byte, error) {
 	raw, err := direct.Marshal(content)
 	if err != nil {

@@ -100,7 +100,7 @@ func TestFunctionsThatFail(t *testing.T) {
 	tests := []struct{ reason, expression, want string }{
 		{"mustLookup of nothing", `mustLookup "v1" "ConfigMap" "shop" "none"`, `error calling mustLookup: looking up v1 ConfigMap shop/none: configmaps "none" not found`},
 		{"mustLocalLookup of nothing", `mustLocalLookup "v1" "ConfigMap" "shop" "target"`, `not found`},
-		{"a kubeconfig that is none", `lookupWithKubeConfig "v1" "ConfigMap" "" "" "x"`, "error calling lookupWithKubeConfig: looking up v1 ConfigMap: reading the kubeconfig"},
+		{"a kubeconfig that is none", `lookupWithKubeConfig "v1" "ConfigMap" "" "" "x"`, "error calling lookupWithKubeConfig: looking up v1 ConfigMap: invalid kubeconfig"},
 		{"a kubeconfig that reads the operator's files", `mustLookupWithKubeConfig "v1" "ConfigMap" "" "" "` + invalid + `"`, "uses tokenFile"},
 		{"a kubeconfig of a list", `lookupListWithKubeConfig "v1" "ConfigMap" "" "" ""`, "invalid kubeconfig"},
 	}
