@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// architecturePage is the page that describes the rooms to newcomers.
+const architecturePage = "website/content/contributing/architecture.md"
+
+var (
+	baseOfPaths = regexp.MustCompile("paths are relative to `([^`]+)`")
+	function    = regexp.MustCompile("`([\\w/-]+\\.go)` `(\\w+)`")
+	section     = regexp.MustCompile(`(?m)^#+ `)
+)
+
+// TestWalks checks that the functions exist to which the walks of the architecture page lead.
+func TestWalks(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, part := range section.Split(read(t, filepath.Join(top, architecturePage)), -1) {
+		base := baseOfPaths.FindStringSubmatch(part)
+		if base == nil {
+			continue
+		}
+		for _, found := range function.FindAllStringSubmatch(part, -1) {
+			checked++
+			path := filepath.Join(base[1], found[1])
+			if !declares(t, path, found[2]) {
+				t.Errorf("the page says that %s has a function %s, which it has not", path, found[2])
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("the page names %d functions; either its form has changed or the check does not understand it", checked)
+	}
+}
+
+// declares reports whether a file declares a function, or a method, of a name.
+func declares(t *testing.T, path, name string) bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(top, path), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return true
+	}
+	for _, declaration := range file.Decls {
+		if function, ok := declaration.(*ast.FuncDecl); ok && function.Name.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPageNamesAllRooms checks that the architecture page names each package of the table: by its path, or by its last element if it is a room
+// of the engine, of components or of clm.
+func TestPageNamesAllRooms(t *testing.T) {
+	t.Parallel()
+	page := read(t, filepath.Join(top, architecturePage))
+	for _, room := range rooms {
+		path := strings.TrimSuffix(room.path, "/...")
+		name := path
+		if _, inner, isInner := strings.Cut(path, "/internal/"); isInner {
+			name = inner
+		}
+		if !strings.Contains(page, "`"+name+"`") && !strings.Contains(page, "`"+path+"`") {
+			t.Errorf("%s does not name %s", filepath.Base(architecturePage), path)
+		}
+	}
+}
