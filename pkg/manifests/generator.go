@@ -10,11 +10,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Generator, GeneratorFunc and Pure are those of package generator, which depends on fewer libraries than this package.
+// These types are those of package generator, which depends on fewer libraries than this package.
 type (
-	Generator     = generator.Generator
+	// Generator is generator.Generator.
+	Generator = generator.Generator
+	// GeneratorFunc is generator.Func.
 	GeneratorFunc = generator.Func
-	Pure          = generator.Pure
+	// Pure is generator.Pure.
+	Pure = generator.Pure
 )
 
 // ParameterTransformer changes parameters before they reach a generator.
