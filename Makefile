@@ -46,12 +46,14 @@ generate: ## Write generated code, CRDs and the reference of clm.
 fmt: ## Format the code.
 	$(GOLANGCI_LINT) fmt
 	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint fmt
+	cd internal/release && go tool -modfile=../tools/go.mod golangci-lint fmt
 	$(LINT_SOPS) fmt
 
 .PHONY: lint
 lint: ## Run the linters.
 	$(GOLANGCI_LINT) run
 	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint run
+	cd internal/release && go tool -modfile=../tools/go.mod golangci-lint run
 	$(LINT_SOPS) run
 	cd $(SOPS) && GOWORK=off go build ./...
 
@@ -116,3 +118,19 @@ sandbox: clm ## Start a Kubernetes in the background and print its kubeconfig pa
 .PHONY: clm
 clm: ## Build the command line into bin/clm.
 	go build -o bin/clm ./clm
+
+# Systems for which clm is released and which the tests do not run on. It takes minutes once, and seconds after that.
+CROSS ?= windows/amd64 darwin/arm64
+
+.PHONY: cross
+cross: ## See whether clm and the packages build for other systems.
+	$(foreach platform,$(CROSS),CGO_ENABLED=0 GOOS=$(word 1,$(subst /, ,$(platform))) GOARCH=$(word 2,$(subst /, ,$(platform))) \
+		go build ./clm/... ./pkg/... ./examples/... &&) true
+
+.PHONY: release
+release: ## Build clm for all systems, SBOMs and checksums into dist/ (VERSION=v1.2.3 to insist on a version).
+	.ci/release
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities (needs https://vuln.go.dev).
+	go tool -modfile=internal/release/go.mod govulncheck ./...

@@ -1,0 +1,17 @@
+// What a release is made with, in a module of its own so that users of the SDK do not inherit what it depends on.
+module github.com/component-operator/runtime/internal/release
+
+go 1.26.0
+
+tool golang.org/x/vuln/cmd/govulncheck
+
+require github.com/CycloneDX/cyclonedx-go v0.12.0
+
+require (
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/telemetry v0.0.0-20261010193011-f71dc92da45e // indirect
+	golang.org/x/tools v0.52.0 // indirect
+	golang.org/x/vuln v1.9.0 // indirect
+)
