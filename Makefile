@@ -73,21 +73,21 @@ clean: ## Remove what was built in this folder.
 # from ever touching the cluster that a developer's KUBECONFIG points to.
 .PHONY: test
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
-	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -shuffle=on -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
 	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
 
 .PHONY: unit
 unit: ## Run the tests that need no Kubernetes.
-	go test -short $(TESTFLAGS) $(PACKAGES)
+	go test -short -shuffle=on $(TESTFLAGS) $(PACKAGES)
 
 # A module of its own, because of what Helm's own command depends on; it follows the requirements of the runtime.
 .PHONY: parity
 parity: ## Compare charts as they are rendered with what Helm's own command renders.
-	cd internal/helm/parity && go test -mod=mod -race -p 2 $(TESTFLAGS) ./...
+	cd internal/helm/parity && go test -mod=mod -race -shuffle=on -p 2 $(TESTFLAGS) ./...
 
 .PHONY: sops
 sops: ## Test the decryptor for files that are encrypted by SOPS.
-	cd $(SOPS) && go test -race -p 2 $(TESTFLAGS) ./...
+	cd $(SOPS) && go test -race -shuffle=on -p 2 $(TESTFLAGS) ./...
 
 # MUTANTFLAGS choose; see go run ./internal/mutants -h. It takes long: each mutant is compiled.
 MUTANTFLAGS ?=
