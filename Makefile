@@ -46,14 +46,12 @@ generate: ## Write generated code, CRDs and the reference of clm.
 fmt: ## Format the code.
 	$(GOLANGCI_LINT) fmt
 	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint fmt
-	cd internal/release && go tool -modfile=../tools/go.mod golangci-lint fmt
 	$(LINT_SOPS) fmt
 
 .PHONY: lint
 lint: ## Run the linters.
 	$(GOLANGCI_LINT) run
 	cd internal/helm/parity && go tool -modfile=../../tools/go.mod golangci-lint run
-	cd internal/release && go tool -modfile=../tools/go.mod golangci-lint run
 	$(LINT_SOPS) run
 	cd $(SOPS) && GOWORK=off go build ./...
 

@@ -168,6 +168,7 @@ var rooms = []room{
 	{path: "bench/...", layer: commands},
 	{path: "clm/...", layer: commands},
 	{path: "internal/mutants", layer: commands},
+	{path: "internal/sbom", layer: commands},
 
 	{path: "examples/...", layer: examples},
 

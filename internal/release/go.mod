@@ -1,11 +1,9 @@
-// What a release is made with, in a module of its own so that users of the SDK do not inherit what it depends on.
+// The tools that releases need, in a module of their own like those in internal/tools. Run one with: go tool -modfile=internal/release/go.mod <name>
 module github.com/component-operator/runtime/internal/release
 
 go 1.26.0
 
 tool golang.org/x/vuln/cmd/govulncheck
-
-require github.com/CycloneDX/cyclonedx-go v0.12.0
 
 require (
 	golang.org/x/mod v0.42.0 // indirect
