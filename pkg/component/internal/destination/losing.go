@@ -119,8 +119,8 @@ func (d *Destination) CheckUnlisted() outcomes.Outcome {
 	}
 	kinds := records.KindTexts(unlisted)
 	if !d.isGivenUp() {
-		return outcomes.Retry(fmt.Sprintf("there may be dependents left; grant the operator permission to list these kinds, or set the annotation %s to \"true\" to abandon the dependents",
-			d.abandonAnnotation()), outcomes.MissingDelay)
+		advice := "; grant the operator permission to list these kinds, or set the annotation %s to \"true\" to abandon the dependents"
+		return outcomes.Retry(fmt.Sprintf("there may be dependents left"+advice, d.abandonAnnotation()), outcomes.MissingDelay)
 	}
 	d.abandoned = true
 	d.options.Log.Info("dependents may be abandoned", "kinds", kinds)
