@@ -150,7 +150,7 @@ func (s *TimeoutSpec) GetTimeout() time.Duration { return durationOf(s.Timeout) 
 
 // ReapplySpec implements ReapplyConfiguration.
 type ReapplySpec struct {
-	// ReapplyInterval is the time after which a dependent is applied again if it may have been changed by others. Defaults to 60m.
+	// ReapplyInterval is the time after which a dependent is applied again if another client may have changed it. Defaults to 60m.
 	// +kubebuilder:validation:Type:=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$"
 	ReapplyInterval *metav1.Duration `json:"reapplyInterval,omitempty"`
@@ -172,16 +172,17 @@ func durationOf(value *metav1.Duration) time.Duration {
 
 // PolicySpec implements PolicyConfiguration.
 type PolicySpec struct {
-	// AdoptionPolicy says whether objects that already exist become dependents.
+	// AdoptionPolicy says whether objects that already exist become dependents. Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=Never;IfUnowned;Always
 	AdoptionPolicy reconciler.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
-	// UpdatePolicy says how dependents are updated.
+	// UpdatePolicy says how dependents are updated. Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=Recreate;Replace;SsaMerge;SsaOverride
 	UpdatePolicy reconciler.UpdatePolicy `json:"updatePolicy,omitempty"`
 	// DeletePolicy says what happens to dependents that are removed from the manifests, or whose component is deleted.
+	// Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=Delete;Orphan
 	DeletePolicy reconciler.DeletePolicy `json:"deletePolicy,omitempty"`
-	// MissingNamespacesPolicy says whether missing namespaces of dependents are created.
+	// MissingNamespacesPolicy says whether missing namespaces of dependents are created. Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=DoNotCreate;Create
 	MissingNamespacesPolicy reconciler.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 }
@@ -206,7 +207,7 @@ func (s *PolicySpec) GetMissingNamespacesPolicy() reconciler.MissingNamespacesPo
 
 // ReconcileSpec implements ReconcileConfiguration.
 type ReconcileSpec struct {
-	// ReconcilePolicy says which changes cause dependents to be applied again.
+	// ReconcilePolicy says which changes cause dependents to be applied again. Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=OnObjectChange;OnObjectOrComponentChange;Once
 	ReconcilePolicy reconciler.ReconcilePolicy `json:"reconcilePolicy,omitempty"`
 }
@@ -220,7 +221,7 @@ func (s *ReconcileSpec) GetReconcilePolicy() reconciler.ReconcilePolicy { return
 
 // DriftSpec implements DriftConfiguration.
 type DriftSpec struct {
-	// DriftPolicy says what happens if others change dependents.
+	// DriftPolicy says what happens if other clients change dependents. Defaults to the policy of the operator.
 	// +kubebuilder:validation:Enum=Correct;Report;Ignore
 	DriftPolicy reconciler.DriftPolicy `json:"driftPolicy,omitempty"`
 }
@@ -234,8 +235,8 @@ func (s *DriftSpec) GetDriftPolicy() reconciler.DriftPolicy { return s.DriftPoli
 
 // TypeSpec implements TypeConfiguration.
 type TypeSpec struct {
-	// AdditionalManagedTypes are types that the component brings into the cluster, although no dependent defines them. The component is not
-	// deleted as long as there are instances of these types that are not its dependents.
+	// AdditionalManagedTypes are types that exist because of the component, although no dependent defines them. The component is not
+	// deleted while there are instances of these types that are not its dependents.
 	AdditionalManagedTypes []reconciler.TypeInfo `json:"additionalManagedTypes,omitempty"`
 }
 

@@ -18,18 +18,19 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Memory has the last result for one component. To lose it costs a generation. It is used by one pass at a time; the zero value is ready for use.
+// Memory has the last result for one component. Losing it costs a call of the generator. Only one pass uses it at a time. The zero value is ready for
+// use.
 type Memory struct {
-	// result is the last one, if it may be used again.
+	// result is the last one, if it may be reused.
 	result *Result
-	// readReason says why the last result may not, if that is because of a look into a cluster.
+	// readReason says why the last result may not be reused, if a read from a cluster is the reason.
 	readReason string
 }
 
 // Forget drops the last result.
 func (m *Memory) Forget() { m.result = nil }
 
-// Result is what a generator has made.
+// Result is the result of a generator.
 type Result struct {
 	// Objects are the dependents, Hooks the deletion hooks.
 	Objects []client.Object
@@ -37,11 +38,11 @@ type Result struct {
 
 	// key is empty if the result must not be used again.
 	key string
-	// discovery is the digest of what the generator has looked at of the types of the cluster; empty if of nothing.
+	// discovery is the digest of the types of the cluster that the generator has looked up; empty if it has looked up none.
 	discovery string
 }
 
-// Version is the same for results that are the same; empty if the result may be like no other.
+// Version is equal for equal results; empty if the result cannot be compared.
 func (r *Result) Version() string {
 	if r.key == "" {
 		return ""
@@ -49,19 +50,19 @@ func (r *Result) Version() string {
 	return r.key + "/" + r.discovery
 }
 
-// isCurrent reports whether the types of the cluster are those that the generator has looked at.
+// isCurrent reports whether the types that the generator has looked up are unchanged.
 func (r *Result) isCurrent(ctx context.Context) bool {
 	if r.discovery == "" {
 		return true
 	}
 	found, err := generator.DiscoveryFromContext(ctx)
-	// If they cannot be found out, the generator is going to say so.
+	// If they cannot be read, the generator will report that.
 	return err == nil && found.Digest == r.discovery
 }
 
-// Inputs are everything that the result of a pure generator depends on.
+// Inputs are all inputs of a pure generator.
 type Inputs struct {
-	// Digest of what is declared; it covers the fingerprint of the generator.
+	// Digest of the declaration; it includes the fingerprint of the generator.
 	Digest      string            `json:"digest"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
@@ -72,23 +73,23 @@ type Inputs struct {
 	Target      string            `json:"target"`
 }
 
-// Request says for which component something is to be generated.
+// Request describes the component to generate dependents for.
 type Request struct {
 	Generator generator.Generator
 	Inputs    Inputs
-	// Parameters are what the generator is given.
+	// Parameters are the parameters of the generator.
 	Parameters types.Unstructurable
-	// Reconciler is the name of the reconciler, which prefixes annotations.
+	// Reconciler is the name of the reconciler, the prefix of its annotations.
 	Reconciler string
 	Scheme     *runtime.Scheme
-	// Context is what the generator may look at. It is called only if something is generated.
+	// Context returns the context of the generator. It is called only if the generator is.
 	Context func() context.Context
-	// LookedAtTypes is told whether the generator has looked at the types of the cluster. It is called only if something is generated.
+	// LookedAtTypes receives whether the generator has looked up types of the cluster. It is called only if the generator is.
 	LookedAtTypes func(looked bool)
 	Log           logr.Logger
 }
 
-// Generate returns the dependents, and the deletion hooks. The context leads to the cluster of the dependents.
+// Generate returns the dependents and the deletion hooks.
 func Generate(ctx context.Context, memory *Memory, request Request) (*Result, error) {
 	key := request.key()
 	if kept := memory.result; kept != nil && key != "" && kept.key == key && kept.isCurrent(ctx) {
@@ -115,7 +116,7 @@ func Generate(ctx context.Context, memory *Memory, request Request) (*Result, er
 	return result, nil
 }
 
-// explain says once why something is generated in each pass.
+// explain logs once why the generator is called in each pass.
 func (m *Memory) explain(log logr.Logger, reason string) {
 	if reason == m.readReason {
 		return
@@ -138,7 +139,7 @@ func (r Request) key() string {
 	return key
 }
 
-// Fingerprint is empty for generators that are not pure.
+// Fingerprint returns the fingerprint of a generator; empty for generators that are not pure.
 func Fingerprint(g generator.Generator) string {
 	if pure, ok := g.(generator.Pure); ok {
 		return pure.Fingerprint()

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// CachePatience is how long passes wait for the cache to show the last write before they ask the server.
+// CachePatience is how long passes wait for the cache to show the last write before they read from the server.
 const CachePatience = 2 * time.Second
 
 // Client reads and writes components of one kind. Its fields do not change once it is in use.
@@ -24,21 +24,21 @@ type Client struct {
 	Kind schema.GroupVersionKind
 	// New returns an empty component.
 	New func() client.Object
-	// ClearStatus empties the status of a component as far as it is the reconciler's.
+	// ClearStatus empties the reconciler's fields of the status of a component.
 	ClearStatus func(component client.Object)
 	// Client reads from the cache and writes; Live reads from the server.
 	Client client.Client
 	Live   client.Reader
 	// FieldOwner is the field manager of all writes.
 	FieldOwner string
-	// OwnFields are the fields of the status that are the reconciler's. Others are anybody's business.
+	// OwnFields are the reconciler's fields of the status. It leaves the others alone.
 	OwnFields []string
 	Clock     clock.PassiveClock
 }
 
-// Fetch returns the component. It returns none, and a delay, if the cache does not show the last write yet. The error says that the component was not found
-// if it is gone. With confirm, a component that this process does not know is read from the server: another process may have
-// seen, and applied, what the cache of this one does not show yet. It must not be called twice at the same time for one component.
+// Fetch returns the component; if the cache does not show the last write yet, it returns none, and a delay. The error is NotFound if the component is
+// gone. With confirm, a component that this process does not know is read from the server: another process may have seen, and applied, a version that
+// the cache does not show yet. It must not be called concurrently for one component.
 func (c *Client) Fetch(ctx context.Context, key apitypes.NamespacedName, memoryOf func(uid apitypes.UID) *Memory, confirm bool) (client.Object, time.Duration, error) {
 	component, wait, err := c.fetch(ctx, key, memoryOf, confirm)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Client) fetch(ctx context.Context, key apitypes.NamespacedName, memoryO
 		known.awaitingSince = time.Time{}
 		return component, 0, nil
 	}
-	// The event may have come between reading and asking for it.
+	// The event may have come between the read and the request for it.
 	if component, err = c.read(ctx, c.Client, key); err != nil {
 		return nil, 0, err
 	}
@@ -91,7 +91,7 @@ func (c *Client) confirm(ctx context.Context, key apitypes.NamespacedName, memor
 	}
 	known := memoryOf(component.GetUID())
 	known.confirmed, known.awaitingSince = true, time.Time{}
-	// Later passes must not start from what is older.
+	// Later passes must not start from an older version.
 	known.wrote(component.GetResourceVersion())
 	return component, nil
 }

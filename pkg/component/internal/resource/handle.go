@@ -23,7 +23,7 @@ type Handle struct {
 	uid       apitypes.UID
 	// version guards writes: the resource version that the pass is based on.
 	version string
-	// base is the status as it was written last, stored what the server has of it.
+	// base is the status as last written, stored the status as the server has it.
 	base, stored map[string]any
 }
 
@@ -35,7 +35,7 @@ type HandleOptions struct {
 	Pruned func(fields []string)
 }
 
-// Open begins a pass with a component that was fetched. It restores what the server drops from each status that is written to it.
+// Open starts a pass with a fetched component. It restores the fields that the server drops from each written status.
 func (c *Client) Open(component client.Object, memory *Memory, options HandleOptions) (*Handle, error) {
 	h := &Handle{
 		client: c, memory: memory, options: options, component: component,
@@ -63,10 +63,10 @@ func (h *Handle) Status() (map[string]any, error) { return StatusOf(h.component)
 // Stored returns a field of the status as the server has it; nil if it has none.
 func (h *Handle) Stored(field string) any { return h.stored[field] }
 
-// Says reports whether the status that was written last says the same; times of observation do not count.
+// Says reports whether the last written status equals this one, apart from times of observation.
 func (h *Handle) Says(status map[string]any) bool { return statusdiff.Same(h.base, status) }
 
-// WriteField writes one field of the status, ahead of all others.
+// WriteField writes one field of the status before all others.
 func (h *Handle) WriteField(ctx context.Context, field string, value any) error {
 	status := maps.Clone(h.base)
 	if status == nil {
@@ -76,7 +76,7 @@ func (h *Handle) WriteField(ctx context.Context, field string, value any) error 
 	return h.Write(ctx, status)
 }
 
-// Disown has a field count as not written.
+// Disown marks a field as not written.
 func (h *Handle) Disown(field string) { delete(h.base, field) }
 
 func (h *Handle) moveTo(live client.Object) {

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Memory is what a process remembers of its writes of one component. To lose it costs requests. It is used by one pass at a time, except for
-// Awaits. The zero value is ready for use.
+// Memory is what a process remembers about its writes of one component. Losing it costs requests, nothing else. Only one pass uses it at a time,
+// except for Awaits. The zero value is ready for use.
 type Memory struct {
 	mu sync.Mutex
 	// written is the resource version of our last write; protected.
@@ -19,15 +19,15 @@ type Memory struct {
 	// awaiting is set while a pass waits for the cache to show our last write; protected.
 	awaiting bool
 
-	// awaitingSince is when the first pass found the cache outdated; zero if it is not.
+	// awaitingSince is when the first pass found the cache outdated; zero if it is current.
 	awaitingSince time.Time
 	// confirmed is set when the component was read from the server.
 	confirmed bool
-	// sent is the status as we wrote it last, received what the server made of it; set only if the two differ.
+	// sent is the last written status, received the server's version of it; set only if they differ.
 	sent, received map[string]any
-	// complained holds the fields that the server dropped and that were reported already.
+	// complained has the dropped fields that were reported.
 	complained map[string]bool
-	// rejections counts attempts in a row to write a status that the server did not accept.
+	// rejections is the number of consecutive rejected status writes.
 	rejections int
 }
 
@@ -38,21 +38,21 @@ func (m *Memory) Awaits(version string) bool {
 	return m.awaiting && !isOlder(version, m.written)
 }
 
-// Rejected counts a status that the server did not accept, and returns how many there were in a row.
+// Rejected counts a rejected status, and returns the number of consecutive ones.
 func (m *Memory) Rejected() int {
 	m.rejections++
 	return m.rejections
 }
 
-// wrote notes the resource version of a write of ours.
+// wrote records the resource version of our last write.
 func (m *Memory) wrote(version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.written = version
 }
 
-// isOutdated reports whether the version is older than our last write. If so, the next event about the component that is
-// not will be let through, whatever it is about; see Awaits.
+// isOutdated reports whether the version is older than our last write. If so, the next event with a current version passes the filter, whatever it is
+// about; see Awaits.
 func (m *Memory) isOutdated(version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +60,7 @@ func (m *Memory) isOutdated(version string) bool {
 	return m.awaiting
 }
 
-// isOlder compares as integers; versions that do not compare count as not older.
+// isOlder compares versions as integers. Versions that cannot be compared count as not older.
 func isOlder(version, other string) bool {
 	if version == other {
 		return false

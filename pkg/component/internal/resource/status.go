@@ -12,11 +12,11 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
 )
 
-// inventoryField is the field of the status that is by far the largest. It is not taken apart unless it has to be.
+// inventoryField is the field of the status that is by far the largest. It is decoded only when necessary.
 const inventoryField = "inventory"
 
-// StatusOf returns the status of a component as JSON has it, including what the component's own type adds to it. The inventory
-// is a json.RawMessage; as it was encoded from the same Go type, equal inventories are the same text.
+// StatusOf returns the status of a component in its JSON form, including the fields of the component's own type. The inventory is a json.RawMessage;
+// since it is encoded from the same Go type, equal inventories have the same text.
 func StatusOf(component client.Object) (map[string]any, error) {
 	raw, err := json.Marshal(component)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Client) setStatus(component client.Object, status map[string]any) error
 	return nil
 }
 
-// own returns the part of a status that is the reconciler's.
+// own returns the reconciler's fields of a status.
 func (c *Client) own(status map[string]any) map[string]any {
 	part := map[string]any{}
 	for _, name := range c.OwnFields {

@@ -18,13 +18,13 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/statusdiff"
 )
 
-// ErrChanged ends a pass whose picture of the component is outdated.
+// ErrChanged ends a pass that has read the component before its latest change.
 var ErrChanged = errors.New("another client modified the component during the reconciliation")
 
-// ErrNotOurs ends a pass for a component that is, or may be, another replica's to work on. The errors of HandleOptions.Fence wrap it.
+// ErrNotOurs ends a pass for a component that belongs to another replica, or may belong to it. The errors of HandleOptions.Fence wrap it.
 var ErrNotOurs = errors.New("this replica may have lost the shard of the component")
 
-// RejectedError says that the server does not accept a status.
+// RejectedError says that the server rejects a status.
 type RejectedError struct {
 	err error
 }
@@ -41,14 +41,14 @@ func IsRejected(err error) bool {
 	return errors.As(err, &rejected)
 }
 
-// maxConflicts bounds how often a write is repeated because somebody else has written at the same time.
+// maxConflicts is how often a write is tried while other clients write at the same time.
 const maxConflicts = 8
 
-// Write replaces the status. It fails with ErrChanged if somebody else has changed the status meanwhile, and with a RejectedError if the server refuses
-// this status.
+// Write replaces the status. It fails with ErrChanged if another client has changed the status meanwhile, and with a RejectedError if the server
+// rejects the status.
 func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	patched, err := h.patch(ctx, "status", func() map[string]any {
-		// What the server has dropped is sent again: it may keep it now, and part of a value is worse than none.
+		// Dropped fields are sent again: the server may keep them now, and a part of a value is worse than none.
 		return map[string]any{"status": statusdiff.MergePatch(h.stored, status)}
 	})
 	switch {
@@ -65,7 +65,7 @@ func (h *Handle) Write(ctx context.Context, status map[string]any) error {
 	}
 }
 
-// ChangeFinalizers writes the finalizers that change makes of the present ones; it does nothing if they are the same.
+// ChangeFinalizers writes the finalizers that change returns for the present ones; it does nothing if they are equal.
 func (h *Handle) ChangeFinalizers(ctx context.Context, change func([]string) []string) error {
 	patched, err := h.patch(ctx, "", func() map[string]any {
 		present := h.component.GetFinalizers()
@@ -86,7 +86,7 @@ func (h *Handle) ChangeFinalizers(ctx context.Context, change func([]string) []s
 	case apierrors.IsNotFound(err):
 		return ErrChanged
 	case h.component.GetDeletionTimestamp() == nil && h.isBeingDeleted(ctx):
-		// Then no finalizer may be added any more.
+		// Finalizers cannot be added any more then.
 		return ErrChanged
 	default:
 		return fmt.Errorf("writing finalizers: %w", err)
@@ -109,7 +109,7 @@ func (h *Handle) Annotate(ctx context.Context, key string, value any) error {
 	return nil
 }
 
-// rereadError is the error of reading the component again, or ErrChanged: nothing is known of the write itself.
+// rereadError is the error of reading the component again, or ErrChanged. It says nothing about the write.
 type rereadError struct{ error }
 
 // Unwrap returns the error.
@@ -120,8 +120,8 @@ func isFinal(err error) bool {
 	return errors.Is(err, ErrChanged) || errors.As(err, &reread)
 }
 
-// patch sends a merge patch that is guarded by the version of the pass, and returns the response. It is repeated with what content returns then if somebody
-// else has written at the same time. It returns nothing if there is no content.
+// patch sends a merge patch that is guarded by the version of the pass, and returns the response. After a conflict with another client, it sends the
+// new result of content. It returns nil if there is no content.
 func (h *Handle) patch(ctx context.Context, subresource string, content func() map[string]any) (client.Object, error) {
 	for range maxConflicts {
 		wanted := content()
@@ -152,7 +152,7 @@ func (h *Handle) send(ctx context.Context, subresource string, content map[strin
 	if err != nil {
 		return nil, err
 	}
-	// An empty object takes the response: fields that the server has dropped would survive in any other.
+	// The response needs an empty object: in any other one, dropped fields would survive.
 	patched := h.client.New()
 	patched.SetNamespace(h.key.Namespace)
 	patched.SetName(h.key.Name)
@@ -163,13 +163,13 @@ func (h *Handle) send(ctx context.Context, subresource string, content map[strin
 	return patched, h.client.Client.Patch(ctx, patched, patch, owner)
 }
 
-// written takes the response of a status write into account.
+// written takes over the response of a status write.
 func (h *Handle) written(status map[string]any, patched client.Object) error {
 	received, err := StatusOf(patched)
 	if err != nil {
 		return err
 	}
-	// What the server has kept before was removed by somebody else.
+	// Another client has removed the fields that the server had kept before.
 	lost := statusdiff.Without(statusdiff.Dropped(status, received, "status"), statusdiff.Dropped(h.stored, received, "status"))
 	h.version = patched.GetResourceVersion()
 	h.component.SetResourceVersion(h.version)
@@ -184,7 +184,7 @@ func (h *Handle) written(status map[string]any, patched client.Object) error {
 	return nil
 }
 
-// complain reports once which fields the server does not keep.
+// complain reports each dropped field once.
 func (h *Handle) complain(lost []string) {
 	lost = slices.DeleteFunc(lost, func(field string) bool { return h.memory.complained[field] })
 	if len(lost) == 0 {
@@ -199,7 +199,7 @@ func (h *Handle) complain(lost []string) {
 	h.options.Pruned(lost)
 }
 
-// whyNotFound tells a component that is gone from one whose status cannot be written at all.
+// whyNotFound distinguishes a component that is gone from one without a status subresource.
 func (h *Handle) whyNotFound(ctx context.Context) error {
 	_, err := h.client.read(ctx, h.client.Live, h.key)
 	switch {
@@ -212,7 +212,7 @@ func (h *Handle) whyNotFound(ctx context.Context) error {
 	}
 }
 
-// LiveStatus returns the status that the server has, whatever has changed; nil if there is none.
+// LiveStatus returns the status on the server; nil if there is none.
 func (h *Handle) LiveStatus(ctx context.Context) (map[string]any, error) {
 	live, err := h.client.read(ctx, h.client.Live, h.key)
 	if err != nil {
@@ -221,7 +221,8 @@ func (h *Handle) LiveStatus(ctx context.Context) (map[string]any, error) {
 	return StatusOf(live)
 }
 
-// Rebase moves the pass to the version that the server has. It fails with ErrChanged unless that has the status that is expected.
+// Rebase continues the pass from the version on the server. It fails with ErrChanged if that is another component, or its status is not the last one
+// known.
 func (h *Handle) Rebase(ctx context.Context) error {
 	live, err := h.reread(ctx)
 	if err != nil {
@@ -231,8 +232,8 @@ func (h *Handle) Rebase(ctx context.Context) error {
 	return nil
 }
 
-// Confirm fails with ErrChanged unless the component is, on the server, what this pass takes it for: neither is it being
-// deleted meanwhile, nor does it declare something else, nor has anybody recorded that dependents have served their purpose.
+// Confirm fails with ErrChanged if, on the server, the component is being deleted, its declaration has changed, or another process has written its
+// status.
 func (h *Handle) Confirm(ctx context.Context) error {
 	live, err := h.reread(ctx)
 	if err == nil && Concerns(h.component, live) {
@@ -241,8 +242,7 @@ func (h *Handle) Confirm(ctx context.Context) error {
 	return err
 }
 
-// reread returns the component as the server has it. It fails with ErrChanged if that is another one, or has another status
-// than is expected.
+// reread reads the component from the server. It fails with ErrChanged if that is another component, or its status is not the last one known.
 func (h *Handle) reread(ctx context.Context) (client.Object, error) {
 	live, err := h.client.read(ctx, h.client.Live, h.key)
 	if err != nil {

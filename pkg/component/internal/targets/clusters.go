@@ -13,10 +13,10 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// spareClusters is how many clusters of connections are remembered that nobody uses.
+// spareClusters is the number of unused connections whose clusters are remembered.
 const spareClusters = 100
 
-// Identify finds out which cluster it is. Where that is forbidden, the cluster remains unknown.
+// Identify implements Connector. Without permission to read the namespace, the cluster remains unknown.
 func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	connection, err := t.options.Factory.Get(id.key())
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *Targets) Identify(ctx context.Context, id Identity) (Cluster, error) {
 	return found, nil
 }
 
-// hostOf returns the address of a server without anything that could be secret.
+// hostOf returns the address of a server without parts that could be secret.
 func hostOf(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/component-operator/runtime/internal/clients"
 )
 
-// Identity is the cluster into which, and the user as which, dependents are deployed.
+// Identity is the cluster, and the user, that dependents are deployed with.
 type Identity struct {
-	// KubeConfig brings its own user; empty for the cluster of the component.
+	// KubeConfig has its own user; empty for the cluster of the component.
 	KubeConfig []byte
 	User       string
 	Groups     []string
@@ -26,7 +26,7 @@ func (id Identity) key() clients.Key {
 type Cluster struct {
 	// UID is that of the namespace kube-system, or LocalCluster.
 	UID string
-	// Host is the address of the API server, for people; empty for the cluster of the component.
+	// Host is the address of the API server, for messages; empty for the cluster of the component.
 	Host string
 }
 
@@ -39,7 +39,7 @@ func ParseCluster(text string) Cluster {
 	return Cluster{UID: uid, Host: host}
 }
 
-// String returns the form in which the status has it.
+// String returns the form in the status.
 func (c Cluster) String() string {
 	if c.Host == "" {
 		return c.UID
@@ -47,7 +47,7 @@ func (c Cluster) String() string {
 	return c.UID + "@" + c.Host
 }
 
-// Describe names the cluster in messages.
+// Describe formats the cluster for messages.
 func (c Cluster) Describe() string {
 	switch {
 	case c.UID == LocalCluster:
@@ -59,8 +59,7 @@ func (c Cluster) Describe() string {
 	}
 }
 
-// IsOther reports whether two clusters are known to be different ones. A kubeconfig may lead to the cluster of the component,
-// whose UID is own.
+// IsOther reports whether two clusters are certainly different. A kubeconfig may refer to the cluster of the component, whose UID is own.
 func (c Cluster) IsOther(other Cluster, own string) bool {
 	uid := func(c Cluster) string {
 		if c.UID == LocalCluster {
@@ -71,5 +70,5 @@ func (c Cluster) IsOther(other Cluster, own string) bool {
 	return c.UID != "" && other.UID != "" && uid(c) != uid(other)
 }
 
-// NotConnectedError is about an identity by which no connection can be made.
+// NotConnectedError says that no connection can be made with an identity.
 type NotConnectedError struct{ error }

@@ -16,7 +16,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Engine is what components use of a reconciler.Reconciler.
+// Engine has the methods of a reconciler.Reconciler that components use.
 type Engine interface {
 	Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error)
 	Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error)
@@ -25,26 +25,26 @@ type Engine interface {
 	Rebuild(ctx context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error)
 }
 
-// Target is a cluster and an identity by which dependents are written.
+// Target is a cluster, and an identity that writes the dependents.
 type Target struct {
-	// ID is the same for the same cluster and identity.
+	// ID is equal for equal clusters and identities.
 	ID     string
 	Client cluster.Client
 	Engine Engine
 	// unwatchable returns the kinds of dependents that cannot be watched; see reconciler.Reconciler.Unwatched. May be nil.
 	unwatchable func() []schema.GroupKind
-	// types has changes of the types of the cluster noticed from now on. May be nil.
+	// types starts watching the types of the cluster. May be nil.
 	types func()
 }
 
-// WatchTypes has changes of the types of the cluster noticed from now on.
+// WatchTypes starts watching the types of the cluster.
 func (t *Target) WatchTypes() {
 	if t.types != nil {
 		t.types()
 	}
 }
 
-// Unwatched returns those of the kinds that are not watched, sorted.
+// Unwatched returns the kinds among them that are not watched, sorted.
 func (t *Target) Unwatched(kinds map[string]bool) []string {
 	if t == nil || t.unwatchable == nil {
 		return nil
@@ -58,29 +58,29 @@ func (t *Target) Unwatched(kinds map[string]bool) []string {
 	return found
 }
 
-// Connector finds targets.
+// Connector connects components to targets.
 type Connector interface {
-	// Connect returns the target for an identity. It makes no request. The owner is a component, and has one target at a
-	// time; what an earlier target holds for it is released.
+	// Connect returns the target for an identity, without a request. The owner, a component, has one target at a time; Connect releases the earlier
+	// one.
 	Connect(owner apitypes.NamespacedName, ownerID string, id Identity) (*Target, error)
-	// Identify returns the cluster to which an identity with a kubeconfig leads. It makes one request for each connection.
+	// Identify returns the cluster that the kubeconfig of an identity refers to, with one request per connection.
 	Identify(ctx context.Context, id Identity) (Cluster, error)
-	// Held returns the target that the owner has now, and its cluster; nil if it has none.
+	// Held returns the present target of the owner, and its cluster; nil if it has none.
 	Held(owner apitypes.NamespacedName) (*Target, Cluster)
-	// Release says that the owner needs no target any longer.
+	// Release says that the owner no longer needs a target.
 	Release(owner apitypes.NamespacedName, ownerID string)
 }
 
-// Targets is the Connector over real connections.
+// Targets implements Connector.
 type Targets struct {
 	options Options
 
 	mu   sync.Mutex
 	kept map[string]*keptTarget
-	// engines have one that observes for each view; others share what it sees.
+	// engines has one that watches for each view; the other engines of the view share its observations.
 	engines map[string]*reconciler.Reconciler
 	usedBy  map[apitypes.NamespacedName]string
-	// clusters are those of connections, by their ids.
+	// clusters has the clusters of connections, by their IDs.
 	clusters map[string]Cluster
 }
 
@@ -96,21 +96,21 @@ const localView = "local"
 
 var _ Connector = &Targets{}
 
-// Options configure Targets. Functions that are nil are not called.
+// Options configure Targets. Functions may be nil.
 type Options struct {
 	Factory *clients.Factory
 	// Name of the reconciler, and the options of its engines.
 	Name   string
 	Engine reconciler.Options
-	// Changed is called with the owner whose dependents have changed.
+	// Changed receives the owner whose dependents have changed.
 	Changed func(owner apitypes.NamespacedName)
 	// TypesChanged is called some time after the types of a cluster have changed.
 	TypesChanged func()
-	// Dropped is called with the ID of a target that nobody uses any more.
+	// Dropped receives the ID of a target that is no longer used.
 	Dropped func(id string)
 }
 
-// New returns targets without any connection. They must be closed.
+// New returns targets without connections. They must be closed.
 func New(options Options) *Targets {
 	if options.Changed == nil {
 		options.Changed = func(apitypes.NamespacedName) {}
@@ -134,7 +134,7 @@ func New(options Options) *Targets {
 func (t *Targets) Connect(owner apitypes.NamespacedName, ownerID string, id Identity) (*Target, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// With the lock held, so that nobody drops it meanwhile. That makes no request, and waits for nothing.
+	// The lock keeps the connection from being dropped meanwhile. The call makes no request, and waits for nothing.
 	connection, err := t.options.Factory.Get(id.key())
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (t *Targets) Connect(owner apitypes.NamespacedName, ownerID string, id Iden
 		}
 		t.kept[connection.ID] = found
 	}
-	// The factory may have made the connection anew; the old one still works, but sends no events.
+	// The factory may have created the connection again. The old one still works, but sends no events.
 	found.Client = connection
 	if previous := t.usedBy[owner]; previous != "" && previous != connection.ID {
 		t.releaseLocked(owner, ownerID)
@@ -168,7 +168,7 @@ func (t *Targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		return nil, err
 	}
 	if connection != observer {
-		// Whoever is impersonated may lose rights with the namespace that is deleted.
+		// The impersonated user may lose permissions along with the namespace that is being deleted.
 		own = own.As(connection)
 	}
 	return &keptTarget{
@@ -184,14 +184,14 @@ func (t *Targets) make(connection *clients.Connection, remote bool) (*keptTarget
 	}, nil
 }
 
-// Local returns the engine that observes the local cluster.
+// Local returns the engine that watches the local cluster.
 func (t *Targets) Local() (*reconciler.Reconciler, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.engineLocked(localView, t.options.Factory.Local())
 }
 
-// engineLocked returns the engine that observes a cluster, as the observer.
+// engineLocked returns the engine that watches a cluster, as the observer.
 func (t *Targets) engineLocked(view string, observer *clients.Connection) (*reconciler.Reconciler, error) {
 	if found := t.engines[view]; found != nil {
 		return found, nil
@@ -235,7 +235,7 @@ func (t *Targets) releaseLocked(owner apitypes.NamespacedName, ownerID string) {
 	t.options.Dropped(id)
 }
 
-// Close ends all observation.
+// Close ends all watches.
 func (t *Targets) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

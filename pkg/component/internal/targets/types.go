@@ -11,21 +11,21 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// settlingTimes are how long after the last change of a definition it is looked what types there are: soon, for usually they
-// are served by then, and once more, since the server needs some seconds to say so of those that another server serves.
+// settlingTimes are the delays after the last change of a definition before the types are read again: a short one, since types are usually served by
+// then, and a longer one for aggregated types, which the API server reports seconds later.
 var settlingTimes = []time.Duration{time.Second, 10 * time.Second}
 
-// typeChanges joins changes of types that come in short succession.
+// typeChanges combines changes of types in quick succession.
 type typeChanges struct {
 	settled func()
 
 	mu     sync.Mutex
 	timers []*time.Timer
-	// since is when the first change happened that has not settled yet; zero if there is none.
+	// since is when the first unsettled change happened; zero if there is none.
 	since time.Time
 }
 
-// newTypeChanges has what is remembered of the types of a cluster forgotten when they have changed, and changed called when that has settled.
+// newTypeChanges drops cached discovery information when types change, and calls changed when they have settled.
 func newTypeChanges(clnt cluster.Client, changed func()) *typeChanges {
 	return &typeChanges{settled: func() {
 		generating.InvalidateDiscovery(clnt)
@@ -46,7 +46,7 @@ func (c *typeChanges) happened() {
 		}
 		return
 	}
-	// Two who fight over a definition must not keep everybody from looking.
+	// Two controllers that fight over a definition must not postpone the reading forever.
 	restless := now.Sub(c.since) >= settlingTimes[1]
 	for i, delay := range settlingTimes {
 		if i > 0 || !restless {

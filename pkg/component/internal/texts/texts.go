@@ -17,10 +17,10 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// MaxMessageLength bounds messages of conditions, in bytes. They are repeated in events, whose limit is 1 KiB.
+// MaxMessageLength is the maximum length of messages of conditions, in bytes. Events repeat them; their limit is 1 KiB.
 const MaxMessageLength = 1024
 
-// Bound makes a sentence that fits into a condition, and quotes no rejected values.
+// Bound returns a sentence that fits into a condition, without rejected values.
 func Bound(message string) string {
 	message = redact.Text(message)
 	if first, size := utf8.DecodeRuneInString(message); size > 0 {
@@ -29,7 +29,7 @@ func Bound(message string) string {
 	return ellipsis.Truncate(message, MaxMessageLength)
 }
 
-// listLimit leaves room for what stands before and after a list in a message.
+// listLimit leaves room for the text around a list in a message.
 const listLimit = MaxMessageLength - 160
 
 // Join joins as many items as fit, and counts the others.
@@ -47,10 +47,10 @@ func Join(items []string, separator string) string {
 	return out.String()
 }
 
-// Name names an object.
+// Name formats the identity of an object.
 func Name(object types.ObjectKey) string { return types.IDOf(object).String() }
 
-// Notices names the objects of notices with their messages, sorted.
+// Notices formats the objects of notices with their messages, sorted.
 func Notices(notices []reconciler.Notice) string {
 	items := make([]string, len(notices))
 	for i, notice := range notices {
@@ -60,12 +60,12 @@ func Notices(notices []reconciler.Notice) string {
 	return Join(items, "; ")
 }
 
-// Waits says which dependents are missing to the end of a wave; what is one of "ready", "deleted".
+// Waits formats the dependents that a wave waits for; what is "ready" or "deleted".
 func Waits(result reconciler.Result, what string) string {
 	if len(result.Waits) == 0 {
 		return fmt.Sprintf("wave %d is being processed", result.Wave)
 	}
-	// Waits may be about more than the wave, such as a namespace or what is no longer wanted.
+	// Waits may include more than the wave, such as a namespace, or redundant dependents.
 	size := max(result.WaveSize, len(result.Waits))
 	return fmt.Sprintf("%d of %s of wave %d not %s: %s", len(result.Waits), Dependents(size), result.Wave, what, Notices(result.Waits))
 }
@@ -78,7 +78,7 @@ func Dependents(count int) string {
 	return strconv.Itoa(count) + " dependents"
 }
 
-// Failures says what has failed.
+// Failures formats the failed dependents.
 func Failures(result reconciler.Result) string {
 	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
 }
