@@ -16,7 +16,7 @@ import (
 // a call, and then be added here.
 func TestContextValues(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../context.go")
+	source, err := os.ReadFile("../../../internal/generating/context.go")
 	if err != nil {
 		t.Fatal(err)
 	}
