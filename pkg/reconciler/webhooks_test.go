@@ -126,7 +126,7 @@ func TestWebhooksWaitForWhatIsBeforeThem(t *testing.T) {
 			for range 3 {
 				testenv.Eventually(t, func() (bool, string) {
 					result, err := w.apply(manifests)
-					return err == nil && strings.Contains(notices(result.Waits), "ConfigMap backend: the call failed"), fmt.Sprint(err, notices(result.Waits))
+					return err == nil && strings.Contains(notices(result.Waits), "ConfigMap backend: failed calling webhook"), fmt.Sprint(err, notices(result.Waits))
 				})
 			}
 			if webhook("checker") != nil {
