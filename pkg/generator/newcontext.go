@@ -12,8 +12,8 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// Surroundings are the values that the ...FromContext functions return. A generator fails if it asks for a value
-// that is not set; Installed and ReleaseHooks are always set.
+// Surroundings are the values that the ...FromContext functions return. A generator fails if it asks for a client or for the component, and that is
+// nil.
 type Surroundings struct {
 	// ReconcilerName is the prefix of annotations.
 	ReconcilerName string
@@ -38,14 +38,20 @@ type Surroundings struct {
 // for programs that call generators themselves.
 func NewContext(ctx context.Context, surroundings Surroundings) context.Context {
 	s := surroundings
-	ctx = with(ctx, s.ReconcilerName, generating.WithReconcilerName)
-	ctx = with(ctx, s.ComponentNamespace, generating.WithComponentNamespace)
-	ctx = with(ctx, s.ComponentName, generating.WithComponentName)
-	ctx = with(ctx, s.ComponentDigest, generating.WithComponentDigest)
-	ctx = with(ctx, s.ComponentRevision, generating.WithComponentRevision)
-	ctx = with(ctx, s.Client, generating.WithClient)
-	ctx = with(ctx, s.LocalClient, generating.WithLocalClient)
-	ctx = with(ctx, s.Component, generating.WithComponent)
+	ctx = generating.WithReconcilerName(ctx, s.ReconcilerName)
+	ctx = generating.WithComponentNamespace(ctx, s.ComponentNamespace)
+	ctx = generating.WithComponentName(ctx, s.ComponentName)
+	ctx = generating.WithComponentDigest(ctx, s.ComponentDigest)
+	ctx = generating.WithComponentRevision(ctx, s.ComponentRevision)
+	if s.Client != nil {
+		ctx = generating.WithClient(ctx, s.Client)
+	}
+	if s.LocalClient != nil {
+		ctx = generating.WithLocalClient(ctx, s.LocalClient)
+	}
+	if s.Component != nil {
+		ctx = generating.WithComponent(ctx, s.Component)
+	}
 	if s.Discovery != nil {
 		ctx = generating.WithDiscovery(ctx, s.Discovery)
 	}
@@ -53,13 +59,4 @@ func NewContext(ctx context.Context, surroundings Surroundings) context.Context 
 		ctx = generating.WithReleaseHooks(ctx)
 	}
 	return generating.WithInstalled(ctx, s.Installed)
-}
-
-// with sets a value unless it is the zero value of its type.
-func with[T comparable](ctx context.Context, value T, set func(context.Context, T) context.Context) context.Context {
-	var zero T
-	if value == zero {
-		return ctx
-	}
-	return set(ctx, value)
 }

@@ -59,23 +59,26 @@ func TestNewContext(t *testing.T) {
 	})
 	nothing := generator.NewContext(t.Context(), generator.Surroundings{})
 	for name, get := range map[string]struct {
-		want any
-		get  func(ctx context.Context) (any, error)
+		want, unset any // nil: an error
+		get         func(ctx context.Context) (any, error)
 	}{
-		"reconciler name":     {"demo.example.io", func(ctx context.Context) (any, error) { return generator.ReconcilerNameFromContext(ctx) }},
-		"client":              {target, func(ctx context.Context) (any, error) { return generator.ClientFromContext(ctx) }},
-		"local client":        {local, func(ctx context.Context) (any, error) { return generator.LocalClientFromContext(ctx) }},
-		"component":           {component, func(ctx context.Context) (any, error) { return generator.ComponentFromContext(ctx) }},
-		"component namespace": {"namespace", func(ctx context.Context) (any, error) { return generator.ComponentNamespaceFromContext(ctx) }},
-		"component name":      {"name", func(ctx context.Context) (any, error) { return generator.ComponentNameFromContext(ctx) }},
-		"component digest":    {"digest", func(ctx context.Context) (any, error) { return generator.ComponentDigestFromContext(ctx) }},
-		"component revision":  {int64(7), func(ctx context.Context) (any, error) { return generator.ComponentRevisionFromContext(ctx) }},
+		"reconciler name":     {"demo.example.io", "", func(ctx context.Context) (any, error) { return generator.ReconcilerNameFromContext(ctx) }},
+		"client":              {target, nil, func(ctx context.Context) (any, error) { return generator.ClientFromContext(ctx) }},
+		"local client":        {local, nil, func(ctx context.Context) (any, error) { return generator.LocalClientFromContext(ctx) }},
+		"component":           {component, nil, func(ctx context.Context) (any, error) { return generator.ComponentFromContext(ctx) }},
+		"component namespace": {"namespace", "", func(ctx context.Context) (any, error) { return generator.ComponentNamespaceFromContext(ctx) }},
+		"component name":      {"name", "", func(ctx context.Context) (any, error) { return generator.ComponentNameFromContext(ctx) }},
+		"component digest":    {"digest", "", func(ctx context.Context) (any, error) { return generator.ComponentDigestFromContext(ctx) }},
+		"component revision":  {int64(7), int64(0), func(ctx context.Context) (any, error) { return generator.ComponentRevisionFromContext(ctx) }},
 	} {
 		if got, err := get.get(full); err != nil || got != get.want {
 			t.Errorf("%s: got %v, error %v; want %v", name, got, err, get.want)
 		}
-		if _, err := get.get(nothing); err == nil {
-			t.Errorf("%s: got a value that nobody has set", name)
+		switch got, err := get.get(nothing); {
+		case get.unset == nil && err == nil:
+			t.Errorf("%s: want an error if it is not set, got %v", name, got)
+		case get.unset != nil && (err != nil || got != get.unset):
+			t.Errorf("%s: got %v, error %v if it is not set; want %v", name, got, err, get.unset)
 		}
 	}
 	if _, err := generator.DiscoveryFromContext(full); !errors.Is(err, notNow) {

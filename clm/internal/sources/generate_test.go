@@ -92,6 +92,19 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
+// TestDigestThatIsNotGiven renders what has no digest yet, as clm template and clm rbac do.
+func TestDigestThatIsNotGiven(t *testing.T) {
+	t.Parallel()
+	root := files{
+		"k/kustomization.yaml": "resources: [a.yaml]\n",
+		"k/a.yaml":             configMap("kustomization", `digest: "<{{ componentDigest }}>"`),
+	}.write(t)
+	got := generate(t, mustLoad(t, root, sources.Options{Template: true}, "k"), request())
+	if diff := cmp.Diff([]string{`kustomization: digest: <>`}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestReleaseHooks: they come on demand.
 func TestReleaseHooks(t *testing.T) {
 	t.Parallel()
