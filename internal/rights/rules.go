@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rights
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// verbOrder is the order in which people are used to see verbs.
+var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "delete", "bind", "escalate"}
+
+// rules collects rules, each for one resource and one verb.
+type rules struct {
+	// verbs by resource, names by verb; no name stands for all.
+	verbs map[schema.GroupResource]map[string]map[string]bool
+}
+
+func (r *rules) add(resource schema.GroupResource, names []string, verbs ...string) {
+	if r.verbs == nil {
+		r.verbs = map[schema.GroupResource]map[string]map[string]bool{}
+	}
+	of := r.verbs[resource]
+	if of == nil {
+		of = map[string]map[string]bool{}
+		r.verbs[resource] = of
+	}
+	for _, verb := range verbs {
+		allowed, known := of[verb]
+		switch {
+		case len(names) == 0 || known && len(allowed) == 0:
+			of[verb] = nil
+			continue
+		case !known:
+			allowed = map[string]bool{}
+			of[verb] = allowed
+		}
+		for _, name := range names {
+			allowed[name] = true
+		}
+	}
+}
+
+// policyRules returns few rules that allow the same: verbs that are for the same objects are in one, and so are resources of a group for which
+// the same is allowed.
+func (r *rules) policyRules() []rbacv1.PolicyRule {
+	var result []rbacv1.PolicyRule
+	for _, resource := range slices.SortedFunc(maps.Keys(r.verbs), func(a, b schema.GroupResource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))
+	}) {
+		for _, rule := range rulesOf(resource, r.verbs[resource]) {
+			at := slices.IndexFunc(result, func(other rbacv1.PolicyRule) bool {
+				return len(rule.ResourceNames)+len(other.ResourceNames) == 0 && other.APIGroups[0] == resource.Group && slices.Equal(other.Verbs, rule.Verbs)
+			})
+			if at < 0 {
+				result = append(result, rule)
+				continue
+			}
+			result[at].Resources = append(result[at].Resources, resource.Resource)
+		}
+	}
+	return result
+}
+
+// rulesOf returns the rules for one resource: for all objects first, then for those with names.
+func rulesOf(resource schema.GroupResource, verbs map[string]map[string]bool) []rbacv1.PolicyRule {
+	byNames := map[string]*rbacv1.PolicyRule{}
+	for _, verb := range verbOrder {
+		allowed, needed := verbs[verb]
+		if !needed {
+			continue
+		}
+		names := slices.Sorted(maps.Keys(allowed))
+		key := strings.Join(names, " ")
+		if byNames[key] == nil {
+			byNames[key] = &rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, ResourceNames: names}
+		}
+		byNames[key].Verbs = append(byNames[key].Verbs, verb)
+	}
+	var result []rbacv1.PolicyRule
+	for _, key := range slices.Sorted(maps.Keys(byNames)) {
+		result = append(result, *byNames[key])
+	}
+	return result
+}

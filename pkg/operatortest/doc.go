@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package operatortest runs operators in tests, against a real Kubernetes. A test reads as what users do and see:
+//
+//	func TestSample(t *testing.T) {
+//		cluster := operatortest.Start(t, operatortest.Options{
+//			Operators: []operator.Operator{myoperator.New()},
+//			Chart:     "../../chart",
+//		})
+//		sample := operatortest.File(t, "../../examples/sample.yaml")[0]
+//		cluster.Apply(t, sample)
+//		cluster.WaitReady(t, sample)
+//		cluster.Delete(t, sample)
+//		cluster.WaitGone(t, sample)
+//	}
+//
+// # Which Kubernetes
+//
+// It is chosen once per test program:
+//   - the cluster of the kubeconfig that TEST_SANDBOX_KUBECONFIG names;
+//   - with TEST_USE_EXISTING_CLUSTER=1, the cluster of the usual kubeconfig (KUBECONFIG, ~/.kube/config);
+//   - otherwise a sandbox (package sandbox) that ends with the program. On first use it is built from Go modules, which takes minutes.
+//
+// KUBECONFIG alone is never followed. A test that cannot have a Kubernetes fails; with -short it is skipped.
+//
+// # Isolation
+//
+// Each Cluster has a namespace of its own, and its operator sees no other components than those in it. So tests may run in parallel, unless the components are
+// cluster-scoped.
+//
+// # Waiting
+//
+// Everything that waits ends the test if it takes longer than a minute, or the duration in TEST_PATIENCE. The message says what is missing: the conditions of the
+// component, its dependents that are not ready, its events, and what the operator logged last.
+//
+// Import the package in tests only.
+package operatortest

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package operatortest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/requests"
+	"github.com/component-operator/runtime/internal/testenv"
+)
+
+// Rights compare what the operator did with what the chart allows.
+type Rights struct {
+	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group". Rules with wildcards count as they are
+	// written.
+	Denied []string
+	// Unused are rights that no request of the operator needed, in the same form.
+	Unused []string
+}
+
+// grant is a verb on a resource that a role allows.
+type grant struct {
+	verb, group, resource string
+	// names restrict it to objects; empty for all.
+	names []string
+	// namespace restricts it to a namespace; empty for the whole cluster.
+	namespace string
+}
+
+// String is "verb resource.group".
+func (g grant) String() string {
+	if g.group == "" {
+		return g.verb + " " + g.resource
+	}
+	return g.verb + " " + g.resource + "." + g.group
+}
+
+// Rights returns how the operator has used its rights so far. It needs Options.Chart.
+func (c *Cluster) Rights() Rights {
+	used := map[string]bool{}
+	var rights Rights
+	for _, request := range c.requests.All() {
+		if request.Resource == "" {
+			continue
+		}
+		for _, verb := range verbsOf(request) {
+			needed := grant{verb: verb, group: request.Group, resource: resourceOf(request)}.String()
+			// Admission may deny what a role allows: that is not about rights.
+			if request.Status == http.StatusForbidden && !c.allows(needed, request.Namespace) {
+				rights.Denied = append(rights.Denied, needed)
+			}
+			used[needed] = true
+		}
+	}
+	for _, right := range c.rights {
+		if !used[right.String()] {
+			rights.Unused = append(rights.Unused, right.String())
+		}
+	}
+	slices.Sort(rights.Denied)
+	slices.Sort(rights.Unused)
+	rights.Denied, rights.Unused = slices.Compact(rights.Denied), slices.Compact(rights.Unused)
+	return rights
+}
+
+// allows reports whether a role has a right, in the whole cluster or in a namespace.
+func (c *Cluster) allows(needed, namespace string) bool {
+	return slices.ContainsFunc(c.rights, func(right grant) bool {
+		return right.String() == needed && (right.namespace == "" || right.namespace == namespace)
+	})
+}
+
+func resourceOf(request requests.Request) string {
+	if request.Subresource == "" {
+		return request.Resource
+	}
+	return request.Resource + "/" + request.Subresource
+}
+
+// verbsOf returns the verbs that the API server asks for. Server-side apply that creates an object needs two.
+func verbsOf(request requests.Request) []string {
+	switch {
+	case request.Method == http.MethodPost:
+		return []string{"create"}
+	case request.Method == http.MethodPut:
+		return []string{"update"}
+	case request.Method == http.MethodPatch && request.Status == http.StatusCreated:
+		return []string{"create", "patch"}
+	case request.Method == http.MethodPatch:
+		return []string{"patch"}
+	case request.Method == http.MethodDelete && request.Name == "":
+		return []string{"deletecollection"}
+	case request.Method == http.MethodDelete:
+		return []string{"delete"}
+	case request.IsWatch():
+		return []string{"watch"}
+	case request.Name == "":
+		return []string{"list"}
+	default:
+		return []string{"get"}
+	}
+}
+
+// grantRights creates the service account of the chart with its roles, and returns a configuration that acts as the account.
+func (c *Cluster) grantRights(tb testing.TB, chart *operatorChart) *rest.Config {
+	tb.Helper()
+	for _, object := range slices.Concat(chart.accounts, chart.roles, chart.bindings) {
+		key := c.locate(tb, object)
+		configuration := client.ApplyConfigurationFromUnstructured(object.DeepCopy())
+		if err := c.client.Apply(tb.Context(), configuration, client.FieldOwner(user), client.ForceOwnership); err != nil {
+			tb.Fatalf("applying %s: %v", key, err)
+		}
+		tb.Cleanup(func() {
+			if err := client.IgnoreNotFound(c.client.Delete(context.WithoutCancel(tb.Context()), object)); err != nil {
+				tb.Errorf("deleting %s: %v", key, err)
+			}
+		})
+	}
+	for _, role := range chart.roles {
+		c.rights = append(c.rights, grantsOf(tb, role)...)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: chart.accounts[0].GetNamespace(), Name: chart.accounts[0].GetName()}}
+	token := &authenticationv1.TokenRequest{}
+	if err := c.client.SubResource("token").Create(tb.Context(), account, token); err != nil {
+		tb.Fatalf("getting a token for service account %s: %v", account.Name, err)
+	}
+	config := rest.AnonymousClientConfig(testenv.Config(tb))
+	config.BearerToken = token.Status.Token
+	config.QPS = -1
+	c.awaitRights(tb, "system:serviceaccount:"+account.Namespace+":"+account.Name)
+	return config
+}
+
+// grantsOf takes the rules of a role apart. A rule for everything counts as it is written.
+func grantsOf(tb testing.TB, role *unstructured.Unstructured) []grant {
+	tb.Helper()
+	typed := &rbacv1.ClusterRole{} // a Role has the same fields
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, typed); err != nil {
+		tb.Fatalf("reading the rules of %s %s: %v", role.GetKind(), role.GetName(), err)
+	}
+	var grants []grant
+	for _, rule := range typed.Rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					grants = append(grants, grant{verb: verb, group: group, resource: resource, names: rule.ResourceNames, namespace: role.GetNamespace()})
+				}
+			}
+		}
+	}
+	return grants
+}
+
+// awaitRights waits until the API server knows all rights of the user: it learns of roles with a delay.
+func (c *Cluster) awaitRights(tb testing.TB, account string) {
+	tb.Helper()
+	for _, right := range c.rights {
+		resource, subresource, _ := strings.Cut(right.resource, "/")
+		attributes := &authorizationv1.ResourceAttributes{
+			Namespace: right.namespace, Verb: right.verb, Group: right.group, Resource: resource, Subresource: subresource,
+		}
+		if len(right.names) > 0 {
+			attributes.Name = right.names[0]
+		}
+		testenv.Eventually(tb, func() (bool, string) {
+			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: account, ResourceAttributes: attributes}}
+			if err := c.client.Create(tb.Context(), review); err != nil {
+				return false, err.Error()
+			}
+			return review.Status.Allowed, "the chart has a role that allows " + right.String() + ", but its service account may not"
+		})
+	}
+}
