@@ -48,7 +48,7 @@ func large(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	}
 	figures = append(figures, measured.Amount("largest object that is stored", float64(largest)/1024, "KiB").AtMost(measured.BarValue, largestObject/1024))
 
-	l.Say("%s: one is changed by others, then by the spec", l.name)
+	l.Say("%s: one is changed by another client, then by the spec", l.name)
 	healed, writes, err := s.healOne(ctx, bundles.DependentName(l.name, n/2))
 	if err != nil {
 		return figures, err

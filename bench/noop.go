@@ -50,7 +50,7 @@ func noop(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	return []measured.Figure{
 		measured.Amount("CPU of a pass over 10000 unchanged dependents", large.Seconds()*1000, "ms").AtMost(measured.BarValue, 50),
 		measured.Amount("CPU of a pass over 1000", small.Seconds()*1000, "ms"),
-		measured.Amount("CPU of a pass over 10000 that were generated anew", generated.Seconds()*1000, "ms"),
+		measured.Amount("CPU of a pass over 10000 that were generated again", generated.Seconds()*1000, "ms"),
 		measured.Amount("10000 in relation to 1000", large.Seconds()/small.Seconds(), "x").AtMost(measured.BarValue, 12),
 	}, nil
 }

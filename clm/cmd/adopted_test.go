@@ -21,7 +21,7 @@ func (p *place) theirs(names ...string) {
 	}
 }
 
-// expectNobodys wants a ConfigMap to be there, and to belong to nobody.
+// expectNobodys checks that a ConfigMap exists and has no owner.
 func (p *place) expectNobodys(reason, name string) {
 	p.Helper()
 	object := &corev1.ConfigMap{}
@@ -37,7 +37,7 @@ func (p *place) expectNobodys(reason, name string) {
 func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	const kept = "These were there before"
+	const kept = "These objects existed before the release"
 	first := p.file("first.yaml", configMap("ours", "1")+configMap("also", "1"))
 	unready := configMap("ours", "2") + configMap("new", "2") + deployment("web", neverReady, "")
 	p.must("apply", "web", first)
@@ -47,7 +47,7 @@ func TestRollbackKeepsWhatWasAdopted(t *testing.T) {
 	bad := p.file("bad.yaml", unready+configMap("failed", "2"))
 	p.expect(p.clm("apply", "web", bad, "--timeout", "1s"), exitNotReady)
 	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")
-	p.expect(got, exitNotReady, "release PLACE/web, revision 3, is ready", kept+", and stay, with what the release has changed in them: ConfigMap PLACE/failed")
+	p.expect(got, exitNotReady, "release PLACE/web, revision 3, is ready", kept+", and stay with its changes: ConfigMap PLACE/failed")
 	p.expectNobodys("an attempt before the one that failed finally has adopted it", "failed")
 
 	p.theirs("later")

@@ -57,7 +57,7 @@ written. If clm is interrupted or killed, run the same command again to continue
 	addChangeFlags(flags, &o.changeOptions)
 	flags.BoolVar(&o.CreateNamespace, "create-namespace", false, "create the namespace of the release if it does not exist")
 	flags.BoolVar(&o.revertOnFailure, "revert-on-failure", false,
-		"if it fails, return to the last revision that was ready, or delete the release if it has just got its first one; what the release has adopted stays")
+		"if it fails, return to the last revision that was ready, or delete the release if this is its first one; objects that it has adopted stay")
 	flags.Var(filePath{&o.plan}, "plan", "carry out exactly the plan that clm plan has saved in this `file`, or refuse it as stale")
 	for _, name := range planned {
 		// What these say is a part of the plan.
@@ -73,7 +73,7 @@ func (o *applyOptions) checkArgs(_ *cobra.Command, args []string) error {
 	case o.plan == "" && len(args) < 2:
 		return errors.New("a source is missing: clm apply NAME SOURCE; or give a saved plan: clm apply NAME --plan FILE")
 	case o.plan != "" && len(args) > 1:
-		return errors.New("a saved plan has its sources in it: clm apply NAME --plan FILE")
+		return errors.New("a saved plan contains its sources: clm apply NAME --plan FILE")
 	default:
 		return nil
 	}

@@ -90,7 +90,7 @@ func (m *maxDeletions) Set(value string) error {
 	number, percent := strings.CutSuffix(value, "%")
 	count, err := strconv.Atoi(number)
 	if err != nil || count < 0 || percent && count > 100 {
-		return fmt.Errorf("%q is neither a number that is not negative nor a percentage from 0%% to 100%%", value)
+		return fmt.Errorf("%q is neither a non-negative number nor a percentage from 0%% to 100%%", value)
 	}
 	m.given, m.count, m.percent = true, count, percent
 	return nil
@@ -124,5 +124,5 @@ func (m *maxDeletions) check(p *apply.Plan) error {
 			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
 	}
 	return &failures.RefusedError{Reason: fmt.Sprintf(
-		"%d of %d dependents of release %s would be deleted; allowed are %d by --max-deletions %s", deletions, dependents, p.Release, allowed, m)}
+		"%d of %d dependents of release %s would be deleted; allowed by --max-deletions %s: %d", deletions, dependents, p.Release, m, allowed)}
 }

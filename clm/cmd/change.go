@@ -22,18 +22,18 @@ const (
 	outputJSON = "json"
 )
 
-// changeOptions say how commands that change a release go about it.
+// changeOptions are the options of commands that change a release.
 type changeOptions struct {
 	apply.Options
 
 	dryRun choice
 	diff   diffFlags
 	yes    bool
-	// undeclared means that the command line does not say what the release is to be afterwards, so that somebody has to agree.
+	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
 	undeclared   bool
 	maxDeletions maxDeletions
 	output       choice
-	// failed is called, if set, when a plan was carried out without success. The command has failed in any case.
+	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *apply.Plan, failure error) error
 }
 
@@ -43,7 +43,7 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 }
 
-// addCourseFlags are for changes that have to be waited for, and that delete nothing.
+// addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
 func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	o.dryRun = choice{allowed: []string{dryRunClient, dryRunServer}}
 	o.output = choice{allowed: []string{outputJSON}}
@@ -57,13 +57,13 @@ func addCourseFlags(flags *pflag.FlagSet, o *changeOptions) {
 	flags.VarP(&o.output, "output", "o", "write events to standard output while the operation runs, one per line")
 }
 
-// defaultHistory is how many revisions are kept.
+// defaultHistory is the number of revisions to keep.
 const defaultHistory = 10
 
-// planner makes a plan, with the server being asked about each object if compare is set.
+// planner makes a plan. If compare is set, it sends a dry run of each object to the server.
 type planner func(s *connection.Connection, compare bool) (*apply.Plan, error)
 
-// run makes a plan, has it confirmed, and carries it out. If somebody else changes the release meanwhile, it begins again.
+// run makes a plan, asks for confirmation, and carries the plan out. If another client changes the release meanwhile, it starts again.
 func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) error {
 	if err := o.check(); err != nil {
 		return err
@@ -80,14 +80,14 @@ func (o *changeOptions) run(ctx context.Context, e *environment, plan planner) e
 	return e.again(s, limit, func() error { return o.attempt(ctx, e, s, plan) })
 }
 
-// events reports whether what is done is shown to a program.
+// events reports whether to write events for programs.
 func (o *changeOptions) events() bool { return o.output.value == outputJSON }
 
-// compares reports whether the server is asked about each object, even if nobody is asked for a confirmation.
+// compares reports whether to send a dry run of each object to the server, even if no confirmation is needed.
 func (o *changeOptions) compares() bool { return o.diff.show || o.dryRun.value == dryRunServer }
 
-// errDryRunEvents keeps programs from reading what is written for people.
-var errDryRunEvents = errors.New("flags --output and --dry-run exclude each other: events are about what is done, and a plan is shown to people")
+// errDryRunEvents prevents programs from parsing output for people.
+var errDryRunEvents = errors.New("flags --output and --dry-run exclude each other: a dry run does nothing that events could report")
 
 func (o *changeOptions) check() error {
 	if o.dryRun.value != "" && o.events() {
@@ -111,7 +111,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected())
 	}
 	if p.Idle() {
-		// Objects of which it is not certain that nobody has changed them are applied after all.
+		// Objects that another client may have changed are applied nevertheless.
 		if err := p.Await(ctx, o.Options); !failures.IsChanged(err) {
 			return shown(err)
 		}
@@ -120,7 +120,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 		return err
 	}
 	options := o.Options
-	// Nothing is done but what somebody has agreed to, whatever others have changed since it was shown.
+	// Only the confirmed plan is carried out, even if the cluster has changed since it was shown.
 	options.Exact = options.Exact || c.needed()
 	err = p.Apply(ctx, options)
 	if !o.events() {
@@ -132,7 +132,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 	return shown(err)
 }
 
-// settle finds out whether the plan may be carried out.
+// settle decides whether the plan may be carried out.
 func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Plan, c consent) error {
 	if err := o.maxDeletions.check(p); err != nil {
 		return err

@@ -24,20 +24,20 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// completionTimeout bounds how long somebody waits who has pressed the tab key.
+// completionTimeout limits how long the user waits after pressing the tab key.
 const completionTimeout = 3 * time.Second
 
-// completer offers what can follow. Errors, such as that of a cluster that does not answer, are no concern of somebody who types.
+// completer returns completions. It drops errors, such as that of a cluster that does not answer, because the user is still typing.
 type completer func(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error)
 
-// argumentCompleters say what is offered for an argument, by its name in the usage of a command. For others files are offered.
+// argumentCompleters complete arguments, by their names in the usage of a command. Other arguments are completed with files.
 var argumentCompleters = map[string]completer{
 	"NAME":      completeReleases,
 	"REVISION":  completeRevisions,
 	"OBJECT...": completeDependents,
 }
 
-// flagCompleters say the same for flags.
+// flagCompleters complete the values of flags.
 var flagCompleters = map[string]completer{
 	"namespace":      completeNamespaces,
 	"from-namespace": completeNamespaces,
@@ -53,9 +53,9 @@ var flagCompleters = map[string]completer{
 	"to":             completeReleases,
 }
 
-// addCompletions adds what is offered to a command and all below it.
+// addCompletions adds completions to a command and all its subcommands.
 func addCompletions(e *environment, command *cobra.Command) {
-	// Flags that a usage text mentions stand behind all arguments.
+	// In usage texts, flags follow the arguments.
 	arguments, _, _ := strings.Cut(command.Use, " --")
 	if _, after, _ := strings.Cut(arguments, " "); !command.HasSubCommands() && command.ValidArgsFunction == nil {
 		command.ValidArgsFunction = argumentsCompleter(e, strings.Fields(after))
@@ -63,7 +63,7 @@ func addCompletions(e *environment, command *cobra.Command) {
 	for _, flags := range []*pflag.FlagSet{command.Flags(), command.PersistentFlags()} {
 		flags.VisitAll(func(flag *pflag.Flag) {
 			if complete := flagCompleter(flag); complete != nil {
-				// The only error is that somebody has registered one already, and knows better.
+				// The only error is that the flag has a completion already, which is more specific.
 				_ = command.RegisterFlagCompletionFunc(flag.Name, complete.offer(e))
 			}
 		})
@@ -105,7 +105,7 @@ func flagCompleter(flag *pflag.Flag) completer {
 	return flagCompleters[flag.Name]
 }
 
-// offer offers those that begin as what was entered.
+// offer returns the candidates that begin with the entered text.
 func (c completer) offer(e *environment) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
@@ -119,7 +119,7 @@ func (c completer) offer(e *environment) cobra.CompletionFunc {
 	}
 }
 
-// inTime does not wait longer than the context, which is not heeded by all that asks the cluster for its types.
+// inTime stops waiting when the context ends, which not all discovery requests respect.
 func (c completer) inTime(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
 	var offers []cobra.Completion
 	result := make(chan error, 1)
@@ -195,7 +195,7 @@ func releaseOf(ctx context.Context, e *environment, args []string) (*releases.Re
 	return e.release(ctx, args[0])
 }
 
-// completeRevisions offers the latest first.
+// completeRevisions completes numbers of revisions, the latest first.
 func completeRevisions(ctx context.Context, e *environment, args []string) ([]cobra.Completion, error) {
 	release, err := releaseOf(ctx, e, args)
 	if release == nil {

@@ -13,21 +13,21 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// askingHelp says who is asked; it ends a paragraph.
+// askingHelp explains the confirmation; it ends a paragraph of a help text.
 const askingHelp = `clm asks on the terminal, even if standard
 input or output is redirected. Without a terminal, or if the environment variable CI is set, clm refuses to go on unless --yes is given.`
 
-// consent is how a command finds out whether somebody wants what it is about to do. The zero value needs nobody.
+// consent asks the user to confirm what a command is about to do. The zero value needs no confirmation.
 type consent struct {
-	// dialog is the terminal on which somebody is asked; nil if nobody is.
+	// dialog is the terminal for the question; nil if there is no question.
 	dialog *terminal.Dialog
-	// silence says why nobody can be asked although somebody has to be; nil if nobody has to be.
+	// silence says why the user cannot be asked for a required confirmation; nil if none is required.
 	silence error
 	errOut  io.Writer
 }
 
-// consent opens the terminal unless the answer was given in advance. If nobody can be asked, the command may go on only if it is one that says itself
-// what is wanted, and nobody sits at a terminal. The consent is to be closed.
+// consent opens the terminal unless --yes was given. If it cannot ask, the command may continue only if its arguments declare the result, and no user sits
+// at a terminal. The caller must close the consent.
 func (e *environment) consent(given, declared bool) consent {
 	c := consent{errOut: e.err}
 	if given {
@@ -35,7 +35,7 @@ func (e *environment) consent(given, declared bool) consent {
 	}
 	var err error
 	if e.dialog == nil {
-		err = &terminal.SilenceError{Reason: "nobody can be asked, because there is no terminal"}
+		err = &terminal.SilenceError{Reason: "clm cannot ask, because there is no terminal"}
 	} else if c.dialog, err = e.dialog(); err == nil {
 		return c
 	}
@@ -46,13 +46,13 @@ func (e *environment) consent(given, declared bool) consent {
 	return c
 }
 
-// openDialog finds out who may be asked if the streams are those of the process.
+// openDialog opens the terminal if the streams are those of the process.
 func (e *environment) openDialog() (*terminal.Dialog, error) { return terminal.OpenDialog(e.in, e.err) }
 
-// needed reports whether somebody has to agree.
+// needed reports whether a confirmation is required.
 func (c consent) needed() bool { return c.dialog != nil || c.silence != nil }
 
-// out is where to show what somebody has to agree to: standard error, unless that would not reach whoever is asked.
+// out is where to show the plan for confirmation: standard error, or the terminal if the user would not see that.
 func (c consent) out() io.Writer {
 	if c.dialog != nil && !terminal.IsTerminal(c.errOut) {
 		return c.dialog
@@ -60,15 +60,15 @@ func (c consent) out() io.Writer {
 	return c.errOut
 }
 
-// shown reports whether what was printed there has reached whoever is asked.
+// shown reports whether the user has seen what was printed there.
 func (c consent) shown(out io.Writer, form output) bool {
 	return form.forPeople() && (c.dialog == nil || terminal.IsTerminal(out))
 }
 
-// get asks a question that is to be answered with yes. The error is a RefusedError unless somebody agrees, or has in advance.
+// get asks for confirmation. The error is a RefusedError unless the user agrees, or has by --yes.
 func (c consent) get(ctx context.Context, question string) error {
 	if c.silence != nil {
-		return &failures.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was done; to go on without a question: --yes"}
+		return &failures.RefusedError{Reason: "not confirmed: " + c.silence.Error() + "; nothing was done; to continue without confirmation: --yes"}
 	}
 	if c.dialog == nil {
 		return nil

@@ -39,7 +39,7 @@ func (p *place) script(t *testing.T, text string, environment ...string) (*exec.
 	return command, screen
 }
 
-// TestQuestionsReachTheTerminal redirects the standard streams of a process that somebody has started on a terminal.
+// TestQuestionsReachTheTerminal redirects the standard streams of a process that was started on a terminal.
 func TestQuestionsReachTheTerminal(t *testing.T) {
 	t.Parallel()
 	for script, shown := range map[string]string{
@@ -113,8 +113,8 @@ func TestAnswersBeforeTheQuestion(t *testing.T) {
 
 const oneObject = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"value":"3"}}`
 
-// TestNobodyIsAsked runs commands where nobody can answer. Only those that say what is wanted go on.
-func TestNobodyIsAsked(t *testing.T) {
+// TestNoQuestionsWithoutAUser runs commands where no user can answer. Only those with --yes continue.
+func TestNoQuestionsWithoutAUser(t *testing.T) {
 	t.Parallel()
 	for name, d := range allDeeds() {
 		if d.asked == "" {
@@ -132,7 +132,7 @@ func TestNobodyIsAsked(t *testing.T) {
 				}
 				testenv.Eventually(t, func() (bool, string) {
 					said := output()
-					return strings.Contains(said, "nobody can be asked") && strings.Contains(said, "--yes"), where + ": what helps is not said: " + said
+					return strings.Contains(said, "clm cannot ask") && strings.Contains(said, "--yes"), where + ": what helps is not said: " + said
 				})
 				if diff := cmp.Diff(before, p.versions()); diff != "" {
 					t.Errorf("%s: something was done (-before +after):\n%s", where, diff)

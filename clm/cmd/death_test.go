@@ -125,7 +125,7 @@ func (w *worker) round(k int) (applied, deleted bool) {
 	w.Helper()
 	c := newCity(w.place, fmt.Sprintf("n%d", k))
 	applied = w.mortal.run(w.place, k, "apply", c.release, c.file)
-	// Then there is nothing left to do for the second one; the lock of a dead process hinders nobody.
+	// Then there is nothing left to do for the second one; the lock of a dead process does not block.
 	idle := c.ready()
 	if got := w.clm("apply", c.release, c.file); got.code != 0 {
 		w.Errorf("the apply after one that was killed at request %d: exit code %d\n%s", k, got.code, got.stderr)

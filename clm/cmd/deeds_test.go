@@ -85,7 +85,7 @@ func allDeeds() map[string]deed {
 				p.change("a", "2")
 				return []string{"drift", "web", "--heal"}
 			},
-			asked: "Heal release PLACE/web?", state: valuesOf("a"), want: "a=1",
+			asked: "Correct the drift of release PLACE/web?", state: valuesOf("a"), want: "a=1",
 		},
 		"test": {
 			prepare: func(p *place) []string {

@@ -113,7 +113,7 @@ func showDeletion(out io.Writer, d *deletion.Deletion) {
 	}
 	show("These hooks run before, and are removed again:", hookTexts(d, deletionhooks.PreDelete))
 	show("These objects are deleted:", itemTexts(d.Goes))
-	show("These objects stay, and belong to nobody:", itemTexts(d.Stays))
+	show("These objects stay, without an owner:", itemTexts(d.Stays))
 	show("These hooks run afterwards, and are removed again:", hookTexts(d, deletionhooks.PostDelete))
 }
 

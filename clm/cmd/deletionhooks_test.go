@@ -205,7 +205,7 @@ func TestDeletionHooksInADyingNamespace(t *testing.T) {
 	if err := p.client.Delete(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
-	p.expect(p.must("delete", "web"), 0, "could not be applied any more, because their namespaces are being deleted: Job PLACE/before, Job PLACE/after")
+	p.expect(p.must("delete", "web"), 0, "could not be applied, because their namespaces are being deleted: Job PLACE/before, Job PLACE/after")
 	testenv.Eventually(t, func() (bool, string) {
 		err := p.client.Get(context.WithoutCancel(t.Context()), client.ObjectKeyFromObject(namespace), namespace)
 		return err != nil, fmt.Sprintf("the namespace does not go: %v", namespace.Status.Conditions)

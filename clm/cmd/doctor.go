@@ -39,11 +39,11 @@ func newDoctorCommand(e *environment) *cobra.Command {
 belong to another owner, objects with the mark of a release that has not recorded them, damaged or lost records, deletions that do not finish, and
 what interrupted processes have left behind.
 
-Anybody can put the mark of a release on objects of their own. Marks count in the namespace of the release, in the namespaces of the objects that it has
+Any user can put the mark of a release on an object. Marks count in the namespace of the release, in the namespaces of the objects that it has
 recorded or renders, and on cluster-scoped objects; elsewhere only with --trust-namespace.
 
 With --fix, clm repairs what can be repaired by changing records and locks only, after confirmation. It creates, changes or deletes no applied object.
-What a release has left to do remains to be done by clm apply or clm drift --heal, which show it first.
+Whatever else a release needs is done by clm apply or clm drift --heal, which show it first.
 ` + askingHelp + `
 
 The exit code is 0 if nothing is wrong (any more), 2 if something is wrong, and 1 after an error.`,
@@ -143,7 +143,7 @@ func findingText(finding doctor.Finding) string {
 	return finding.Object.String() + ": " + finding.Message
 }
 
-// findingContent is what programs are told of a finding.
+// findingContent returns the JSON form of a finding.
 func findingContent(finding doctor.Finding) map[string]any {
 	status := map[string]any{"kind": string(finding.Kind), "release": finding.Release, "message": finding.Message}
 	for name, text := range map[string]string{"repair": finding.Repair, "advice": finding.Advice} {
@@ -157,7 +157,7 @@ func findingContent(finding doctor.Finding) map[string]any {
 	return map[string]any{"status": status}
 }
 
-// agree asks whether what can be repaired is to be repaired. It is shown to whoever is asked.
+// agree asks for confirmation of the repairs, after showing the findings.
 func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *doctor.Diagnosis, repairable int) error {
 	c := e.consent(o.yes, false)
 	defer c.Close()
@@ -169,7 +169,7 @@ func (o *doctorOptions) agree(ctx context.Context, e *environment, diagnosis *do
 	return c.get(ctx, fmt.Sprintf("Repair what can be repaired (%d of %d)?", repairable, len(diagnosis.Findings)))
 }
 
-// rankOf is when findings of a kind are repaired.
+// rankOf returns the position of a kind of findings in the order of repairs.
 func rankOf(kind doctor.FindingKind) int {
 	if kind == doctor.FindingLock {
 		return 0
@@ -177,7 +177,7 @@ func rankOf(kind doctor.FindingKind) int {
 	return 1
 }
 
-// repair repairs what can be repaired, and tells how many findings that were.
+// repair repairs all repairable findings, and returns their number.
 func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *doctor.Diagnosis) (int, error) {
 	var repairable []doctor.Finding
 	for _, finding := range diagnosis.Findings {
@@ -191,7 +191,7 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *d
 	if err := o.agree(ctx, e, diagnosis, len(repairable)); err != nil {
 		return 0, err
 	}
-	// A lock that somebody has left behind keeps everything else from being repaired.
+	// The lock of a dead process blocks all other repairs.
 	slices.SortStableFunc(repairable, func(a, b doctor.Finding) int {
 		return cmp.Compare(rankOf(a.Kind), rankOf(b.Kind))
 	})
@@ -200,7 +200,7 @@ func (o *doctorOptions) repair(ctx context.Context, e *environment, diagnosis *d
 	for _, finding := range repairable {
 		if err := doctor.Repair(ctx, finding); err != nil {
 			failure := fmt.Errorf("repairing release %s, %s: %w", finding.Release, finding.Kind, err)
-			// Several findings may have their repair in common.
+			// Several findings may share a repair.
 			if !slices.ContainsFunc(failures, func(known error) bool { return known.Error() == failure.Error() }) {
 				failures = append(failures, failure)
 			}

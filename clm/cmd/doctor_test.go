@@ -66,7 +66,7 @@ func TestDoctorFindsObjects(t *testing.T) {
 	p.as("somebody", configMapKind, "unmarked", `{"metadata":{"labels":{"clm.cs.sap.com/owner-id":null}}}`)
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "extra"}})
 	p.as("somebody", configMapKind, "extra", p.mark("web"))
-	// What somebody has copied from an object of the release, marks included, is none of it.
+	// A copy of an object of the release, marks included, does not belong to it.
 	copied := &corev1.ConfigMap{Data: map[string]string{"value": "x"}}
 	if err := json.Unmarshal([]byte(p.mark("web")), copied); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestDoctorFindsLeftovers(t *testing.T) {
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "com.sap.cs.clm.release.web", Labels: map[string]string{"release.clm.cs.sap.com": "web"}}})
 	p.expectFindings([]string{"AncestorRecord", "UnusedChunks"}, "web")
 	got := p.clm("doctor", "web", "--fix", "-y")
-	if got.code != 1 || !strings.Contains(got.stderr, "make sure that nobody uses the earlier clm") {
+	if got.code != 1 || !strings.Contains(got.stderr, "make sure that the earlier clm is no longer used") {
 		t.Errorf("a record that somebody else may use must stay, got exit code %d: %s", got.code, got.stderr)
 	}
 	p.expectFindings([]string{"AncestorRecord"}, "web")
@@ -227,7 +227,7 @@ func TestDoctorFinishesHandovers(t *testing.T) {
 	if got := p.must("doctor", "--fix", "-y"); strings.Count(got.stderr, "repaired: ") != 2 {
 		t.Errorf("expected that both are told, got %s", got.stderr)
 	}
-	want := []string{"Superseded: applied", "Ready: handed over to release PLACE/b: ConfigMap PLACE/one, ConfigMap PLACE/two"}
+	want := []string{"Superseded: applied", "Ready: moved to release PLACE/b: ConfigMap PLACE/one, ConfigMap PLACE/two"}
 	if diff := cmp.Diff(want, p.descriptions("a")); diff != "" {
 		t.Errorf("what goes to one release is handed over at once (-want +got):\n%s", diff)
 	}

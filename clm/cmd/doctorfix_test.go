@@ -40,14 +40,14 @@ func TestDoctorFixWritesRecordsOnly(t *testing.T) {
 		t.Error(diff)
 	}
 	p.expectFindings([]string{"Gone gone"})
-	want := []string{"Superseded: applied", "Ready: handed over to release PLACE/b: ConfigMap PLACE/shared"}
+	want := []string{"Superseded: applied", "Ready: moved to release PLACE/b: ConfigMap PLACE/shared"}
 	if diff := cmp.Diff(want, p.descriptions("a")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	p.must("status", "a")
 	p.must("drift", "a", "--exit-code")
 
-	// What release b had left to do is done by whoever applies it, and sees it.
+	// What release b had left to do is done, and shown, by the next apply.
 	p.expect(p.clm("drift", "b", "--heal", "-y"), 0, "ConfigMap PLACE/gone: corrected", "ConfigMap PLACE/precious: deleted")
 	p.must("delete", "a")
 	if owners := p.owner("shared") + p.owner("own"); owners != "bnone" {

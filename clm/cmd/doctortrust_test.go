@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 )
 
-// trap makes a ConfigMap look as if a release of another namespace had written it: whoever may write there can do that.
+// trap makes a ConfigMap look as if a release of another namespace had written it, which any user with write access there can do.
 func (p *place) trap(name, release string) {
 	p.Helper()
 	owner := "clm.cs.sap.com/" + release
@@ -31,14 +31,14 @@ func (p *place) trap(name, release string) {
 	}
 }
 
-// TestDoctorBelievesNoMarksElsewhere has somebody who may write in one namespace mark objects of his as those of releases of others.
+// TestDoctorBelievesNoMarksElsewhere has a user with write access to one namespace mark objects there as those of other releases.
 func TestDoctorBelievesNoMarksElsewhere(t *testing.T) {
 	t.Parallel()
 	prod, team := newPlace(t), newPlace(t)
 	prod.must("apply", "shop", prod.file("app.yaml", manifestOf("one")))
 	team.trap("trap", prod.namespace+"/shop")
 	team.trap("ghost", prod.namespace+"/ghost")
-	const proves = "proves nothing: anybody who may write there can have made"
+	const proves = "proves nothing, because any user with write access there can set"
 	got := prod.clm("doctor", "--fix", "-y")
 	prod.expect(got, exitChanges, "Unrecorded  ConfigMap "+team.namespace+"/trap", "LostRecord", proves, "--trust-namespace "+team.namespace)
 	if strings.Contains(got.stdout+got.stderr, "with --fix") || strings.Contains(got.stderr, "repaired") {
@@ -58,7 +58,7 @@ func TestDoctorBelievesNoMarksElsewhere(t *testing.T) {
 	prod.expect(prod.clm("doctor", "shop", "--fix", "-y"), exitChanges, "repaired: release PLACE/shop, Unrecorded: ConfigMap PLACE/extra")
 	prod.expectFindings([]string{"Unrecorded trap"}, "shop")
 
-	// Somebody who knows better says so.
+	// The user trusts the namespace by a flag.
 	prod.must("doctor", "shop", "--fix", "-y", "--trust-namespace", team.namespace)
 	prod.expectFindings(nil, "shop")
 	prod.must("delete", "shop")

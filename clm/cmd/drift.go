@@ -91,19 +91,19 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connectio
 		if err != nil {
 			return shown(err)
 		}
-		// Healing succeeds only if nothing was refused.
+		// Correcting succeeds only if nothing was refused.
 		drift = slices.DeleteFunc(drift, func(d apply.Drift) bool { return d.State != apply.DriftLeftAlone })
 	}
 	switch {
 	case o.heal && among(drift, apply.DriftRefused):
-		return &failures.RefusedError{Reason: fmt.Sprintf("release %s cannot be healed: all that could be put right is refused, as shown above", p.Release)}
+		return &failures.RefusedError{Reason: fmt.Sprintf("the drift of release %s cannot be corrected: all corrections are refused, as shown above", p.Release)}
 	case o.exitCode && len(drift) > 0:
 		return &exitError{code: exitChanges}
 	}
 	return nil
 }
 
-// agree asks whether what differs is to be put right. It is shown to whoever is asked.
+// agree asks for confirmation of the corrections, after showing the drift.
 func (o *driftOptions) agree(ctx context.Context, e *environment, p *apply.Plan, drift []apply.Drift) error {
 	c := e.consent(o.yes, false)
 	defer c.Close()
@@ -112,7 +112,7 @@ func (o *driftOptions) agree(ctx context.Context, e *environment, p *apply.Plan,
 			return err
 		}
 	}
-	return c.get(ctx, fmt.Sprintf("Heal release %s?", p.Release))
+	return c.get(ctx, fmt.Sprintf("Correct the drift of release %s?", p.Release))
 }
 
 // among reports whether an object is in one of the states.
@@ -129,7 +129,7 @@ func (o *driftOptions) print(e *environment, p *apply.Plan, drift []apply.Drift)
 		return o.output.printList(e.out, objects)
 	}
 	if len(drift) == 0 {
-		fmt.Fprintf(e.out, "release %s is as revision %d says\n", p.Release, p.Revision.Number)
+		fmt.Fprintf(e.out, "release %s has not drifted from revision %d\n", p.Release, p.Revision.Number)
 		return nil
 	}
 	return writeDrift(e, e.out, p, drift, o.diff)
@@ -142,31 +142,31 @@ func writeDrift(e *environment, out io.Writer, p *apply.Plan, drift []apply.Drif
 	for i, d := range drift {
 		changes[i] = diff.Change{
 			Object: d.Object.String(), Action: diffAction(d.Change), Reason: d.Reason, Refusal: d.Refusal, Local: d.Local, Notes: changeTexts(d.Changed, now),
-			// What others have done is the difference, not what would be done about it.
+			// The diff shows the changes of other clients, not their correction.
 			Before: content(d.After), After: content(d.Before),
 		}
 		switch d.State {
 		case apply.DriftLeftAlone:
 			changes[i].Action = diff.ActionKeep
 		case apply.DriftPending:
-			// Nobody has done anything.
+			// There is no drift.
 			changes[i].Before, changes[i].After = nil, nil
 		case apply.DriftHealable, apply.DriftRefused:
 		}
 		if len(d.Changed) > 0 && d.State == apply.DriftHealable {
-			// The lines say it in more detail.
+			// The lines have more details.
 			changes[i].Reason = ""
 		}
 	}
 	return diff.Write(out, changes, diff.Options{Style: e.color.Style(out), Context: &flags.context, ShowSecrets: flags.secrets})
 }
 
-// changeTexts say who changed which fields when, a line for each manager.
+// changeTexts say which manager changed which fields when, one line per manager.
 func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 	type writer struct{ text, paths string }
 	var writers []writer
 	for _, field := range changed {
-		text := "removed, nobody knows by whom"
+		text := "removed by an unknown client"
 		if field.Manager != "" {
 			text = "changed by " + field.Manager
 			if field.Time != nil {
@@ -188,7 +188,7 @@ func changeTexts(changed []reconciler.FieldChange, now time.Time) []string {
 	return lines
 }
 
-// driftContent is what programs are told of an object that is not as it should be.
+// driftContent returns the JSON form of an object that has drifted.
 func driftContent(d apply.Drift) map[string]any {
 	status := map[string]any{"state": string(d.State), "object": objectContent(d.Object)}
 	for name, text := range map[string]string{"reason": d.Reason, "refusal": d.Refusal} {

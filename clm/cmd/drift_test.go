@@ -106,7 +106,7 @@ func TestDrift(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", drifting))
-	if got := p.must("drift", "web", "--exit-code"); !strings.Contains(got.stdout, "is as revision 1 says") {
+	if got := p.must("drift", "web", "--exit-code"); !strings.Contains(got.stdout, "has not drifted from revision 1") {
 		t.Errorf("nobody has changed anything, got %s", got.stdout)
 	}
 	p.as("kubectl-edit", deploymentKind, "web", `{"spec":{"replicas":2}}`)

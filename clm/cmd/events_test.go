@@ -141,7 +141,7 @@ func TestChangesAsTheyCome(t *testing.T) {
 		t.Errorf("status should have ended by itself with exit code 0, got %d: %s", code, status)
 	}
 	p.must("delete", "web")
-	tree.expect(t, "release "+p.namespace+"/web does not exist any more\n")
+	tree.expect(t, "release "+p.namespace+"/web no longer exists\n")
 	if code := endOfTree(); code != exitNotReady {
 		t.Errorf("got exit code %d", code)
 	}

@@ -33,7 +33,7 @@ func AllExitCodes() []ExitCode {
 		{1, "an error"},
 		{exitChanges, "there are changes (with --exit-code), or clm doctor has found something wrong"},
 		{exitNotReady, "not all objects are ready, or gone: some have failed, or the timeout was reached"},
-		{exitRefused, "refused, because somebody has to decide: not confirmed, blocked, stale, locked, too many deletions, or objects belong to another owner"},
+		{exitRefused, "refused, because a user has to decide: not confirmed, blocked, stale, locked, too many deletions, or objects belong to another owner"},
 		{exitInterrupted, "interrupted"},
 	}
 }

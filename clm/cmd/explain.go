@@ -18,7 +18,7 @@ import (
 func (e *environment) explain(ctx context.Context, s *connection.Connection, release *releases.Release, failure error) {
 	report, err := views.Unready(ctx, s, release, failure)
 	if err != nil {
-		fmt.Fprintln(e.err, "the reasons cannot be found out:", terminal.CleanLines(err.Error()))
+		fmt.Fprintln(e.err, "the reasons cannot be determined:", terminal.CleanLines(err.Error()))
 		return
 	}
 	if report == nil {

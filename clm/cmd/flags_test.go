@@ -53,7 +53,7 @@ func TestVersionFlag(t *testing.T) {
 	}
 }
 
-// TestBadInput gives commands what they cannot use. Nobody is asked and nothing is done before that was found out.
+// TestBadInput gives commands invalid input. They fail before they ask or do anything.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -63,12 +63,12 @@ func TestBadInput(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		{"a time may not be before now", []string{"apply", "web", source, "--timeout", "-5s"}, `"-5s" is no length of time; allowed are, for example, 90s`},
-		{"a time has a unit", []string{"apply", "web", source, "--lock-timeout", "5"}, `"--lock-timeout" flag: "5" is no length of time`},
-		{"less than nothing cannot be kept", []string{"apply", "web", source, "--history-max", "-1"}, `"-1" is not one of the whole numbers from 0 on`},
-		{"-1 stands for everything, and nothing is less", []string{"diff", "web", source, "--unified", "-2"}, `"-2" is not one of the whole numbers from -1 on`},
-		{"a word is no number", []string{"diff", "web", source, "-U", "few"}, `"few" is not one of the whole numbers`},
-		{"revisions begin with 1", []string{"get", "values", "web", "--revision", "0"}, `"0" is not one of the whole numbers from 1 on`},
+		{"a time may not be before now", []string{"apply", "web", source, "--timeout", "-5s"}, `"-5s" is not a duration; allowed are, for example, 90s`},
+		{"a time has a unit", []string{"apply", "web", source, "--lock-timeout", "5"}, `"--lock-timeout" flag: "5" is not a duration`},
+		{"less than nothing cannot be kept", []string{"apply", "web", source, "--history-max", "-1"}, `"-1" is not a whole number of at least 0`},
+		{"-1 stands for everything, and nothing is less", []string{"diff", "web", source, "--unified", "-2"}, `"-2" is not a whole number of at least -1`},
+		{"a word is no number", []string{"diff", "web", source, "-U", "few"}, `"few" is not a whole number`},
+		{"revisions begin with 1", []string{"get", "values", "web", "--revision", "0"}, `"0" is not a whole number of at least 1`},
 		{"a variable was not set", []string{"plan", "web", source, "--out", ""}, `"--out" flag: the name of a file is missing`},
 		{"not even one of several", []string{"plan", "web", source, "-f", source, "-f", ""}, `"-f, --values" flag: the name of a file is missing`},
 		{"here, too", []string{"plan", "web", ""}, "a source is empty"},
@@ -91,13 +91,13 @@ func TestBadInput(t *testing.T) {
 		{"also without a cluster", []string{"template", "We b", source}, `invalid name of a release "We b"`},
 		{"a name that leads elsewhere", []string{"delete", "../web"}, `invalid name of a release "../web"`},
 		{"a name that is too long for a Secret", []string{"plan", strings.Repeat("x", 250), source}, "characters, it has 250"},
-		{"a namespace that cannot be", []string{"plan", "web", source, "-n", "a.b"}, `flag --namespace: "a.b" is no name of a namespace`},
+		{"a namespace that cannot be", []string{"plan", "web", source, "-n", "a.b"}, `flag --namespace: "a.b" is not a valid name of a namespace`},
 		{"which release?", []string{"delete"}, "expected is: clm delete NAME"},
 		{"there is nothing else to get", []string{"get", "secrets", "web"}, `unknown command "secrets" for "clm get"`},
 		{"there is no such command", []string{"destroy"}, `unknown command "destroy"`},
 		{"a letter is missing", []string{"aply", "web", source}, "Did you mean this?\n\tapply\n"},
 		{"there is no such flag", []string{"ls", "--everything"}, "unknown flag: --everything"},
-		{"a flag of another tool", []string{"upgrade", "web", source, "--install"}, "unknown flag: --install; clm apply makes a release that does not exist\n"},
+		{"a flag of another tool", []string{"upgrade", "web", source, "--install"}, "unknown flag: --install; clm apply creates a release that does not exist\n"},
 		{"with a value", []string{"apply", "web", "nginx", "--repo", "https://example.com"}, "unknown flag: --repo; a chart in a repository is the source https://HOST/PATH#CHART\n"},
 		{"a chart of another tool", []string{"plan", "web", "bitnami/nginx"}, "if bitnami/nginx is meant as helm's REPO/CHART: repositories have no names here"},
 		{"a document that is no object", []string{"template", "web", p.file("text.yaml", "hello\n")}, "document 1: it is not an object, but text\n"},

@@ -101,7 +101,7 @@ func (p *place) expectHistory(want ...string) {
 	}
 }
 
-// locked reports whether somebody has the lock of the release.
+// locked reports whether a process has the lock of the release.
 func (p *place) locked(name string) bool {
 	p.Helper()
 	lease := &metav1.PartialObjectMetadata{}
@@ -131,7 +131,7 @@ func (t *text) String() string {
 	return t.buffer.String()
 }
 
-// consenting adds to a command that changes something that whoever would be asked agrees.
+// consenting adds --yes to a command that changes something.
 func consenting(args []string) []string {
 	changes := slices.Contains([]string{"delete", "adopt", "orphan", "move"}, args[0]) || slices.Contains(args, "--fix") || slices.Contains(args, "--heal")
 	if !changes || slices.Contains(args, "-y") || slices.Contains(args, "--yes") {
@@ -147,7 +147,7 @@ func (p *place) command(args ...string) *exec.Cmd { return p.process(consenting(
 func (p *place) process(args ...string) *exec.Cmd {
 	command := exec.Command(os.Args[0], append(args, "--kubeconfig", p.kubeconfig, "--namespace", p.namespace)...)
 	command.Env = append(os.Environ(), clmVariable+"=1")
-	// Otherwise whoever runs the tests on a terminal would be asked.
+	// Otherwise clm would ask the user who runs the tests on a terminal.
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return command
 }

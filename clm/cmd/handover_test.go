@@ -86,7 +86,7 @@ func TestAdopt(t *testing.T) {
 	p.must("delete", "web")
 }
 
-func TestAdoptWhatIsNobodys(t *testing.T) {
+func TestAdoptObjectsWithoutAnOwner(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	object := &corev1.ConfigMap{Data: map[string]string{"value": "old", "more": "theirs"}}
@@ -119,13 +119,13 @@ func TestOrphan(t *testing.T) {
 	}
 	expectGolden(t, "orphan-plan.txt", p.stable(p.must("orphan", "web", "cm/gone", "--dry-run=server").stdout))
 	got := p.must("orphan", "web", "configmaps/"+p.namespace+"/gone")
-	if !strings.Contains(got.stderr, "takes them back") {
+	if !strings.Contains(got.stderr, "adopts them again") {
 		t.Errorf("expected a warning, got %s", got.stderr)
 	}
 	if owners := p.owner("keep") + " " + p.owner("gone"); owners != "web " {
 		t.Errorf("unexpected owners: %q", owners)
 	}
-	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: let go of ConfigMap PLACE/gone"}, p.descriptions("web")); diff != "" {
+	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: orphaned ConfigMap PLACE/gone"}, p.descriptions("web")); diff != "" {
 		t.Error(diff)
 	}
 	if manifest := p.must("get", "manifest", "web").stdout; strings.Contains(manifest, "gone") {
@@ -163,15 +163,15 @@ func TestMove(t *testing.T) {
 		t.Errorf("unexpected owners: %s", owners)
 	}
 	if diff := cmp.Diff(before, p.uids("one", "once")); diff != "" {
-		t.Errorf("objects were created anew: %s", diff)
+		t.Errorf("objects were recreated: %s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{"value": "changed"}, p.configMap("once")); diff != "" {
 		t.Errorf("what is applied once must keep its content: %s", diff)
 	}
-	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: handed over to release PLACE/b: ConfigMap PLACE/one, ConfigMap PLACE/once"}, p.descriptions("a")); diff != "" {
+	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: moved to release PLACE/b: ConfigMap PLACE/one, ConfigMap PLACE/once"}, p.descriptions("a")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: taken over from release PLACE/a: ConfigMap PLACE/one, ConfigMap PLACE/once"}, p.descriptions("b")); diff != "" {
+	if diff := cmp.Diff([]string{"Superseded: applied", "Ready: moved from release PLACE/a: ConfigMap PLACE/one, ConfigMap PLACE/once"}, p.descriptions("b")); diff != "" {
 		t.Error(diff)
 	}
 	if manifest := p.must("get", "manifest", "b").stdout; !strings.Contains(manifest, "update-policy: replace") {

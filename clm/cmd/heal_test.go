@@ -37,7 +37,7 @@ func TestReadyReleaseFails(t *testing.T) {
 	p.steal("one")
 
 	got := p.clm("drift", "web", "--heal", "-y")
-	if got.code != exitRefused || !strings.Contains(got.stderr, "cannot be healed") {
+	if got.code != exitRefused || !strings.Contains(got.stderr, "cannot be corrected") {
 		t.Errorf("nothing can be healed, got %+v", got)
 	}
 	if state := p.state("web"); state != "Ready" {

@@ -60,7 +60,7 @@ func (p *place) succeeds(args ...string) {
 	}
 }
 
-// TestDeathDuringTests kills clm at each request of a run of tests. The next run starts anew, and nothing is left behind.
+// TestDeathDuringTests kills clm at each request of a run of tests. The next run starts from the beginning, and nothing is left behind.
 func TestDeathDuringTests(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

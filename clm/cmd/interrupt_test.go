@@ -30,7 +30,7 @@ func TestInterrupt(t *testing.T) {
 	if code := command.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Errorf("got %s", command.ProcessState)
 	}
-	for _, want := range []string{"Service " + p.namespace + "/gate: ", "interrupted (2 created", "Nothing is lost: to go on, do the same again."} {
+	for _, want := range []string{"Service " + p.namespace + "/gate: ", "interrupted (2 created", "Nothing is lost: to continue, run the same command again."} {
 		if !strings.Contains(output.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, output)
 		}
@@ -129,8 +129,8 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestNobodyReads has the reader of what clm prints go away, of which the system tells by a signal that ends a process.
-func TestNobodyReads(t *testing.T) {
+// TestClosedOutput has the reader of what clm prints go away, of which the system tells by a signal that ends a process.
+func TestClosedOutput(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	source := p.file("app.yaml", configMap("one", "1"))

@@ -28,7 +28,7 @@ func TestInterruptWhileOthersHaveTheLock(t *testing.T) {
 			}
 		})
 		got := p.through(x).clmContext(ctx, args...)
-		p.expect(got, exitInterrupted, "interrupted", "Nothing is lost: to go on, do the same again.")
+		p.expect(got, exitInterrupted, "interrupted", "Nothing is lost: to continue, run the same command again.")
 		interrupt()
 	}
 	p.openGate()

@@ -149,7 +149,7 @@ func configMap(name, value string) string {
 	return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {value: %q}\n", name, value)
 }
 
-// change changes a ConfigMap as somebody else does.
+// change changes a ConfigMap as another client.
 func (p *place) change(name, value string) {
 	p.Helper()
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}

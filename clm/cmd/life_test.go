@@ -101,7 +101,7 @@ func TestASavedPlan(t *testing.T) {
 	}
 	p.must("plan", "web", p.file("app.yaml", configMap("a", "3")+configMap("b", "3")), "--out", plan)
 	p.expectPlanOfAnother(plan, "cluster", "was made for another cluster")
-	p.expectPlanOfAnother(plan, "record", "was made for another release of the name "+p.namespace+"/web")
+	p.expectPlanOfAnother(plan, "record", "was made for another release named "+p.namespace+"/web")
 	p.change("b", "by others")
 	got := p.clm("apply", "web", "--plan", plan)
 	if got.code != exitRefused || !strings.Contains(got.stderr, "ConfigMap "+p.namespace+"/b") {

@@ -21,9 +21,9 @@ import (
 type limitation struct {
 	// args are the arguments, in which FILE stands for one with another revision of release web.
 	args string
-	// nobody is what somebody is told who may do nothing, with exit code 1; empty if it works nevertheless.
+	// nobody is the message for a user without permissions, with exit code 1; empty if the command works nevertheless.
 	nobody string
-	// reader is what somebody is told who may read everything, and code is how the command ends then.
+	// reader is the message for a user who may read everything, and code is the exit code.
 	reader string
 	code   int
 }
@@ -169,7 +169,7 @@ func (p *place) states() string {
 	return strings.Join(states, " ")
 }
 
-// TestOneRightIsMissing has users try what somebody with all rights completes afterwards.
+// TestOneRightIsMissing has a user who lacks a permission try what a user with all permissions completes afterwards.
 func TestOneRightIsMissing(t *testing.T) {
 	t.Parallel()
 	deeds := allDeeds()

@@ -57,7 +57,7 @@ its group (deployment.apps/web). With --follow, clm continues until interrupted,
 func runLogs(ctx context.Context, e *environment, o logOptions) error {
 	switch {
 	case o.Follow && o.Previous:
-		return errors.New("flags --follow and --previous exclude each other: what has ended cannot be followed")
+		return errors.New("flags --follow and --previous exclude each other: the log of a container that has ended cannot be followed")
 	case o.tail >= 0:
 		o.Tail = &o.tail
 	}

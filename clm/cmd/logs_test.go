@@ -86,9 +86,9 @@ func TestLogs(t *testing.T) {
 			0,
 			"back/main: container main, tail \"5\", since true, previous \"\"\n", "",
 		},
-		{"nothing has crashed", []string{"--previous"}, 0, "", "no container that was chosen was started more than once\n"},
-		{"a container that does not exist", []string{"-c", "other"}, 1, "", "Error: no pod that was chosen has a container \"other\"; there are: main\n"},
-		{"no pod that could have one", []string{"configmap/a", "-c", "other"}, 0, "", "no container that was chosen was started yet\n"},
+		{"nothing has crashed", []string{"--previous"}, 0, "", "no selected container was started more than once\n"},
+		{"a container that does not exist", []string{"-c", "other"}, 1, "", "Error: no selected pod has a container \"other\"; allowed are: main\n"},
+		{"no pod that could have one", []string{"configmap/a", "-c", "other"}, 0, "", "no selected container has started yet\n"},
 		{
 			"a pod that does not exist",
 			[]string{"deployment/back", "pod/none"},
@@ -102,7 +102,7 @@ func TestLogs(t *testing.T) {
 			"Error: release PLACE/web has no object deployment/other among its dependents; all of them: clm tree web -n PLACE\n",
 		},
 		{"this denotes nothing", []string{"back"}, 1, "", "Error: invalid object \"back\"; allowed is KIND[.GROUP]/[NAMESPACE/]NAME, for example deployment/web\n"},
-		{"what is over cannot be followed", []string{"-f", "-p"}, 1, "", "Error: flags --follow and --previous exclude each other: what has ended cannot be followed\n"},
+		{"what is over cannot be followed", []string{"-f", "-p"}, 1, "", "Error: flags --follow and --previous exclude each other: the log of a container that has ended cannot be followed\n"},
 	} {
 		args := []string{"logs", "web"}
 		for _, arg := range test.args {
@@ -140,7 +140,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestLogsThatCannotBeFollowed is about nodes that cannot be reached: whoever waits for lines of their containers is told so.
+// TestLogsThatCannotBeFollowed is about nodes that cannot be reached: clm reports the containers whose lines are missing.
 func TestLogsThatCannotBeFollowed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -24,7 +24,7 @@ func (p *place) loseIndex(release string) {
 	}
 }
 
-// TestLostRecordIsNoticed has pipelines apply a release whose record somebody has deleted: what was applied once must keep its content, and what the
+// TestLostRecordIsNoticed has pipelines apply a release whose record was deleted: what was applied once must keep its content, and what the
 // sources have dropped must not be forgotten.
 func TestLostRecordIsNoticed(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestLostRecordIsNoticed(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestLostRecordIsNoAbsentRelease asks for a release whose record somebody has deleted. Nobody is to believe that nothing is left of it.
+// TestLostRecordIsNoAbsentRelease asks for a release whose record was deleted. clm must not report that nothing is left of it.
 func TestLostRecordIsNoAbsentRelease(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -81,7 +81,7 @@ func TestLostRecordIsNoAbsentRelease(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestRecordThatAppears is about somebody who has looked for the record of a release right before somebody else has made it.
+// TestRecordThatAppears is about a process that reads the record of a release right before another one creates it.
 func TestRecordThatAppears(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -117,7 +117,7 @@ func (o *moveOptions) attempt(ctx context.Context, e *environment, s *connection
 
 // show lists the objects that are handed over, and what happens in both releases.
 func (o *moveOptions) show(e *environment, out io.Writer, t *transfer.Transfer) error {
-	fmt.Fprintf(out, "These objects go over from release %s to release %s:\n", t.From.Release, t.To.Release)
+	fmt.Fprintf(out, "These objects move from release %s to release %s:\n", t.From.Release, t.To.Release)
 	for _, object := range t.Objects {
 		fmt.Fprintf(out, "  %s\n", object)
 	}

@@ -84,7 +84,7 @@ func TestDoctorFindsWhatOutlivedItsNamespace(t *testing.T) {
 	p.forget()
 	p.awaitEndOfNamespace()
 	got := p.clm("doctor", "web", "--fix")
-	p.expect(got, exitChanges, "release PLACE/web", "its namespace does not exist any more", "kubectl create namespace PLACE; clm doctor web -n PLACE --fix; clm delete web -n PLACE")
+	p.expect(got, exitChanges, "release PLACE/web", "its namespace no longer exists", "kubectl create namespace PLACE; clm doctor web -n PLACE --fix; clm delete web -n PLACE")
 	if err := p.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}); err != nil {
 		t.Fatal(err)
 	}

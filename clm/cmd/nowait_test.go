@@ -18,18 +18,18 @@ func TestWaitAfterNoWait(t *testing.T) {
 	got := p.must("wait", "web", "--timeout", "1m")
 	p.expect(got, 0, "release PLACE/web, revision 1, is ready")
 	p.expect(p.clm("status", "web"), 0)
-	if status := p.clm("status", "web"); strings.Contains(status.stdout, "nobody is working on it") || !strings.Contains(status.stdout, "Applying, and all dependents are ready") {
+	if status := p.clm("status", "web"); strings.Contains(status.stdout, "no process is working on it") || !strings.Contains(status.stdout, "Applying, and all dependents are ready") {
 		t.Errorf("there is nothing to go on with, got %s", status.stdout)
 	}
 	if ready := p.must("status", "web", "-o", "jsonpath={.status.ready}").stdout; ready != "true" {
 		t.Errorf("want it to be ready, got %q", ready)
 	}
 
-	// What is not wanted any more stays until the next apply, which whoever waits is told.
+	// Redundant objects stay until the next apply; clm wait says so.
 	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")+deployment("slow", "", neverScheduled)), "--no-wait")
-	p.expect(p.clm("status", "web"), exitNotReady, "nobody is working on it; to go on: clm apply")
+	p.expect(p.clm("status", "web"), exitNotReady, "no process is working on it; to continue: clm apply")
 	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady,
-		"it is Applying, and nobody is working on it; to go on: clm apply", "ConfigMap PLACE/a: ", "it is still to be deleted", "waiting alone does not help")
+		"it is Applying, and no process is working on it; to continue: clm apply", "ConfigMap PLACE/a: ", "it is still to be deleted", "waiting alone does not help")
 	p.must("apply", "web", p.file("app.yaml", deployment("web", "", "")))
 	p.must("wait", "web", "--timeout", "1m")
 	p.must("delete", "web")
@@ -37,7 +37,7 @@ func TestWaitAfterNoWait(t *testing.T) {
 
 const neverScheduled = "no: such"
 
-// TestWaitAfterAnInterrupt is about what nobody goes on with: it is told what is left.
+// TestWaitAfterAnInterrupt is about an operation that no process continues: clm wait says what is left.
 func TestWaitAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -51,6 +51,6 @@ func TestWaitAfterAnInterrupt(t *testing.T) {
 	if got := <-r.ended; got.code != exitInterrupted {
 		t.Fatalf("exit code %d: %s", got.code, got.stderr)
 	}
-	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady, "nobody is working on it; to go on: clm apply", "ConfigMap PLACE/second: ", "it is still to be applied")
+	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady, "no process is working on it; to continue: clm apply", "ConfigMap PLACE/second: ", "it is still to be applied")
 	p.must("delete", "web")
 }

@@ -58,7 +58,7 @@ func isRenewal(request testenv.Request) bool {
 	return isLease(request) && request.Method == http.MethodPut
 }
 
-// TestApplyOutlastsAPauseOfTheServer has the lease of the lock expire, which nobody else wants.
+// TestApplyOutlastsAPauseOfTheServer has the lease of the lock expire while no other process wants it.
 func TestApplyOutlastsAPauseOfTheServer(t *testing.T) {
 	t.Parallel()
 	for reason, test := range map[string]struct {
@@ -67,7 +67,7 @@ func TestApplyOutlastsAPauseOfTheServer(t *testing.T) {
 	}{
 		"no request is answered": {func(testenv.Request) bool { return true }, ""},
 		"writes are held back while the lock is in doubt": {
-			isRenewal, "waiting for the API server to renew the lock of release PLACE/web, which was renewed ",
+			isRenewal, "waiting for the API server to renew the lock of release PLACE/web, which was last renewed ",
 		},
 	} {
 		t.Run(reason, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestApplyOutlastsAPauseOfTheServer(t *testing.T) {
 	}
 }
 
-// TestApplyThatHasLostItsLock ends, and leaves what there is to whoever has the lock.
+// TestApplyThatHasLostItsLock ends, and leaves the release to the process that has the lock.
 func TestApplyThatHasLostItsLock(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -108,7 +108,7 @@ func TestApplyThatHasLostItsLock(t *testing.T) {
 	if err := p.client.Update(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	p.expect(<-done, 1, "the lock of release PLACE/web is lost", "do the same again")
+	p.expect(<-done, 1, "the lock of release PLACE/web is lost", "run the same command again")
 	if p.record("web") != before || !p.locked("web") {
 		t.Error("the record and the lease are not as the rival has found them")
 	}

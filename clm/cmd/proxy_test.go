@@ -28,7 +28,7 @@ type proxy struct {
 	end           func(request testenv.Request)
 }
 
-// newProxy returns a proxy with the hooks that the function sets, which may be nil. Whoever talks to it may do everything.
+// newProxy returns a proxy with the hooks that the function sets, which may be nil. Its clients may do everything.
 func newProxy(t *testing.T, set func(x *proxy)) *proxy {
 	t.Helper()
 	config := testenv.Config(t)

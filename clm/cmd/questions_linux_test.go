@@ -64,7 +64,7 @@ func (p *place) refuse(t *testing.T, name, question string, args []string) {
 	}
 }
 
-// TestWhatWasAgreedToIsDone has somebody else create an object while the question is on the screen.
+// TestWhatWasAgreedToIsDone has another client create an object while the question is on the screen.
 func TestWhatWasAgreedToIsDone(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -140,7 +140,7 @@ delete PLACE/web: waiting until wave 0 is gone  AGE
 	p.expectFrame(t, screen, "an object is held", held)
 	screen.enter(t, "\x03")
 	expectExit(t, command, screen, exitInterrupted)
-	screen.expect(t, "Nothing is lost: to go on, do the same again.")
+	screen.expect(t, "Nothing is lost: to continue, run the same command again.")
 	if p.locked("web") {
 		t.Error("the lock was not given back")
 	}

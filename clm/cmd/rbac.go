@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/releases"
-	"github.com/component-operator/runtime/clm/internal/rights"
 	"github.com/component-operator/runtime/clm/internal/sources"
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/rights"
 )
 
 // rbacOptions are what clm rbac was given.
@@ -89,7 +89,10 @@ func runRbac(ctx context.Context, e *environment, o rbacOptions) error {
 	if err != nil {
 		return err
 	}
-	request := rights.Request{Namespace: namespace, Name: o.name, CreateNamespace: o.createNamespace, UpdatePolicy: o.policies.update.value}
+	request := rights.Request{
+		ReconcilerName: releases.ReconcilerName, Namespace: namespace, Record: releases.Rights(o.name),
+		CreateNamespace: o.createNamespace, UpdatePolicy: o.policies.update.value,
+	}
 	if request.Objects, err = o.generate(ctx, e, namespace); err != nil {
 		return err
 	}

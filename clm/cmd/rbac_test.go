@@ -234,7 +234,7 @@ func TestEachRightIsNeeded(t *testing.T) {
 	}
 }
 
-// abandoned is a simple release with a lock that nobody holds.
+// abandoned is a release with a lock that no process holds.
 func abandoned(t *testing.T) *limited {
 	t.Helper()
 	l := simple(t)

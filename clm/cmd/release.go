@@ -19,19 +19,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// environment is what commands that work on releases share.
+// environment is the common environment of commands for releases.
 type environment struct {
 	streams
 
 	kube  kube
 	color terminal.Color
-	// dialog opens the terminal at which somebody may be asked; nil if there is none.
+	// dialog opens the terminal for questions; nil if there is none.
 	dialog func() (*terminal.Dialog, error)
-	// useOneProcessor is called when an operation begins, if the process is there for nothing else; nil otherwise.
+	// useOneProcessor is called when an operation begins, if the process does nothing else; nil otherwise.
 	useOneProcessor func()
 }
 
-// exitCode is that of a command that has ended with an error.
+// exitCode returns the exit code for an error of a command.
 func exitCode(err error) int {
 	var exit *exitError
 	var notReady *failures.NotReadyError
@@ -56,7 +56,7 @@ func exitCode(err error) int {
 	}
 }
 
-// printer shows an operation: on standard error to people, and on standard output to programs if events is set.
+// printer shows an operation: on standard error for people, and as events on standard output for programs if events is set.
 func (e environment) printer(events bool) progress.Printer {
 	options := progress.Options{Out: e.err, Color: e.color}
 	if events {
@@ -65,7 +65,7 @@ func (e environment) printer(events bool) progress.Printer {
 	return &unattended{Printer: progress.New(options), useOneProcessor: e.useOneProcessor}
 }
 
-// unattended goes on when nobody reads any more what it prints, as after "| head": an operation is not to be killed in the middle for that.
+// unattended ignores that the reader of the output is gone, as after "| head": that must not kill an operation halfway.
 type unattended struct {
 	progress.Printer
 
@@ -84,7 +84,7 @@ func (u *unattended) Update(state progress.State) {
 	u.Printer.Update(state)
 }
 
-// shown turns an error that was shown as the outcome of an operation into the exit code of the command.
+// shown converts an error that was shown as the outcome of an operation to an exit code.
 func shown(err error) error {
 	if err == nil || failures.IsChanged(err) {
 		return err
@@ -92,10 +92,10 @@ func shown(err error) error {
 	return &exitError{code: exitCode(err)}
 }
 
-// attempts bounds how often a plan is made again because others change the release at the same time.
+// attempts limits how often a plan is repeated because other clients change the release at the same time.
 const attempts = 5
 
-// again makes an attempt, and further ones, up to the limit, as long as the release was changed by somebody else after a plan was made.
+// again repeats an attempt, up to the limit, while another client has changed the release after the plan was made.
 func (e *environment) again(s *connection.Connection, limit int, attempt func() error) error {
 	for n := 1; ; n++ {
 		err := attempt()
@@ -119,7 +119,7 @@ func (e *environment) connect(ctx context.Context, events bool) (*connection.Con
 	return s, namespace, err
 }
 
-// connectTo is connect for people; the namespace is empty if all are meant.
+// connectTo is connect with output for people; an empty namespace means all namespaces.
 func (e *environment) connectTo(ctx context.Context, all bool) (*connection.Connection, string, error) {
 	if !all {
 		return e.connect(ctx, false)
@@ -128,7 +128,7 @@ func (e *environment) connectTo(ctx context.Context, all bool) (*connection.Conn
 	return s, "", err
 }
 
-// open connects to the cluster. With events, operations are shown to programs, otherwise to people.
+// open connects to the cluster. If events is set, operations are shown as events for programs, otherwise for people.
 func (e *environment) open(ctx context.Context, events bool) (*connection.Connection, error) {
 	s, err := e.begin(events)
 	if err != nil {
@@ -141,7 +141,7 @@ func (e *environment) open(ctx context.Context, events bool) (*connection.Connec
 	return s, nil
 }
 
-// begin is open for those who have something to do before the cluster answers.
+// begin is open for commands that work before the cluster answers.
 func (e *environment) begin(events bool) (*connection.Connection, error) {
 	return e.kube.connection(e.printer(events))
 }

@@ -24,12 +24,12 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	}
 	if ready == nil && p.Revision.Installed {
 		return errors.Join(failure, fmt.Errorf(
-			"release %s is not deleted: it was installed before, by a revision that is not recorded any more; apply what is good, or: clm delete %s -n %s",
+			"release %s is not deleted: it was installed by an earlier revision, which is no longer recorded; apply sources that work, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
 	if ready == nil && p.Revision.Number > 1 {
 		return errors.Join(failure, fmt.Errorf(
-			"release %s is not deleted: it has earlier revisions, and what they have applied may be in use; apply what is good, or: clm delete %s -n %s",
+			"release %s is not deleted: it has earlier revisions, whose objects may be in use; apply sources that work, or: clm delete %s -n %s",
 			p.Release, p.Release.Name, p.Release.Namespace))
 	}
 	s, err := e.open(ctx, o.events())
@@ -57,10 +57,10 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 
 // notReverted says why nothing is reverted. What has failed decides about the exit code.
 func notReverted(err error) error {
-	return fmt.Errorf("reverting what has failed: %s", err) //nolint:errorlint // what it is must not be seen any more
+	return fmt.Errorf("reverting the failed revision: %s", err) //nolint:errorlint // what it is must not be seen any more
 }
 
-// unrepeated returns an error that does not have the whole command begin anew, which would apply once more what has failed.
+// unrepeated returns an error that does not make the command start again, which would apply the failed revision once more.
 func unrepeated(err error) error {
 	if failures.IsChanged(err) {
 		return notReverted(err)

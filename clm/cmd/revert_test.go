@@ -34,7 +34,7 @@ func TestRevertOfTheFirstRevision(t *testing.T) {
 	}
 	p.must("doctor", "web", "--fix")
 	for range 2 {
-		p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web is not deleted: it was installed before")
+		p.expect(p.clm("apply", "web", bad, "--revert-on-failure"), 1, "release PLACE/web is not deleted: it was installed by an earlier revision")
 		if value := p.configMap("a")["value"]; value != "1" {
 			t.Errorf("want what was installed before to stay, got %q", value)
 		}
@@ -68,7 +68,7 @@ func TestRevertKeepsWhatWasAdopted(t *testing.T) {
 
 	theirs("theirs")
 	source := p.file("first.yaml", configMap("theirs", "1")+configMap("ours", "1")+bad)
-	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web is deleted", "These were there before")
+	p.expect(p.clm("apply", "web", source, "--revert-on-failure"), 1, "release PLACE/web is deleted", "These objects existed before the release")
 	expectKept("theirs")
 	err := p.client.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: "ours"}, &corev1.ConfigMap{})
 	if !apierrors.IsNotFound(err) {
@@ -127,7 +127,7 @@ func TestRevertOfWhatWasReady(t *testing.T) {
 func TestRevertAdvisesNothingElse(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	const advice = "To go on waiting, do the same again"
+	const advice = "To keep waiting, run the same command again"
 	bad := p.file("bad.yaml", configMap("a", "2")+deployment("web", neverReady, ""))
 	p.must("apply", "web", p.file("good.yaml", configMap("a", "1")))
 	got := p.clm("apply", "web", bad, "--timeout", "1s", "--revert-on-failure")

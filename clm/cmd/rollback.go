@@ -22,7 +22,7 @@ func newRollbackCommand(e *environment) *cobra.Command {
 		Use:   "rollback NAME [REVISION]",
 		Short: "Return to an earlier revision of a release",
 		Long: `Return release NAME to an earlier revision. REVISION defaults to the newest revision before the current one that was ready, whether or not
-anybody waited for that. The recorded objects of that revision are applied again, as a new revision; sources and values are not needed.
+clm waited for that. The recorded objects of that revision are applied again, as a new revision; sources and values are not needed.
 
 Objects that are not in that revision are deleted, unless the release has adopted them: objects that existed before the release stay, without an owner.
 

@@ -57,7 +57,7 @@ func (p *place) expectValues(want map[string]string) {
 	}
 }
 
-// TestRollbackGoesOn is about a rollback that has not become ready: whoever repeats it does not want to have again what it leads away from.
+// TestRollbackGoesOn is about a rollback that has not become ready: repeating it must not return to the revision that it left.
 func TestRollbackGoesOn(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -22,13 +22,13 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// streams are where a command reads from and writes to.
+// streams are the input and output of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// exitError ends clm with that code and without a message: the command that it ran has said what there is to say.
+// exitError ends clm with that code and without a message, because the command that it ran has reported the error.
 type exitError struct {
 	code int
 }
@@ -48,14 +48,14 @@ func Main(args []string) int {
 	return execute(ctx, root, beThePlugin(root, args))
 }
 
-// requestsToEnd are the signals that ask for an end, except those that whoever started clm wants it to ignore, as nohup does with SIGHUP.
+// requestsToEnd are the signals that end clm, except those that the parent process has set to be ignored, as nohup does with SIGHUP.
 func requestsToEnd() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, func(request os.Signal) bool {
 		return request != syscall.SIGTERM && signal.Ignored(request)
 	})
 }
 
-// silenceLibraries turns off the logs of libraries, which would disturb what is shown: what users need to know comes as an error.
+// silenceLibraries turns off the logs of libraries, which would disturb the output: users get errors instead.
 func silenceLibraries() {
 	ctrllog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -76,15 +76,15 @@ func execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return exitCode(err)
 }
 
-// Command returns clm with all its commands, for those who describe it.
+// Command returns clm with all its commands, for the reference pages.
 func Command() *cobra.Command {
 	e := &environment{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, useOneProcessor: useOneProcessor}
 	e.dialog = e.openDialog
 	return newRootCommand(e)
 }
 
-// useOneProcessor leaves one processor to a process that is going to wait for the API server most of the time. A second one would mostly be woken in vain,
-// which takes a sixth of what the process computes, and matters if the server runs on the same machine.
+// useOneProcessor limits to one processor a process that mostly waits for the API server. A second one would mostly be woken in vain,
+// which costs a sixth of the processor time, and matters if the server runs on the same machine.
 func useOneProcessor() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
@@ -107,7 +107,7 @@ installed in the cluster.`,
 	command.SetErr(e.err)
 	command.SetUsageTemplate(usageTemplate)
 	command.SetFlagErrorFunc(suggestFlag)
-	// Without a flag of ours, there would be -v as well.
+	// Without this flag, cobra would add -v as well.
 	command.Flags().Bool("version", false, "print the version of clm")
 	command.Version, _ = buildInfo()
 	command.SetVersionTemplate("{{.Version}}\n")
@@ -159,7 +159,7 @@ Flags for the connection to the cluster, which all commands have: "{{.Root.Displ
 More about a command: "{{.CommandPath}} [command] --help".{{end}}
 `
 
-// newOptionsCommand lists the flags that the help of the other commands leaves out.
+// newOptionsCommand lists the flags that the help of other commands omits.
 func newOptionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",

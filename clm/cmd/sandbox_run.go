@@ -35,7 +35,7 @@ When clm ends, whatever the reason, the sandbox and the command end too, togethe
 }
 
 func runSandboxRun(ctx context.Context, s streams, options sandbox.Options, args []string) (err error) {
-	// Nobody should wait for a sandbox to learn of a typo.
+	// Report a typo before starting the sandbox.
 	if _, err := exec.LookPath(args[0]); err != nil {
 		return err
 	}

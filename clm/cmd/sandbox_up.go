@@ -83,7 +83,7 @@ func runSandboxUp(ctx context.Context, s streams, options sandbox.Options) error
 	})
 	var failure *daemon.FailureError
 	if errors.As(err, &failure) && failure.Kind == kindRegistered {
-		fmt.Fprintln(s.err, "it is already running or starting")
+		fmt.Fprintln(s.err, "the sandbox is already running or starting")
 		err = nil
 	}
 	if err != nil {

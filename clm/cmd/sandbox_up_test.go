@@ -167,7 +167,7 @@ func TestSandboxUpIsInterrupted(t *testing.T) {
 
 func TestSuperviseIsNotForPeople(t *testing.T) {
 	t.Parallel()
-	if got := newHome(t).clm(t, "sandbox", superviseName); got.code != 1 || !strings.Contains(got.stderr, "not by people") {
+	if got := newHome(t).clm(t, "sandbox", superviseName); got.code != 1 || !strings.Contains(got.stderr, "only clm itself") {
 		t.Errorf("got %+v, want a refusal", got)
 	}
 }

@@ -67,7 +67,7 @@ func (s *transcript) playHandover() {
 	s.run("adopt", "web", "cm/one")
 	s.run("history", "web")
 	s.run("ls")
-	// Somebody takes what the release has, which is in the way of whatever is done next.
+	// Another owner takes an object of the release, which blocks the next operations.
 	s.as("thief", configMapKind, "three", s.mark("other"))
 	s.run("move", "cm/two", "--from", "web", "--to", "shop")
 }
@@ -150,7 +150,7 @@ func (s *transcript) playDoctor() {
 	s.run("doctor", "web", "-A")
 }
 
-// playBlocked is about what somebody has to decide before objects are deleted.
+// playBlocked is about what a user has to decide before objects are deleted.
 func (s *transcript) playBlocked() {
 	group := s.namespace + ".example.com"
 	s.must("apply", "web", s.file("app.yaml", configMap("a", "1")+configMap("b", "1")+configMap("c", "1")+`---
@@ -180,7 +180,7 @@ spec:
 	s.must("delete", "web")
 }
 
-// playLocked is about a release that somebody else is working on.
+// playLocked is about a release that another process is working on.
 func (s *transcript) playLocked() {
 	source := s.file("app.yaml", configMap("a", "1"))
 	s.must("apply", "web", source)
@@ -209,7 +209,7 @@ func (s *transcript) playLocked() {
 	s.replace(sincePattern, "since TIME")
 }
 
-// sincePattern matches since when somebody has the lock.
+// sincePattern matches the time since which a process has the lock.
 var sincePattern = regexp.MustCompile(`since \d\d:\d\d:\d\d`)
 
 // playDeleting is about a release whose deletion has not come to an end.

@@ -98,14 +98,14 @@ func TestRevertDeletesItsOwnOnly(t *testing.T) {
 	p := newPlace(t)
 	p.expect(p.clm("apply", "web", p.file("first.yaml", configMap("a", "1")+slowPod("slow")), "--timeout", "1s"), exitNotReady)
 	got := p.clm("apply", "web", p.file("second.yaml", configMap("a", "2")+slowPod("slow")+rejected), "--revert-on-failure")
-	p.expect(got, 1, "release PLACE/web is not deleted: it has earlier revisions, and what they have applied may be in use")
+	p.expect(got, 1, "release PLACE/web is not deleted: it has earlier revisions, whose objects may be in use")
 	if p.configMap("a") == nil || len(p.names("v1", "Pod")) != 1 {
 		t.Error("what an earlier revision has applied must stay")
 	}
 	p.must("delete", "web")
 }
 
-// TestRevertSparesWhatOthersHaveDone has somebody else go on with the release between a failure and its revert.
+// TestRevertSparesWhatOthersHaveDone has another client change the release between a failure and its revert.
 func TestRevertSparesWhatOthersHaveDone(t *testing.T) {
 	t.Parallel()
 	for _, installed := range []bool{false, true} {
@@ -126,7 +126,7 @@ func TestRevertSparesWhatOthersHaveDone(t *testing.T) {
 				}
 			})
 			got := p.through(x).clm("apply", "web", p.file("bad.yaml", configMap("a", "1")+rejected), "--revert-on-failure")
-			p.expect(got, 1, "somebody else has changed release PLACE/web since revision", "nothing is reverted")
+			p.expect(got, 1, "another client has changed release PLACE/web since revision", "nothing is reverted")
 			p.expectValues(map[string]string{"a": "others", "b": "others"})
 			if state := p.state("web"); state != "Ready" {
 				t.Errorf("want what the other one has done to stay, got state %s", state)

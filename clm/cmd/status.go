@@ -46,10 +46,10 @@ With --watch, clm shows the status again whenever something changes, until the r
 
 func runStatus(ctx context.Context, e *environment, o lookOptions) error {
 	last, err := o.look(ctx, e, views.Following{
-		Show: func(standing *views.Standing) bool {
-			return standing.Ready() || standing.Release.State == releases.StateFailed
+		Show: func(snapshot *views.Snapshot) bool {
+			return snapshot.Ready() || snapshot.Release.State == releases.StateFailed
 		},
-	}, func(standing *views.Standing) view { return statusView{standing} })
+	}, func(snapshot *views.Snapshot) view { return statusView{snapshot} })
 	if err == nil && !last.Ready() {
 		return &exitError{code: exitNotReady}
 	}
@@ -57,23 +57,23 @@ func runStatus(ctx context.Context, e *environment, o lookOptions) error {
 }
 
 // look shows a release as the function says, once or until the function Show of the following has seen enough. The views are not shown side by side.
-func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Standing) view) (*views.Standing, error) {
+func (o lookOptions) look(ctx context.Context, e *environment, following views.Following, view func(*views.Snapshot) view) (*views.Snapshot, error) {
 	s, namespace, err := e.connect(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	v := newViewer(e, o.output, o.watch)
-	var last *views.Standing
+	var last *views.Snapshot
 	enough, gone := following.Show, false
 	following.Namespace, following.Name, following.Trouble = namespace, o.name, v.trouble
-	following.Show = func(standing *views.Standing) bool {
-		if gone = standing.Release == nil; gone {
+	following.Show = func(snapshot *views.Snapshot) bool {
+		if gone = snapshot.Release == nil; gone {
 			return true
 		}
-		last = standing
-		v.show(view(standing), standing.Notes)
-		return !o.watch || enough(standing)
+		last = snapshot
+		v.show(view(snapshot), snapshot.Notes)
+		return !o.watch || enough(snapshot)
 	}
 	err = views.Follow(ctx, s, following)
 	if shown := v.close(); err == nil {
@@ -86,7 +86,7 @@ func (o lookOptions) look(ctx context.Context, e *environment, following views.F
 	case last != nil && ctx.Err() != nil:
 		return nil, &exitError{code: exitInterrupted}
 	case err == nil && gone:
-		fmt.Fprintf(e.err, "release %s does not exist any more\n", last.Release)
+		fmt.Fprintf(e.err, "release %s no longer exists\n", last.Release)
 		return nil, &exitError{code: exitNotReady}
 	}
 	return last, err

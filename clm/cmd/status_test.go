@@ -143,7 +143,7 @@ func TestStatusOfAnUnfinishedRelease(t *testing.T) {
 		t.Fatalf("got exit code %d, %s", got.code, got.stderr)
 	}
 	got := p.clm("status", "web")
-	if got.code != exitNotReady || !strings.Contains(got.stdout, "nobody is working on it, and all of it is applied; to wait until it is ready: clm wait") {
+	if got.code != exitNotReady || !strings.Contains(got.stdout, "no process is working on it, and all objects are applied; to wait until they are ready: clm wait") {
 		t.Errorf("got exit code %d, %s", got.code, got.stdout)
 	}
 }
@@ -164,7 +164,7 @@ func TestStatusOfALimitedUser(t *testing.T) {
 	for _, args := range [][]string{{"status", "web", "--watch"}, {"wait", "web"}, {"tree", "web", "--watch"}} {
 		got := p.clm(append(args, "--as", user)...)
 		if args[0] != "tree" && got.code == 0 {
-			// It was ready before anybody had to be watched.
+			// It was ready before anything had to be watched.
 			continue
 		}
 		if got.code != 1 || !strings.Contains(got.stderr, `cannot list resource "secrets"`) {

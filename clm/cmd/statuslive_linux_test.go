@@ -111,7 +111,7 @@ Sources:  manifests app.yaml
 Waves:  0  ✓ 2 ready`)
 }
 
-// TestTreeOnATerminal is about a terminal that is too small, and about somebody who has seen enough.
+// TestTreeOnATerminal is about a terminal that is too small, and about a user who interrupts.
 func TestTreeOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -22,9 +22,9 @@ import (
 	"github.com/component-operator/runtime/clm/internal/views"
 )
 
-// statusView is a screen about a release: what is recorded, counts, and what is not ready.
+// statusView shows a release: its record, counts, and the dependents that are not ready.
 type statusView struct {
-	*views.Standing
+	*views.Snapshot
 }
 
 func (v statusView) write(out io.Writer, style terminal.Style, width int) error {
@@ -67,7 +67,7 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 	return dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true})
 }
 
-// head says what is recorded.
+// head shows the record.
 func (v statusView) head(style terminal.Style) [][2]string {
 	release, now := v.Release, time.Now()
 	rows := [][2]string{
@@ -98,7 +98,7 @@ func (v statusView) head(style terminal.Style) [][2]string {
 	return rows
 }
 
-// messageLines are the errors that a message consists of, one a line.
+// messageLines returns the errors in a message, one per line.
 func messageLines(message string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(message) {
@@ -109,7 +109,7 @@ func messageLines(message string) iter.Seq[string] {
 	}
 }
 
-// oneText are the errors that a message consists of, in one line.
+// oneText returns the errors in a message on one line.
 func oneText(message string) string { return strings.Join(slices.Collect(messageLines(message)), "; ") }
 
 func describeSource(source releases.Source) string {
@@ -134,7 +134,7 @@ func (v statusView) paintState(style terminal.Style) string {
 	return style.Yellow(text)
 }
 
-// stateText is what is recorded of the release, and what the dependents add to that.
+// stateText returns the recorded state of the release, and what the dependents add to it.
 func (v statusView) stateText() string {
 	state := string(v.Release.State)
 	switch ready := v.Ready(); {
@@ -146,18 +146,18 @@ func (v statusView) stateText() string {
 	return state
 }
 
-// work says who is working on the release, if somebody has to.
+// work says which process works on the release, or what to do if none does; empty if there is no work.
 func (v statusView) work(now time.Time) string {
 	verb, isUnfinished := map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[v.Release.State]
 	switch {
 	case !isUnfinished, v.Ready():
 		return ""
 	case v.Complete():
-		return "nobody is working on it, and all of it is applied; to wait until it is ready: clm wait"
+		return "no process is working on it, and all objects are applied; to wait until they are ready: clm wait"
 	case v.Holder == nil:
-		return "nobody is working on it; to go on: clm " + verb
+		return "no process is working on it; to continue: clm " + verb
 	case v.Silent:
-		return fmt.Sprintf("%s was working on it, and has not been heard of for %s; to go on: clm %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), verb)
+		return fmt.Sprintf("%s was working on it, and last renewed its lock %s ago; to continue: clm %s", terminal.Clean(v.Holder.Name), age(v.Holder.Renewed, now), verb)
 	default:
 		return fmt.Sprintf("%s has been working on it for %s", terminal.Clean(v.Holder.Name), age(v.Holder.Since, now))
 	}
@@ -179,7 +179,7 @@ func (v statusView) facts() []fact {
 	return facts
 }
 
-// nodeText says in one line how an object stands and, if there are reasons, the first one of them.
+// nodeText returns the state of an object and the first reason, if there is one, on one line.
 func nodeText(node *dependents.Node) string {
 	text := node.Status.String()
 	if node.Message != "" {
@@ -193,7 +193,7 @@ func nodeText(node *dependents.Node) string {
 	return terminal.Clean(text)
 }
 
-// firstReason returns the first reason of the node or of what it owns, and whose it is; nil if there is none.
+// firstReason returns the first reason of the node or of the objects that it owns, and the object of the reason; nil if there is none.
 func firstReason(node *dependents.Node) (*dependents.Node, string) {
 	if len(node.Why) > 0 {
 		return node, node.Why[0].Text
@@ -237,7 +237,7 @@ func (v statusView) object() (*unstructured.Unstructured, error) {
 	return resource("Release", v.Release.Namespace, v.Release.Name, content), withNotes(status, v.Notes)
 }
 
-// withNotes adds what is missing because the user may not read it.
+// withNotes adds notes on what is missing because the user may not read it.
 func withNotes(content map[string]any, notes []dependents.Note) error {
 	if len(notes) == 0 {
 		return nil
@@ -254,7 +254,7 @@ func withNotes(content map[string]any, notes []dependents.Note) error {
 	return nil
 }
 
-// plainContent returns the fields of a value as programs are told of them.
+// plainContent returns the JSON form of a value.
 func plainContent(value any) (map[string]any, error) {
 	encoded, err := json.Marshal(value)
 	if err != nil {

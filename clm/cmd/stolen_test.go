@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestStolenDependents is about a release whose objects are there and fine, but belong to somebody else.
+// TestStolenDependents is about a release whose objects exist and are ready, but belong to another owner.
 func TestStolenDependents(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -40,9 +40,9 @@ func TestStolenDependents(t *testing.T) {
 	}
 	slices.Sort(problems)
 	want := []string{
-		"marked Stolen: somebody has changed its label, so that it does not belong to the release",
+		"marked Stolen: another client has changed its label, so it does not belong to the release",
 		"taken Stolen: belongs to release PLACE/b",
-		"unmarked Stolen: somebody has removed its label; it still counts as a dependent, and goes when the release does not want it any more",
+		"unmarked Stolen: another client has removed its label; it is still a dependent, and is deleted when the release no longer renders it",
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("each object must be told (-want +got):\n%s", diff)

@@ -31,7 +31,7 @@ func TestGeneratedOnceStays(t *testing.T) {
 	p.expectValues(map[string]string{"password": "theirs", "app": "1"})
 	for name, uid := range p.uids("password", "app") {
 		if uid != before[name] {
-			t.Errorf("%s was created anew", name)
+			t.Errorf("%s was recreated", name)
 		}
 	}
 	p.must("delete", "web")

@@ -114,7 +114,7 @@ func TestLogsOfTests(t *testing.T) {
 	p.must("delete", "web")
 }
 
-// TestATestDoesNotTakeWhatIsThere shows that neither a dependent nor an object of somebody else becomes a test, which would be removed by the next run.
+// TestATestDoesNotTakeWhatIsThere shows that neither a dependent nor a foreign object becomes a test, which would be removed by the next run.
 func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -133,7 +133,7 @@ func TestATestDoesNotTakeWhatIsThere(t *testing.T) {
 	p.expectNothing()
 }
 
-// TestAPodThatTests has to complete, whoever has declared it.
+// TestAPodThatTests has to complete, whether it comes from a chart or from manifests.
 func TestAPodThatTests(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -168,6 +168,6 @@ func TestNoTests(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.must("apply", "web", p.file("app.yaml", configMap("a", "1")))
-	p.expect(p.clm("test", "web", "--filter", "name=check"), 1, `release PLACE/web has no test "check", nor any other`)
+	p.expect(p.clm("test", "web", "--filter", "name=check"), 1, `release PLACE/web has no test "check", and no other tests`)
 	p.must("delete", "web")
 }

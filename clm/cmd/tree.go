@@ -46,14 +46,14 @@ With --watch, clm shows the tree again whenever something changes, until interru
 func runTree(ctx context.Context, e *environment, o treeOptions) error {
 	_, err := o.look(ctx, e, views.Following{
 		SkipReasons: !o.why,
-		Show:        func(*views.Standing) bool { return false },
-	}, func(standing *views.Standing) view { return treeView{standing, o.why} })
+		Show:        func(*views.Snapshot) bool { return false },
+	}, func(snapshot *views.Snapshot) view { return treeView{snapshot, o.why} })
 	return err
 }
 
 // treeView shows all objects of a release.
 type treeView struct {
-	*views.Standing
+	*views.Snapshot
 	why bool
 }
 

@@ -32,13 +32,13 @@ func TestLookWhileAnOperationEnds(t *testing.T) {
 	}))
 	got := late.clm("status", "web")
 	p.expect(got, 0)
-	if !strings.Contains(got.stdout, "State:      Ready, for ") || strings.Contains(got.stdout, "nobody is working on it") {
+	if !strings.Contains(got.stdout, "State:      Ready, for ") || strings.Contains(got.stdout, "no process is working on it") {
 		t.Errorf("got\n%s", got.stdout)
 	}
 	p.must("delete", "web")
 }
 
-// TestChangesAfterAnInterrupt follows a release that becomes ready although nobody works on it any more.
+// TestChangesAfterAnInterrupt follows a release that becomes ready although no process works on it any more.
 func TestChangesAfterAnInterrupt(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -48,7 +48,7 @@ func TestChangesAfterAnInterrupt(t *testing.T) {
 	<-applied.ended
 	status := &shared{}
 	_, end := p.follow(status, "status", "web", "--watch")
-	status.expect(t, "to wait until it is ready: clm wait")
+	status.expect(t, "to wait until they are ready: clm wait")
 	p.openGate()
 	status.expect(t, "release "+p.namespace+"/web: Applying, and all dependents are ready\n")
 	if code := end(); code != 0 {

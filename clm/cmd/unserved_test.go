@@ -43,7 +43,7 @@ func TestVersionThatIsNotServedAnyMore(t *testing.T) {
 		{"drift", "web"}, {"drift", "web", "--heal"}, {"orphan", "web", "cm/one"}, {"adopt", "web", "cm/one"}, {"rollback", "web", "1"}, {"move", "cm/one", "--from", "web", "--to", "other"},
 	} {
 		got := p.clm(args...)
-		p.expect(got, 1, message, "what is recorded in a revision of release PLACE/web is not accepted any more", "clm apply web SOURCE... -n PLACE")
+		p.expect(got, 1, message, "a recorded revision of release PLACE/web is no longer accepted", "clm apply web SOURCE... -n PLACE")
 	}
 	p.must("status", "web")
 	p.must("apply", "web", source("v1"))

@@ -29,7 +29,7 @@ func (p period) Type() string { return "duration" }
 func (p period) Set(text string) error {
 	parsed, err := time.ParseDuration(text)
 	if err != nil || parsed < 0 {
-		return fmt.Errorf("%q is no length of time; allowed are, for example, 90s, 5m, 1h30m and 0", text)
+		return fmt.Errorf("%q is not a duration; allowed are, for example, 90s, 5m, 1h30m and 0", text)
 	}
 	*p.value = parsed
 	return nil
@@ -53,7 +53,7 @@ func (n number[T]) Type() string { return "number" }
 func (n number[T]) Set(text string) error {
 	parsed, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || parsed < int64(n.minimum) {
-		return fmt.Errorf("%q is not one of the whole numbers from %d on", text, n.minimum)
+		return fmt.Errorf("%q is not a whole number of at least %d", text, n.minimum)
 	}
 	*n.value = T(parsed)
 	return nil

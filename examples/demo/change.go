@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// change plays the third act: of a changed component, only the dependents that are different are written.
+// change plays the third act: after a change of the component, the operator writes only the dependents that differ.
 func (s *stage) change(ctx context.Context) error {
 	service, err := s.component(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *stage) change(ctx context.Context) error {
 	return s.checkChange(ctx, service.Status.Revision, before, sent)
 }
 
-// checkChange proves that what is different in the cluster, and what the operator has sent, is what should be.
+// checkChange checks which dependents differ in the cluster, and which requests the operator has sent.
 func (s *stage) checkChange(ctx context.Context, revision int64, before map[string]*unstructured.Unstructured, sent int) error {
 	service, err := s.component(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *stage) checkChange(ctx context.Context, revision int64, before map[stri
 	return nil
 }
 
-// dependents reads all dependents that are recorded as existing, by name.
+// dependents reads all dependents that exist according to the inventory, by name.
 func (s *stage) dependents(ctx context.Context, service *v1alpha1.ParcelService) (map[string]*unstructured.Unstructured, error) {
 	objects := map[string]*unstructured.Unstructured{}
 	for _, item := range service.Status.Inventory {
@@ -92,7 +92,7 @@ func (s *stage) dependents(ctx context.Context, service *v1alpha1.ParcelService)
 	return objects, nil
 }
 
-// differences returns the names of the objects that are different in something else than their status, sorted.
+// differences returns the sorted names of the objects that differ in anything but their status.
 func differences(before, after map[string]*unstructured.Unstructured) []string {
 	var different []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -116,7 +116,7 @@ func version(object *unstructured.Unstructured) string {
 	return fmt.Sprint(object.GetUID(), " revision ", object.GetResourceVersion())
 }
 
-// dependentWrites returns a short form of the requests that have written dependents.
+// dependentWrites returns the requests that have written dependents, as method and path.
 func dependentWrites(sent []requests.Request) []string {
 	var writes []string
 	for _, r := range sent {

@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// routeKind is the type that the chart brings along.
+// routeKind is the type that the chart defines.
 var routeKind = schema.GroupVersionKind{Group: "parcel.example.io", Version: "v1", Kind: "DeliveryRoute"}
 
 // create plays the first act: a component becomes ready, wave by wave, and its migration Job is purged.
@@ -38,7 +38,7 @@ func (s *stage) create(ctx context.Context) error {
 		if service, err = s.component(waiting); err != nil {
 			return false, "", err
 		}
-		// This goes on after the waiting.
+		// The recording outlasts the wait, so it gets the outer context.
 		if recordingRoutes, err = s.recordRoutes(ctx, recordingRoutes); err != nil {
 			return false, "", err
 		}
@@ -71,7 +71,7 @@ func (s *stage) newComponent() *v1alpha1.ParcelService {
 	}
 }
 
-// recordRoutes starts recording instances of the chart's own type as soon as there is that type.
+// recordRoutes records instances of the type that the chart defines, as soon as it is served.
 func (s *stage) recordRoutes(ctx context.Context, recording bool) (bool, error) {
 	if recording {
 		return true, nil
@@ -83,8 +83,7 @@ func (s *stage) recordRoutes(ctx context.Context, recording bool) (bool, error) 
 	return err == nil, err
 }
 
-// showWaves tells of waves that have become ready since the last time. An object is known to belong to a wave as soon as it
-// is in the inventory, and that is before it is created.
+// showWaves shows the waves that have become ready since the last call. The inventory lists the objects of a wave before they are created.
 func (s *stage) showWaves(service *v1alpha1.ParcelService, created time.Time, shown int) (int, error) {
 	events, err := s.record.after(0)
 	if err != nil {
@@ -103,7 +102,7 @@ func (s *stage) showWaves(service *v1alpha1.ParcelService, created time.Time, sh
 	return shown, nil
 }
 
-// checkCreation proves what the act claims.
+// checkCreation checks the claims of the act.
 func (s *stage) checkCreation(ctx context.Context, service *v1alpha1.ParcelService, created time.Time) error {
 	s.objects = len(service.Status.Inventory)
 	s.screen.Proof("Ready after %s, with %d objects.", round(time.Since(created)), s.objects)
@@ -154,7 +153,7 @@ func (s *stage) checkInventory(ctx context.Context, service *v1alpha1.ParcelServ
 	return purged, nil
 }
 
-// get reads the object that an item of the inventory is about.
+// get reads the object of an inventory item.
 func (s *stage) get(ctx context.Context, item *reconciler.InventoryItem) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(item.GroupVersionKind())
@@ -162,7 +161,7 @@ func (s *stage) get(ctx context.Context, item *reconciler.InventoryItem) (*unstr
 	return object, err
 }
 
-// orders returns how many dependents there are of each apply order.
+// orders returns the number of dependents by apply order.
 func orders(service *v1alpha1.ParcelService) map[int]int {
 	count := map[int]int{}
 	for _, item := range service.Status.Inventory {
@@ -171,7 +170,7 @@ func orders(service *v1alpha1.ParcelService) map[int]int {
 	return count
 }
 
-// saying returns what the component says about itself.
+// saying returns the state of the component and its message.
 func saying(service *v1alpha1.ParcelService) string {
 	state, _, message := service.Status.GetState()
 	if state == "" {
@@ -180,7 +179,7 @@ func saying(service *v1alpha1.ParcelService) string {
 	return fmt.Sprintf("%s: %s", state, message)
 }
 
-// isDone tells whether the component is ready in its current generation.
+// isDone reports whether the component is ready in its current generation.
 func isDone(service *v1alpha1.ParcelService) bool {
 	return service.Status.ObservedGeneration == service.Generation && service.Status.State == component.StateReady
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component"
 )
 
-// delete plays the fourth act: as long as a user relies on the type that the component brings along, the component is
-// not deleted; then it is, completely.
+// delete plays the fourth act: the component is not deleted while there is a foreign instance of the type that it defines.
+// When that instance is gone, the component and all its dependents are deleted.
 func (s *stage) delete(ctx context.Context) error {
 	foreign, err := s.createForeign(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *stage) createForeign(ctx context.Context) (*unstructured.Unstructured, 
 	return route, nil
 }
 
-// refuse deletes the component and checks that nothing happens besides a message that names the foreign instance.
+// refuse deletes the component, and checks that nothing is deleted and that a message names the foreign instance.
 func (s *stage) refuse(ctx context.Context, foreign *unstructured.Unstructured) error {
 	service, err := s.component(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *stage) refuse(ctx context.Context, foreign *unstructured.Unstructured) 
 	if err := s.client.Delete(ctx, service); err != nil {
 		return fmt.Errorf("deleting the component: %w", err)
 	}
-	s.screen.Line("Somebody deletes the component.")
+	s.screen.Line("A user deletes the component.")
 
 	var message string
 	err = s.await(ctx, "the deletion to be refused", func(ctx context.Context) (bool, string, error) {
@@ -105,15 +105,15 @@ func (s *stage) refuse(ctx context.Context, foreign *unstructured.Unstructured) 
 	return nil
 }
 
-// checkDeletion proves that the deletion went in order, and that nothing is left.
+// checkDeletion checks that the waves were deleted in order, and that nothing is left.
 func (s *stage) checkDeletion(ctx context.Context, foreign *unstructured.Unstructured) error {
 	revision, err := strconv.ParseInt(foreign.GetResourceVersion(), 10, 64)
 	if err != nil {
 		return fmt.Errorf("reading the revision of %s: %w", nameOf(foreign), err)
 	}
-	expected := s.objects - 1 // the Job is gone since the first act
+	expected := s.objects - 1 // the Job was purged in the first act
 	var waves []wave
-	// The API server has deleted everything by now, but may not have told us yet.
+	// Everything is deleted by now, but the last events may not have arrived yet.
 	err = s.await(ctx, "the last event of the deletion", func(context.Context) (bool, string, error) {
 		events, err := s.record.after(revision)
 		waves = deletedWaves(events)
@@ -136,8 +136,8 @@ func (s *stage) checkDeletion(ctx context.Context, foreign *unstructured.Unstruc
 	return s.checkNothingLeft(ctx)
 }
 
-// checkNothingLeft looks for dependents of all types that the API server has. What others have made of dependents may take a
-// moment longer.
+// checkNothingLeft looks for dependents of all types that the API server has. Objects that controllers have created for dependents may
+// take a moment longer.
 func (s *stage) checkNothingLeft(ctx context.Context) error {
 	kinds, err := watchableKinds(s.discovery)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *stage) checkNothingLeft(ctx context.Context) error {
 			}
 		}
 	}
-	s.screen.Proof("Nothing is left of it, in none of %d types.", len(kinds))
+	s.screen.Proof("Nothing is left of it, checked in %d types.", len(kinds))
 
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	return s.await(ctx, "the pods to be gone", func(ctx context.Context) (bool, string, error) {

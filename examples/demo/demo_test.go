@@ -11,7 +11,7 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestDemo plays the demo: it checks its claims itself, so what is left to see is that it came to its end.
+// TestDemo runs the demo, which checks its own claims.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command demo runs the parcel operator in a sandbox and plays what happens in the life of a component: it is created
-// in waves, healed after somebody meddled with it, changed, refused to be deleted, and finally deleted.
+// in waves, its drift is corrected, it is changed, its deletion is blocked, and finally it is deleted.
 //
-// Nothing that it shows is taken from the operator's word. It watches the API server itself, computes what it claims
-// from the revisions of the objects there, and ends with an error that says what was different from the claim.
+// It does not rely on what the operator reports. It watches the API server itself, checks its claims against the resource versions of the
+// objects, and ends with an error if a claim is wrong.
 package main

@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// run starts a sandbox, plays the demo in it, and stops it, whatever happens in between.
+// run starts a sandbox, plays the demo in it, and stops the sandbox even if the demo fails.
 func run(ctx context.Context, screen *screen) (err error) {
 	screen.Line("Starting a Kubernetes %s; if it has to be built first, that takes some minutes.", sandbox.Version)
 	started := time.Now()
@@ -58,7 +58,7 @@ func run(ctx context.Context, screen *screen) (err error) {
 		defer cancel()
 		err = errors.Join(err, box.Stop(ctx))
 	}()
-	screen.Line("It runs, after %s. To look on from another terminal: export KUBECONFIG=%s", round(time.Since(started)), box.Kubeconfig())
+	screen.Line("It runs, after %s. To watch from another terminal: export KUBECONFIG=%s", round(time.Since(started)), box.Kubeconfig())
 	return play(ctx, box.Config(), screen)
 }
 

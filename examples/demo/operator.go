@@ -22,11 +22,11 @@ type operator struct {
 	requests *requests.Recorder
 	stop     context.CancelFunc
 	stopped  chan struct{} // closed when it has stopped
-	err      error         // why it has stopped; to be read after that
+	err      error         // why it has stopped; valid after that
 }
 
-// startOperator starts the operator as its own program does, apart from ports: it serves neither metrics nor probes. It runs until
-// shutDown, also when the context ends.
+// startOperator starts the operator as its own program does, but without metrics and probes. It runs until shutDown,
+// even if the context ends before.
 func startOperator(ctx context.Context, config *rest.Config) (*operator, error) {
 	o := &operator{requests: &requests.Recorder{}, stopped: make(chan struct{})}
 	mgr, err := ctrl.NewManager(countedBy(o.requests, config), ctrl.Options{
@@ -54,7 +54,7 @@ func (o *operator) shutDown() error {
 	return o.err
 }
 
-// failure returns an error if the operator does not run any more.
+// failure returns an error if the operator has stopped.
 func (o *operator) failure() error {
 	select {
 	case <-o.stopped:

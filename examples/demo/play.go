@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// play plays all acts in the given cluster. It leaves nothing behind there.
+// play plays all acts in the given cluster, and leaves nothing behind.
 func play(ctx context.Context, config *rest.Config, screen *screen) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := setUp(ctx, config, screen)
 	if err != nil {
-		return fmt.Errorf("setting the stage: %w", err)
+		return fmt.Errorf("setting up the cluster: %w", err)
 	}
 	defer func() { err = errors.Join(err, s.tearDown(ctx)) }()
 
@@ -27,7 +27,7 @@ func play(ctx context.Context, config *rest.Config, screen *screen) (err error) 
 		play  func(context.Context) error
 	}{
 		{"The component is created", s.create},
-		{"Somebody scales a Deployment and deletes a Service", s.meddle},
+		{"A user scales a Deployment and deletes a Service", s.drift},
 		{"The spec changes", s.change},
 		{"The component is deleted, although its type is in use", s.delete},
 	}

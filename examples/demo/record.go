@@ -24,23 +24,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// An event is something that happened to a dependent, as the API server told it.
+// An event is a watch event about a dependent.
 type event struct {
-	// at is when it was heard of.
+	// at is the time of arrival.
 	at time.Time
 	// revision orders events, also those of different kinds: all objects of a sandbox are in one etcd.
 	revision int64
-	// deleted tells that the object is gone; the object is its last version then.
+	// deleted reports whether the object is gone; object is then its last version.
 	deleted bool
 	object  *unstructured.Unstructured
 }
 
-// is tells whether the event is about the object of that kind and name.
+// is reports whether the event is about the object of that kind and name.
 func (e event) is(kind, name string) bool {
 	return e.object.GetKind() == kind && e.object.GetName() == name
 }
 
-// A record holds everything that happens to dependents, whatever their type. It may be used concurrently.
+// A record holds the events of dependents of all types. It is safe for concurrent use.
 type record struct {
 	client client.WithWatch
 	label  string // marks dependents; there is an annotation of the same key
@@ -57,7 +57,7 @@ func (r *record) watchAll(ctx context.Context, server discovery.DiscoveryInterfa
 		return err
 	}
 	for _, kind := range kinds {
-		// A type may go after it was discovered.
+		// A type may be deleted after it was discovered.
 		if err := r.watch(ctx, kind); err != nil && !isGone(err) {
 			return err
 		}
@@ -77,7 +77,7 @@ func (r *record) watch(ctx context.Context, kind schema.GroupVersionKind) error 
 			return err
 		}
 	}
-	// The API server ends a watch for many reasons, such as a change of the type. This one goes on where it ended.
+	// The API server ends a watch for many reasons, such as a change of the type. The retry watcher continues where it ended.
 	watcher, err := toolswatch.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), watcher{record: r, kind: kind})
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", kind, err)
@@ -129,7 +129,7 @@ func (r *record) add(change watch.Event) error {
 	return nil
 }
 
-// isDependent tells whether an object with our label is a dependent. Endpoints and the like are not: their controllers copy
+// isDependent reports whether an object with our label is a dependent. Endpoints, for example, are not: their controller copies
 // the labels of a Service, but not its annotations.
 func (r *record) isDependent(object *unstructured.Unstructured) bool {
 	_, ok := object.GetAnnotations()[r.label]
@@ -176,7 +176,7 @@ func isWatchable(resource metav1.APIResource) bool {
 	return !strings.Contains(resource.Name, "/") && slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "watch")
 }
 
-// nameOf names an object the way people do.
+// nameOf names an object by kind and name.
 func nameOf(object client.Object) string {
 	name := object.GetName()
 	if namespace := object.GetNamespace(); namespace != "" {
@@ -185,7 +185,7 @@ func nameOf(object client.Object) string {
 	return object.GetObjectKind().GroupVersionKind().Kind + " " + name
 }
 
-// isGone tells whether an error says that there is no such object, or not even such a type.
+// isGone reports whether an error says that the object, or its type, does not exist.
 func isGone(err error) bool {
 	return apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/component-operator/runtime/internal/requests"
 )
 
-// wroteDependent tells whether a request has written a dependent: everything that is neither read, nor refused because somebody
-// else was faster, nor an event, nor the component itself.
+// wroteDependent reports whether a request has written a dependent. Reads, failed requests, events and writes of the component itself do not count.
 func wroteDependent(r requests.Request) bool {
 	switch {
 	case r.Method == http.MethodGet, r.Status >= http.StatusBadRequest:

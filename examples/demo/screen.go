@@ -23,11 +23,10 @@ const (
 	eraseLine = "\r\x1b[K"
 )
 
-// defaultWidth is the width of a terminal that does not tell it, in columns.
+// defaultWidth is the width in columns of a terminal that does not report one.
 const defaultWidth = 80
 
-// A screen shows the play. On a terminal there are colors, and a last line that changes until something definite can
-// be said; elsewhere there are plain lines only.
+// A screen shows the play. On a terminal, it uses colors, and the last line shows the progress; elsewhere, it prints plain lines only.
 type screen struct {
 	out      io.Writer
 	terminal bool
@@ -35,10 +34,10 @@ type screen struct {
 	width    int
 
 	mu       sync.Mutex
-	progress string // what the last line says at the moment
+	progress string // the current text of the last line
 }
 
-// newScreen finds out what the file can do. The environment may forbid colors by NO_COLOR.
+// newScreen detects whether the file is a terminal. The environment variable NO_COLOR disables colors.
 func newScreen(out *os.File, getenv func(string) string) *screen {
 	s := &screen{out: out, width: defaultWidth}
 	s.terminal = term.IsTerminal(int(out.Fd())) && getenv("TERM") != "dumb"
@@ -54,12 +53,12 @@ func (s *screen) Act(number int, title string) {
 	s.print("\n" + s.paint(bold, fmt.Sprintf("%d. %s", number, title)))
 }
 
-// Line says something.
+// Line prints a line.
 func (s *screen) Line(format string, args ...any) {
 	s.print("   " + fmt.Sprintf(format, args...))
 }
 
-// Proof says something that was found to be true.
+// Proof prints a claim that was checked.
 func (s *screen) Proof(format string, args ...any) {
 	mark := "ok"
 	if s.terminal {
@@ -68,12 +67,12 @@ func (s *screen) Proof(format string, args ...any) {
 	s.print(mark + " " + fmt.Sprintf(format, args...))
 }
 
-// End says the last word.
+// End prints the last line.
 func (s *screen) End(format string, args ...any) {
 	s.print("\n" + s.paint(bold, fmt.Sprintf(format, args...)))
 }
 
-// Progress shows what is going on, on terminals only, until something else is said.
+// Progress shows a text, on terminals only, until the next line.
 func (s *screen) Progress(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

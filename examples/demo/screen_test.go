@@ -53,7 +53,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestNewScreenOnFile checks that a file is no terminal.
+// TestNewScreenOnFile checks that a file is not taken for a terminal.
 func TestNewScreenOnFile(t *testing.T) {
 	t.Parallel()
 	file, err := os.CreateTemp(t.TempDir(), "")

@@ -26,16 +26,16 @@ import (
 )
 
 const (
-	// patience is how long anything may take before it counts as not happening.
+	// patience is how long to wait for anything.
 	patience = 2 * time.Minute
-	// glance is the pause between two looks at what is awaited.
-	glance = 20 * time.Millisecond
+	// interval is the pause between two checks of an awaited condition.
+	interval = 20 * time.Millisecond
 )
 
-// A stage has everything that the acts play with.
+// A stage has everything that the acts need.
 type stage struct {
 	screen    *screen
-	client    client.WithWatch // of the audience: what it reads comes from the API server
+	client    client.WithWatch // reads from the API server, not from the operator's cache
 	discovery *discovery.DiscoveryClient
 	operator  *operator
 	record    *record
@@ -47,8 +47,7 @@ type stage struct {
 	objects   int // dependents of the component
 }
 
-// setUp prepares the cluster, starts to record, and starts the operator. What it starts ends with the context, or with
-// tearDown.
+// setUp prepares the cluster, and starts the recording and the operator. Both end with the context or tearDown.
 func setUp(ctx context.Context, config *rest.Config, screen *screen) (*stage, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server protects itself
@@ -83,8 +82,8 @@ func setUp(ctx context.Context, config *rest.Config, screen *screen) (*stage, er
 	return s, err
 }
 
-// prepareCluster creates what has to be there before the operator and its component: the type, a namespace, and the
-// Secret to which the component will refer.
+// prepareCluster creates what the operator and its component require: the type, a namespace, and the Secret to which the component
+// refers.
 func (s *stage) prepareCluster(ctx context.Context) error {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(parceloperator.CRD, definition); err != nil {
@@ -125,12 +124,12 @@ func (s *stage) tearDown(ctx context.Context) error {
 	)
 }
 
-// await looks until the condition holds. The condition also says what is missing, which is shown while waiting, and is part of
-// the error if it takes too long or the operator ends.
+// await checks the condition until it holds. The condition also returns what is missing, which is shown meanwhile, and is part of
+// the error after a timeout or if the operator ends.
 func (s *stage) await(ctx context.Context, what string, condition func(context.Context) (bool, string, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
 	defer cancel()
-	ticker := time.NewTicker(glance)
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for missing := ""; ; {
 		holds, reason, err := condition(ctx)
@@ -169,7 +168,7 @@ func isEstablished(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	})
 }
 
-// isReady judges an object by its status, with the same rules as the operator.
+// isReady reports whether an object is ready, with the same rules as the operator.
 func (s *stage) isReady(object *unstructured.Unstructured) bool {
 	result, err := s.analyzer.AnalyzeAnnotated(object)
 	return err == nil && result.Status == status.CurrentStatus

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// tailSize is how much of a log is worth reading when something went wrong, in bytes.
+// tailSize is the number of bytes of the log that are shown after a failure.
 const tailSize = 8 << 10
 
-// A tail keeps the end of what is written to it. It may be used concurrently.
+// A tail keeps the end of what is written to it. It is safe for concurrent use.
 type tail struct {
 	mu      sync.Mutex
 	content []byte
 }
 
-// Write keeps p and forgets what no longer fits.
+// Write appends p, and drops the oldest bytes beyond tailSize.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -28,8 +28,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the lines that are there completely, or in other words begins after the first line break if something
-// was forgotten.
+// String returns the complete lines: if bytes were dropped, it begins after the first line break.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,14 +17,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// A wave is a set of objects of the same order, and the time between two events: from the first one written to the last one
+// A wave is a set of objects of the same order, and its duration: from the first object written to the last one
 // ready, or from the first one deleted to the last one gone.
 type wave struct {
 	order      int
 	objects    int
 	began      event
 	ended      event
-	unfinished int // objects whose end was not seen yet
+	unfinished int // objects that are not ready, or not gone, yet
 }
 
 // String names the wave and counts its objects, in columns.
@@ -36,22 +36,22 @@ func (w wave) String() string {
 	return fmt.Sprintf("wave %3d  %2d %s", w.order, w.objects, noun)
 }
 
-// appliedWaves sorts the first appearances of objects by their apply orders. The function tells whether an object is ready.
-// The events have to be sorted.
+// appliedWaves groups the first appearances of objects by apply order. The function reports whether an object is ready.
+// The events must be sorted.
 func appliedWaves(events []event, ready func(*unstructured.Unstructured) bool) []wave {
 	return collect(events, types.AnnotationKeySuffixApplyOrder,
 		func(event) bool { return true },
 		func(e event) bool { return !e.deleted && ready(e.object) })
 }
 
-// deletedWaves sorts the deletions of objects by their delete orders. The events have to be sorted.
+// deletedWaves groups the deletions of objects by delete order. The events must be sorted.
 func deletedWaves(events []event) []wave {
 	return collect(events, types.AnnotationKeySuffixDeleteOrder,
 		func(e event) bool { return e.deleted || e.object.GetDeletionTimestamp() != nil },
 		func(e event) bool { return e.deleted })
 }
 
-// collect puts the objects for which something has begun into waves, in ascending order.
+// collect puts the objects that have begun into waves, in ascending order.
 func collect(events []event, suffix string, begins, ends func(event) bool) []wave {
 	waves := map[int]*wave{}
 	begun, ended := map[apitypes.UID]bool{}, map[apitypes.UID]bool{}
@@ -95,7 +95,7 @@ func checkSequence(waves []wave) error {
 	return nil
 }
 
-// orderOf reads an order from the annotations of an object. The operator refuses what is not a number, so that only a
+// orderOf reads an order from the annotations of an object. The operator refuses values that are not numbers, so only a
 // missing annotation yields 0.
 func orderOf(object *unstructured.Unstructured, suffix string) int {
 	order, err := strconv.Atoi(object.GetAnnotations()[parceloperator.Name+"/"+suffix])

@@ -16,13 +16,13 @@ import (
 	parceloperator "github.com/component-operator/runtime/examples/parcel-operator"
 )
 
-// A happening is an event in short: the object's name, its order, and what happened to it.
+// A happening is a short form of an event: the object's name, its order, and what happened to it.
 type happening struct {
 	name, order string
 	what        string // created, ready, deleting, gone
 }
 
-// event returns the happening as an event of that revision.
+// event returns the happening as an event with that revision.
 func (h happening) event(revision int64) event {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetKind("Thing")

@@ -10,7 +10,7 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests/generatortest"
 )
 
-// TestGenerate compares what a greeting consists of with testdata/golden.
+// TestGenerate compares the objects of a greeting with testdata/golden.
 func TestGenerate(t *testing.T) {
 	t.Parallel()
 	greeting := &Greeting{Spec: GreetingSpec{Message: "good morning"}}

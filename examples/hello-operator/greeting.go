@@ -28,9 +28,9 @@ type Greeting struct {
 	Status component.Status `json:"status,omitempty"`
 }
 
-// GreetingSpec says what to greet with.
+// GreetingSpec is the desired state of a Greeting.
 type GreetingSpec struct {
-	// Message is what the ConfigMap says.
+	// Message is the text in the ConfigMap.
 	Message string `json:"message"`
 }
 

@@ -37,7 +37,7 @@ func generate(_ context.Context, namespace, name string, parameters types.Unstru
 	}}, nil
 }
 
-// setup puts the operator together.
+// setup adds the reconciler of greetings to the manager.
 func setup(mgr ctrl.Manager) error {
 	if err := addToScheme(mgr.GetScheme()); err != nil {
 		return err

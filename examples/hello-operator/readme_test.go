@@ -20,7 +20,7 @@ const (
 	quoteEnd   = "```\n"
 )
 
-// TestReadmeQuotesTheProgram makes sure that what the README shows is what is compiled.
+// TestReadmeQuotesTheProgram checks that the README shows the program that is compiled.
 func TestReadmeQuotesTheProgram(t *testing.T) {
 	program := read(t, "main.go")
 	_, quoted, found := strings.Cut(program, "\n)\n\n") // what follows the imports

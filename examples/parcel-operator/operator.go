@@ -18,11 +18,11 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests/helm"
 )
 
-// Name names the operator. It is the prefix of the annotations in the chart, the field manager of all writes and
-// the finalizer of components; changing it would make the operator a stranger to what it manages.
+// Name is the name of the operator. It is the prefix of the annotations in the chart, the field manager of all writes and
+// the finalizer of components. If it changes, the operator no longer recognizes its dependents.
 const Name = "parcel-operator.example.io"
 
-// CRD is the definition of ParcelService. It has to be in the cluster before the operator starts.
+// CRD is the definition of ParcelService. It must be in the cluster before the operator starts.
 //
 //go:embed crds/example.io_parcelservices.yaml
 var CRD []byte
@@ -39,7 +39,7 @@ func NewScheme() *runtime.Scheme {
 }
 
 // SetupWithManager adds the operator to a manager whose scheme has the types of NewScheme. The options are those of
-// the component reconciler; their zero value is what the operator is made for.
+// the component reconciler; the operator itself uses their zero value.
 func SetupWithManager(mgr ctrl.Manager, options component.ReconcilerOptions) error {
 	generator, err := newGenerator()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests/generatortest"
 )
 
-// TestChart renders the chart for the least and for the most that a component can say.
+// TestChart renders the chart for a minimal spec and for one with all fields.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	generator, err := newGenerator()

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command settings keeps two ConfigMaps in a cluster as they should be, without any operator or custom resource: it creates them, puts them
-// right when somebody changes or deletes them, and deletes them when it is interrupted.
+// Command settings keeps two ConfigMaps in a cluster, without any operator or custom resource: it creates them, corrects their drift, and
+// deletes them when it is interrupted.
 package main
 
 import (
@@ -46,7 +46,7 @@ func run(ctx context.Context, config *rest.Config, namespace string, record file
 	engine.Subscribe("settings", func() {
 		select {
 		case changed <- struct{}{}:
-		default: // there is a call to come anyway
+		default: // a call is pending already
 		}
 	})
 	owner := reconciler.Owner{ID: "settings", Namespace: namespace, Store: record}
@@ -76,7 +76,7 @@ func run(ctx context.Context, config *rest.Config, namespace string, record file
 	return nil
 }
 
-// await returns when something has changed, and not later than the engine wants to be called again.
+// await returns when something has changed, or at the latest when the engine must be called again.
 func await(ctx context.Context, changed <-chan struct{}, atMost time.Duration) {
 	var over <-chan time.Time
 	if atMost > 0 {
@@ -107,10 +107,10 @@ func settings() []client.Object {
 	}
 }
 
-// file is where the inventory is kept: the objects are known to the next process, too.
+// file stores the inventory, so that the next process knows the objects.
 type file string
 
-// Save makes the file a reconciler.Store. A process that dies meanwhile leaves the former inventory.
+// Save makes the file a reconciler.Store. If the process dies meanwhile, the former inventory remains.
 func (f file) Save(_ context.Context, inventory []*reconciler.InventoryItem) error {
 	raw, err := json.Marshal(inventory)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestSettings has the program create, correct and delete its objects.
+// TestSettings checks that the program creates, corrects and deletes its objects.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	clnt, namespace := testenv.Client(t), testenv.Namespace(t)
@@ -59,7 +59,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestRecordIsReplacedAsAWhole has the process die while it saves: what was saved before must still be there.
+// TestRecordIsReplacedAsAWhole kills the process while it saves: the former inventory must remain.
 func TestRecordIsReplacedAsAWhole(t *testing.T) {
 	t.Parallel()
 	record := file(filepath.Join(t.TempDir(), "settings.json"))
@@ -70,7 +70,7 @@ func TestRecordIsReplacedAsAWhole(t *testing.T) {
 		}
 	}
 	save("former")
-	// Whoever has opened it sees what would be left of it.
+	// A reader that has opened the file sees what would be left.
 	opened, err := os.Open(string(record))
 	if err != nil {
 		t.Fatal(err)

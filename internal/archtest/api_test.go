@@ -46,7 +46,7 @@ func TestExportedAPI(t *testing.T) {
 	}
 }
 
-// TestExportedAPIMentionsNoInternalType looks at all exported signatures: nobody outside the module could name such a type.
+// TestExportedAPIMentionsNoInternalType looks at all exported signatures: code outside the module could not name such a type.
 func TestExportedAPIMentionsNoInternalType(t *testing.T) {
 	t.Parallel()
 	for path, pkg := range publicPackages(t) {

@@ -13,38 +13,39 @@ import (
 type layer int
 
 const (
-	primitives   layer = iota // what knows nothing of Kubernetes
-	vocabulary                // words and single ideas, without a cluster in sight
-	foundations               // one cluster: its client, its status, a sandbox to have one
-	services                  // what the engine needs around it
-	contracts                 // what generators are, and what they may ask for
-	words                     // the engine, from here on: what it knows without looking at anything
-	wishes                    // what is to be
-	records                   // what is to be recorded of it
-	decisions                 // what is to be done about one object
-	looking                   // what is known about dependents
-	changing                  // the requests that change them, and what would be lost by these
-	calls                     // what one call works with
-	acting                    // what one call does
-	engine                    // from objects to a cluster, from parameters to objects
-	procedures                // what components and releases do with the engine alike
-	keeping                   // the component as a resource, and what is kept beside it
-	recording                 // what components record of their dependents
-	hooked                    // what components record of deletion hooks
-	destinations              // where dependents are, and where they go
-	authoring                 // what an operator is written with
-	model                     // what the command line shows of dependents
-	parts                     // what the command line is put together from
-	terms                     // what operations on releases speak of
-	linking                   // one cluster, and the releases in it
-	running                   // what all operations on releases do alike
-	viewing                   // how a release stands
-	operating                 // what is done with one release
-	relating                  // what is done with what was applied
-	examining                 // what is wrong with releases
-	commands                  // programs, and what they are made of
-	examples                  // programs as an author of operators would write them
-	tests                     // for test files only
+	primitives          layer = iota // what knows nothing of Kubernetes
+	vocabulary                       // words and single ideas, without a cluster in sight
+	foundations                      // one cluster: its client, its status, a sandbox to have one
+	services                         // what the engine needs around it
+	contracts                        // what generators and operators are, and what they may ask for
+	engineVocabulary                 // the engine, from here on: kinds, marks, policies and results as values
+	desiredState                     // what is to be, and how the API server answers to it
+	inventoryRules                   // what the next inventory lists
+	decisions                        // what is to be done about one object
+	reads                            // requests that read dependents
+	writes                           // requests that change dependents, and what would be lost by these
+	callState                        // what one call works with
+	operations                       // what one call does
+	engine                           // from objects to a cluster, from parameters to objects
+	buildingBlocks                   // parts of the component reconciler and of releases that stand alone
+	componentState                   // the component as a resource, what it declares, and what is generated from it
+	componentRecords                 // what components record of their dependents, and how steps end
+	passLimits                       // deletion hooks, and the time limit of a pass
+	destinations                     // in which clusters dependents are, and where they go
+	authorAPI                        // what an operator is written with
+	displayModel                     // dependents as all commands show them
+	clmBlocks                        // what the use cases of the command line are put together from
+	releaseRules                     // rules about releases that need no cluster
+	clmAccess                        // one cluster, and the releases and objects in it
+	releaseRunner                    // what all operations on releases do alike
+	releaseViews                     // how a release stands
+	releaseOperations                // what is done with the manifests of one release
+	ownershipOperations              // what is done with dependents that exist
+	diagnosis                        // what is wrong with releases
+	commands                         // programs, and what they are made of
+	examples                         // programs as an author of operators would write them
+	tests                            // for test files only
+	kits                             // what authors of operators test with
 )
 
 // A room is a package, or with the suffix "/..." a package and all below it. Packages of one room may import one
@@ -92,81 +93,84 @@ var rooms = []room{
 	{path: "internal/kustomize", layer: services},
 	{path: "internal/metrics", layer: services},
 	{path: "internal/observe", layer: services},
+	{path: "internal/offline", layer: services},
 	{path: "internal/references", layer: services},
+	{path: "internal/rights", layer: services},
 	{path: "internal/shards", layer: services},
 	{path: "internal/templating", layer: services},
 
 	{path: "pkg/generator", layer: contracts},
+	{path: "pkg/operator", layer: contracts},
 
-	{path: "pkg/reconciler/internal/contents", layer: words},
-	{path: "pkg/reconciler/internal/kinds", layer: words},
-	{path: "pkg/reconciler/internal/marks", layer: words},
-	{path: "pkg/reconciler/internal/policies", layer: words},
-	{path: "pkg/reconciler/internal/report", layer: words},
-	{path: "pkg/reconciler/internal/answers", layer: wishes},
-	{path: "pkg/reconciler/internal/targets", layer: wishes},
-	{path: "pkg/reconciler/internal/records", layer: records},
+	{path: "pkg/reconciler/internal/contents", layer: engineVocabulary},
+	{path: "pkg/reconciler/internal/kinds", layer: engineVocabulary},
+	{path: "pkg/reconciler/internal/marks", layer: engineVocabulary},
+	{path: "pkg/reconciler/internal/policies", layer: engineVocabulary},
+	{path: "pkg/reconciler/internal/report", layer: engineVocabulary},
+	{path: "pkg/reconciler/internal/answers", layer: desiredState},
+	{path: "pkg/reconciler/internal/desired", layer: desiredState},
+	{path: "pkg/reconciler/internal/bookkeeping", layer: inventoryRules},
 	{path: "pkg/reconciler/internal/decisions", layer: decisions},
 	{path: "pkg/reconciler/internal/memory", layer: decisions},
-	{path: "pkg/reconciler/internal/server", layer: looking},
-	{path: "pkg/reconciler/internal/barriers", layer: changing},
-	{path: "pkg/reconciler/internal/executor", layer: changing},
-	{path: "pkg/reconciler/internal/losses", layer: changing},
-	{path: "pkg/reconciler/internal/calls", layer: calls},
-	{path: "pkg/reconciler/internal/plans", layer: acting},
-	{path: "pkg/reconciler/internal/rebuild", layer: acting},
-	{path: "pkg/reconciler/internal/waves", layer: acting},
+	{path: "pkg/reconciler/internal/server", layer: reads},
+	{path: "pkg/reconciler/internal/barriers", layer: writes},
+	{path: "pkg/reconciler/internal/executor", layer: writes},
+	{path: "pkg/reconciler/internal/losses", layer: writes},
+	{path: "pkg/reconciler/internal/calls", layer: callState},
+	{path: "pkg/reconciler/internal/plans", layer: operations},
+	{path: "pkg/reconciler/internal/rebuild", layer: operations},
+	{path: "pkg/reconciler/internal/waves", layer: operations},
 
 	{path: "pkg/manifests", layer: engine},
 	{path: "pkg/reconciler", layer: engine},
 
-	{path: "internal/deletionhooks", layer: procedures},
-	{path: "internal/inventories", layer: procedures},
+	{path: "internal/deletionhooks", layer: buildingBlocks},
+	{path: "internal/inventories", layer: buildingBlocks},
 
-	{path: "pkg/component/internal/queue", layer: procedures},
-	{path: "pkg/component/internal/specs", layer: procedures},
-	{path: "pkg/component/internal/statusdiff", layer: procedures},
-	{path: "pkg/component/internal/targets", layer: procedures},
-	{path: "pkg/component/internal/texts", layer: procedures},
-	{path: "pkg/component/internal/visits", layer: procedures},
-	{path: "pkg/component/internal/warmup", layer: procedures},
-	{path: "pkg/component/internal/generation", layer: keeping},
-	{path: "pkg/component/internal/items", layer: keeping},
-	{path: "pkg/component/internal/declared", layer: keeping},
-	{path: "pkg/component/internal/resource", layer: keeping},
-	{path: "pkg/component/internal/stores", layer: keeping},
-	{path: "pkg/component/internal/outcomes", layer: recording},
-	{path: "pkg/component/internal/records", layer: recording},
-	{path: "pkg/component/internal/hooks", layer: hooked},
-	{path: "pkg/component/internal/stays", layer: hooked},
+	{path: "pkg/component/internal/queue", layer: buildingBlocks},
+	{path: "pkg/component/internal/specs", layer: buildingBlocks},
+	{path: "pkg/component/internal/statusdiff", layer: buildingBlocks},
+	{path: "pkg/component/internal/targets", layer: buildingBlocks},
+	{path: "pkg/component/internal/texts", layer: buildingBlocks},
+	{path: "pkg/component/internal/visits", layer: buildingBlocks},
+	{path: "pkg/component/internal/warmup", layer: buildingBlocks},
+	{path: "pkg/component/internal/generation", layer: componentState},
+	{path: "pkg/component/internal/items", layer: componentState},
+	{path: "pkg/component/internal/declared", layer: componentState},
+	{path: "pkg/component/internal/resource", layer: componentState},
+	{path: "pkg/component/internal/stores", layer: componentState},
+	{path: "pkg/component/internal/outcomes", layer: componentRecords},
+	{path: "pkg/component/internal/records", layer: componentRecords},
+	{path: "pkg/component/internal/hooks", layer: passLimits},
+	{path: "pkg/component/internal/stays", layer: passLimits},
 	{path: "pkg/component/internal/destination", layer: destinations},
 
-	{path: "pkg/component", layer: authoring},
-	{path: "pkg/manifests/helm", layer: authoring},
-	{path: "pkg/manifests/isolated", layer: authoring},
-	{path: "pkg/manifests/kustomize", layer: authoring},
+	{path: "pkg/component", layer: authorAPI},
+	{path: "pkg/manifests/helm", layer: authorAPI},
+	{path: "pkg/manifests/isolated", layer: authorAPI},
+	{path: "pkg/manifests/kustomize", layer: authorAPI},
 
-	{path: "clm/internal/dependents", layer: model},
-	{path: "clm/internal/live", layer: parts},
-	{path: "clm/internal/progress", layer: parts},
-	{path: "clm/internal/releases", layer: parts},
-	{path: "clm/internal/sources", layer: parts},
-	{path: "clm/internal/failures", layer: terms},
-	{path: "clm/internal/manifest", layer: terms},
-	{path: "clm/internal/ownership", layer: terms},
-	{path: "clm/internal/connection", layer: linking},
-	{path: "clm/internal/selection", layer: linking},
-	{path: "clm/internal/runner", layer: running},
-	{path: "clm/internal/views", layer: viewing},
-	{path: "clm/internal/apply", layer: operating},
-	{path: "clm/internal/testrun", layer: operating},
-	{path: "clm/internal/deletion", layer: relating},
-	{path: "clm/internal/transfer", layer: relating},
-	{path: "clm/internal/doctor", layer: examining},
+	{path: "clm/internal/dependents", layer: displayModel},
+	{path: "clm/internal/live", layer: clmBlocks},
+	{path: "clm/internal/progress", layer: clmBlocks},
+	{path: "clm/internal/releases", layer: clmBlocks},
+	{path: "clm/internal/sources", layer: clmBlocks},
+	{path: "clm/internal/failures", layer: releaseRules},
+	{path: "clm/internal/manifest", layer: releaseRules},
+	{path: "clm/internal/ownership", layer: releaseRules},
+	{path: "clm/internal/connection", layer: clmAccess},
+	{path: "clm/internal/selection", layer: clmAccess},
+	{path: "clm/internal/runner", layer: releaseRunner},
+	{path: "clm/internal/views", layer: releaseViews},
+	{path: "clm/internal/apply", layer: releaseOperations},
+	{path: "clm/internal/testrun", layer: releaseOperations},
+	{path: "clm/internal/deletion", layer: ownershipOperations},
+	{path: "clm/internal/transfer", layer: ownershipOperations},
+	{path: "clm/internal/doctor", layer: diagnosis},
 
-	{path: "pkg/operator", layer: commands},
 	{path: "bench/...", layer: commands},
 	{path: "clm/...", layer: commands},
+	{path: "scaffold/...", layer: commands},
 	{path: "internal/mutants", layer: commands},
 	{path: "internal/sbom", layer: commands},
 
@@ -175,6 +179,7 @@ var rooms = []room{
 	{path: "internal/archtest", layer: tests},
 	{path: "internal/testenv", layer: tests},
 	{path: "pkg/manifests/generatortest", layer: tests},
+	{path: "pkg/operatortest", layer: kits},
 }
 
 // roomOf returns the room of a package, given by its path below the module.
@@ -230,8 +235,8 @@ func mayImport(from, to room) bool {
 	if from == to {
 		return true
 	}
-	if from.layer == tests {
-		return to.layer < commands
+	if from.layer >= tests {
+		return to.layer < commands || to.layer == tests && from.layer == kits
 	}
 	return to.layer < from.layer
 }
@@ -239,5 +244,5 @@ func mayImport(from, to room) bool {
 // mayImportInTest allows tests two things more: the test kit, and a neighbour, so that a test can put together
 // what an author of operators puts together.
 func mayImportInTest(from, to room) bool {
-	return to.layer == tests || to.layer <= from.layer
+	return to.layer >= tests || to.layer <= from.layer
 }

@@ -250,7 +250,7 @@ func TestAChunkIsClaimedBetweenReleaseAndDeletion(t *testing.T) {
 	}
 }
 
-// meddling lets somebody else act right before a deletion.
+// meddling lets another client act right before a deletion.
 type meddling struct {
 	client.Client
 	beforeDelete func()
@@ -265,7 +265,7 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		reason string
-		// damage is what somebody does to the chunk.
+		// damage changes the chunk as another client.
 		damage func(t *testing.T, c client.Client, chunk *corev1.ConfigMap)
 		want   string
 	}{

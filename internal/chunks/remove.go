@@ -40,7 +40,7 @@ func (s *Store) claim(ctx context.Context, name string) (Handle, error) {
 	_, err := unpack(object, digestIn(name))
 	if err != nil || object.GetDeletionTimestamp() != nil {
 		if len(handle.foreign) > 0 {
-			return Handle{}, fmt.Errorf("it cannot be replaced as long as it has finalizers of others: %s", strings.Join(handle.foreign, ", "))
+			return Handle{}, fmt.Errorf("it cannot be replaced while it has finalizers of other clients: %s", strings.Join(handle.foreign, ", "))
 		}
 		if _, err := s.removeOne(ctx, name, handle); err != nil {
 			return Handle{}, err

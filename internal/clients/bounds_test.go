@@ -315,8 +315,8 @@ func TestWatchdog(t *testing.T) {
 	}
 }
 
-// TestNobodyHasAClientWaitForLong has servers that want each request to be repeated, which clients do by themselves.
-func TestNobodyHasAClientWaitForLong(t *testing.T) {
+// TestServersCannotDelayClientsForLong has servers that want each request to be repeated, which clients do by themselves.
+func TestServersCannotDelayClientsForLong(t *testing.T) {
 	t.Parallel()
 	watched := func(ctx context.Context) context.Context {
 		return clients.WithWatchdog(ctx, &clients.Watchdog{After: time.Hour, Slow: func() {}})

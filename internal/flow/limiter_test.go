@@ -74,7 +74,7 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAdmittedBeforeTheServerWantsToBeAskedAgain(t *testing.T) {
+func TestRequestsWaitForRetryAfter(t *testing.T) {
 	t.Parallel()
 	limiter := flow.NewLimiter(4)
 	limiter.Rejected(time.Now(), time.Hour)

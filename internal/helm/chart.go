@@ -140,3 +140,61 @@ func readArchive(raw []byte) ([]*loader.BufferedFile, error) {
 	}
 	return loader.LoadArchiveFiles(bytes.NewReader(raw))
 }
+
+// Files returns the files of the chart by their paths, those of its dependencies included. The contents are shared.
+func (c *Chart) Files() map[string][]byte {
+	files := map[string][]byte{}
+	for _, file := range c.parsed.Raw {
+		files[file.Name] = file.Data
+	}
+	return files
+}
+
+// Anatomy is what a chart says about its values.
+type Anatomy struct {
+	// Name is the name of the chart, Alias what its parent calls it instead; empty if it has no parent, or no other name.
+	Name, Alias string
+	// Condition has the paths of values, separated by commas, with which its parent switches it on and off.
+	Condition string
+	// Tags are the keys below the value tags that do so as well.
+	Tags []string
+	// Values and Schema are the contents of values.yaml and values.schema.json; empty if the chart has no such file.
+	Values, Schema []byte
+	// Dependencies are the charts inside, apart from libraries.
+	Dependencies []Anatomy
+}
+
+// Anatomy returns what the chart says about its values.
+func (c *Chart) Anatomy() Anatomy {
+	return anatomyOf(c.parsed)
+}
+
+func anatomyOf(parsed *chart.Chart) Anatomy {
+	anatomy := Anatomy{Name: parsed.Name(), Schema: parsed.Schema}
+	for _, file := range parsed.Raw {
+		if file.Name == "values.yaml" {
+			anatomy.Values = file.Data
+		}
+	}
+	for _, dependency := range parsed.Dependencies() {
+		if dependency.Metadata.Type == "library" {
+			continue
+		}
+		inner := anatomyOf(dependency)
+		for _, declared := range parsed.Metadata.Dependencies {
+			if declared.Name == dependency.Name() {
+				inner.Alias, inner.Condition, inner.Tags = declared.Alias, declared.Condition, declared.Tags
+				anatomy.Dependencies = append(anatomy.Dependencies, inner)
+			}
+		}
+		if !declares(parsed, dependency.Name()) {
+			anatomy.Dependencies = append(anatomy.Dependencies, inner)
+		}
+	}
+	return anatomy
+}
+
+// declares reports whether Chart.yaml lists a dependency; Helm also takes what is only in the folder charts.
+func declares(parsed *chart.Chart, name string) bool {
+	return slices.ContainsFunc(parsed.Metadata.Dependencies, func(declared *chart.Dependency) bool { return declared.Name == name })
+}

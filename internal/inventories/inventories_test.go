@@ -12,7 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 )
 
-// TestItemsWithoutObject has items that identify nothing, which anybody can write where the schema of the definition does not prevent it.
+// TestItemsWithoutObject has items that identify nothing, which any user can write where the schema of the definition does not prevent it.
 func TestItemsWithoutObject(t *testing.T) {
 	t.Parallel()
 	named := &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo{Version: "v1", Kind: "ConfigMap"}, NameInfo: inventory.NameInfo{Name: "a"}}

@@ -26,7 +26,7 @@ func Smaller(a, b int) int {
 	return b
 }
 
-// Unused is tested by nobody.
+// Unused has no test.
 func Unused() int { return 1 }
 `,
 	"small_test.go": `package small
@@ -151,7 +151,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestListIsValid does not look for the texts: whoever changes the code need not know about mutants.
+// TestListIsValid does not look for the texts: a change of the code does not require knowledge of mutants.
 func TestListIsValid(t *testing.T) {
 	if _, err := read("mutants.yaml"); err != nil {
 		t.Error(err)

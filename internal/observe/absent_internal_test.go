@@ -31,7 +31,7 @@ func TestLookDelay(t *testing.T) {
 	}
 }
 
-// TestChangedTypesAreLookedAtSoon waits for a type for which nobody would look within half an hour.
+// TestChangedTypesAreLookedAtSoon waits for a type that would otherwise not be looked up within half an hour.
 func TestChangedTypesAreLookedAtSoon(t *testing.T) {
 	t.Parallel()
 	thing := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}

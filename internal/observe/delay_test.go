@@ -46,7 +46,7 @@ func TestWatchesWhenFollowed(t *testing.T) {
 	}
 }
 
-// TestWatchesAfterTheDelay has nobody call Follow.
+// TestWatchesAfterTheDelay does not call Follow.
 func TestWatchesAfterTheDelay(t *testing.T) {
 	t.Parallel()
 	w := newPatientWorld(t, time.Millisecond)

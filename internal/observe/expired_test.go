@@ -13,8 +13,8 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestWatchesThatExpireBeginAnew has the server end a watch in order. What changes meanwhile is not lost, and the next watch lasts.
-func TestWatchesThatExpireBeginAnew(t *testing.T) {
+// TestExpiredWatchesResume has the server end a watch in order. What changes meanwhile is not lost, and the next watch lasts.
+func TestExpiredWatchesResume(t *testing.T) {
 	t.Parallel()
 	watches := &streams{resource: "configmaps"}
 	w := newWorld(t, watches.through)

@@ -32,8 +32,8 @@ func TestLongestDelay(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForAListForEver has a server let a watch begin, and never say what there is.
-func TestNobodyWaitsForAListForEver(t *testing.T) {
+// TestWaitingForAListEnds has a server let a watch begin, and never say what there is.
+func TestWaitingForAListEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // so that no feed begins

@@ -39,7 +39,7 @@ spec:
 	return resource
 }
 
-// widget creates an instance that belongs to nobody.
+// widget creates an instance without an owner.
 func (w *world) widget(resource schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	w.Helper()
 	widget := testenv.Object(w, "{apiVersion: "+resource.GroupVersion().String()+", kind: Widget, metadata: {name: "+name+"}}")
@@ -137,7 +137,7 @@ func TestGuardsSpaceOutNotifications(t *testing.T) {
 	w.awaitNews("o", before)
 }
 
-// TestGuardWithoutWatch has nobody tell whether instances go.
+// TestGuardWithoutWatch has no watch report deleted instances.
 func TestGuardWithoutWatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestSettledKnowsWhoTakesOver asks in the moment in which the feed of the whole cluster has failed and not told anybody yet.
+// TestSettledKnowsWhoTakesOver asks in the moment when the feed of the whole cluster has failed and not reported it yet.
 func TestSettledKnowsWhoTakesOver(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

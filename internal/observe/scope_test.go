@@ -148,8 +148,8 @@ func TestCloseEndsEverything(t *testing.T) {
 	t.Logf("goroutines: %d before, %d after", before, runtime.NumGoroutine())
 }
 
-// TestNamespacesThatNobodyNeedsAreNotWatched has an owner move from one namespace to another.
-func TestNamespacesThatNobodyNeedsAreNotWatched(t *testing.T) {
+// TestUnusedNamespacesAreNotWatched has an owner move from one namespace to another.
+func TestUnusedNamespacesAreNotWatched(t *testing.T) {
 	t.Parallel()
 	w, user := restricted(t)
 	other := testenv.Namespace(t)

@@ -79,7 +79,7 @@ func (s *streams) add(body io.ReadCloser) io.ReadCloser {
 			_ = writer.CloseWithError(err) // never fails
 			return
 		}
-		_, _ = io.WriteString(writer, expired) // fails if nobody reads any more
+		_, _ = io.WriteString(writer, expired) // fails if the reader is gone
 		_ = writer.Close()
 	}()
 	return added

@@ -94,7 +94,7 @@ func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	return w.next.RoundTrip(request)
 }
 
-// begins checks that nobody else relies upon holding the shard.
+// begins checks that no other replica relies on holding the shard.
 func (r *replica) begins(shard int) {
 	r.mu.Lock()
 	r.acquired = append(r.acquired, shard)
@@ -127,7 +127,7 @@ func (r *replica) held() []int {
 	return held
 }
 
-// awaitShares waits until these replicas hold what they are to hold if nobody else lives, and others hold nothing.
+// awaitShares waits until these replicas hold their shares if no other replica lives, and others hold nothing.
 func (f *fleet) awaitShares(living ...*replica) {
 	f.t.Helper()
 	var members []string
@@ -301,7 +301,7 @@ func TestLeasesThatWereLeftBehind(t *testing.T) {
 	})
 }
 
-func TestOwnLeaseIsMadeAnew(t *testing.T) {
+func TestOwnLeaseIsCreatedAgain(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
 	a, b := f.start("a", 4), f.start("b", 4)

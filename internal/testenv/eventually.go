@@ -5,7 +5,6 @@ package testenv
 
 import (
 	"os"
-	"sync"
 	"testing"
 	"time"
 )
@@ -19,25 +18,27 @@ const (
 // patienceVariable replaces the deadline, for those who expect tests to fail.
 const patienceVariable = "TEST_PATIENCE"
 
-var patience = sync.OnceValue(func() time.Duration {
+// Patience is how long a test waits before it gives up: a minute, or the duration in TEST_PATIENCE.
+func Patience() time.Duration {
 	if given, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil && given > 0 {
 		return given
 	}
 	return eventuallyDeadline
-})
+}
 
 // Eventually asks the condition until it holds, and ends the test if it still does not after a minute, or the duration in TEST_PATIENCE. The
 // condition says with its second result what is missing; the last such reason is shown.
 func Eventually(tb testing.TB, condition func() (bool, string)) {
 	tb.Helper()
-	deadline := time.Now().Add(patience())
+	patience := Patience()
+	deadline := time.Now().Add(patience)
 	for {
 		holds, reason := condition()
 		if holds {
 			return
 		}
 		if time.Now().After(deadline) {
-			tb.Fatalf("still not so after %s: %s", patience(), reason)
+			tb.Fatalf("still not so after %s: %s", patience, reason)
 		}
 		time.Sleep(eventuallyPause)
 	}
@@ -47,13 +48,13 @@ func Eventually(tb testing.TB, condition func() (bool, string)) {
 // the duration in TEST_PATIENCE; then awaited says what for.
 func Receive[T any](tb testing.TB, channel <-chan T, awaited string) T {
 	tb.Helper()
-	timer := time.NewTimer(patience())
+	timer := time.NewTimer(Patience())
 	defer timer.Stop()
 	select {
 	case received := <-channel:
 		return received
 	case <-timer.C:
-		tb.Fatalf("still not so after %s: %s", patience(), awaited)
+		tb.Fatalf("still not so after %s: %s", Patience(), awaited)
 		panic("unreachable")
 	}
 }

@@ -129,7 +129,7 @@ func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, po
 	}
 	memory.drifted = present
 	if len(news) > 0 {
-		a.warn(subject, "Drift", texts.Bound("changed by others: "+texts.Notices(news)))
+		a.warn(subject, "Drift", texts.Bound("changed by other clients: "+texts.Notices(news)))
 	}
 }
 

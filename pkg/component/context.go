@@ -100,7 +100,7 @@ func ComponentFromContext(ctx context.Context) (Component, error) {
 	}
 	component, ok := found.(Component)
 	if !ok {
-		return nil, fmt.Errorf("component in context has type %T, which is no component", found)
+		return nil, fmt.Errorf("component in context has type %T, which is not a component", found)
 	}
 	return component, nil
 }

@@ -20,22 +20,22 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// deletion has the phases of a component that is being deleted.
-type deletion struct{ *pass }
+// deletion has the steps of a component that is being deleted.
+type deletion struct{ pass *pass }
 
 // noteOrphaning finds out whether dependents are to be orphaned, and records it. A component that is deleted with the propagation policy Orphan has
 // the finalizer orphan only for a moment: the garbage collector removes it once it has seen that no object has the component as owner. So the event
 // that shows the finalizer is remembered, and an annotation of the component records it before any dependent is orphaned.
 func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
-	if !d.deleting {
+	if !d.pass.deleting {
 		return outcomes.Proceed
 	}
-	recorded := d.annotated(types.AnnotationKeySuffixOrphanDependents)
-	d.orphaning = recorded || isOrphaned(d.component) || d.memories.isOrphaned(d.key, d.component.GetUID())
-	if !d.orphaning || recorded {
+	recorded := d.pass.annotated(types.AnnotationKeySuffixOrphanDependents)
+	d.pass.orphaning = recorded || isOrphaned(d.pass.component) || d.pass.worker.memories.isOrphaned(d.pass.key, d.pass.component.GetUID())
+	if !d.pass.orphaning || recorded {
 		return outcomes.Proceed
 	}
-	if err := d.handle.Annotate(ctx, d.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
+	if err := d.pass.handle.Annotate(ctx, d.pass.worker.name+"/"+types.AnnotationKeySuffixOrphanDependents, "true"); err != nil {
 		return outcomes.Of(fmt.Errorf("recording that dependents are to be orphaned: %w", err))
 	}
 	return outcomes.Proceed
@@ -44,33 +44,33 @@ func (d deletion) noteOrphaning(ctx context.Context) outcomes.Outcome {
 // dependentsGone reports whether the record says that no dependent is left. Items in the inventory, which does not shrink during a deletion, are not
 // looked at again: a post-delete hook may have the name of a former dependent.
 func (d deletion) dependentsGone() bool {
-	return d.deletionHooks.Reached(inventory.DeletionStagePostDelete)
+	return d.pass.deletionHooks.Reached(inventory.DeletionStagePostDelete)
 }
 
 // rebuild completes the inventory.
 func (d deletion) rebuild(ctx context.Context) outcomes.Outcome {
-	if d.destination.Target() == nil || d.dependentsGone() {
+	if d.pass.destination.Target() == nil || d.dependentsGone() {
 		return outcomes.Proceed
 	}
-	return d.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
+	return d.pass.destination.Unreachable(ctx, d.pass.rebuild(ctx, nil))
 }
 
 func (d deletion) before(ctx context.Context) outcomes.Outcome {
-	if d.orphaning {
+	if d.pass.orphaning {
 		return outcomes.Proceed
 	}
-	return d.runHooks(d.hookContext(ctx), "pre-delete", d.hooks.preDelete)
+	return d.pass.runHooks(d.pass.hookContext(ctx), "pre-delete", d.pass.worker.hooks.preDelete)
 }
 
 // checkAllowed blocks the deletion while there are foreign instances of managed types.
 func (d deletion) checkAllowed(ctx context.Context) outcomes.Outcome {
-	target := d.destination.Target()
+	target := d.pass.destination.Target()
 	if target == nil {
 		return outcomes.Proceed
 	}
-	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: d.departing()})
+	blockers, err := target.Engine.CheckDeletion(ctx, reconciler.DeleteRequest{Owner: d.pass.departing()})
 	if err != nil {
-		return d.destination.Unreachable(ctx, err)
+		return d.pass.destination.Unreachable(ctx, err)
 	}
 	if len(blockers) == 0 {
 		return outcomes.Proceed
@@ -90,8 +90,8 @@ func blockerMessage(blockers []reconciler.Blocker) string {
 // checkForeignFinalizers blocks the deletion while other controllers have finalizers on the component. The garbage collector's own finalizers do not
 // count: they wait for us.
 func (d deletion) checkForeignFinalizers(context.Context) outcomes.Outcome {
-	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(d.component.GetFinalizers())), func(finalizer string) bool {
-		return d.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
+	foreign := slices.DeleteFunc(slices.Sorted(slices.Values(d.pass.component.GetFinalizers())), func(finalizer string) bool {
+		return d.pass.worker.options.finalizers().Owns(finalizer) || finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
 	})
 	if len(foreign) == 0 {
 		return outcomes.Proceed
@@ -101,8 +101,8 @@ func (d deletion) checkForeignFinalizers(context.Context) outcomes.Outcome {
 
 // runPreDeleteHooks applies the pre-delete hooks, waits until all are ready, and removes them.
 func (d deletion) runPreDeleteHooks(ctx context.Context) outcomes.Outcome {
-	if d.status.DeletionHooks == nil && d.record.IsLost() && d.destination.Target() != nil && len(d.status.Inventory) > 0 {
-		progress, err := d.deletionHooks.CheckLost(ctx)
+	if d.pass.status.DeletionHooks == nil && d.pass.record.IsLost() && d.pass.destination.Target() != nil && len(d.pass.status.Inventory) > 0 {
+		progress, err := d.pass.deletionHooks.CheckLost(ctx)
 		return hookOutcome(progress, err)
 	}
 	return d.runDeletionHooks(ctx, deletionhooks.PreDelete)
@@ -114,20 +114,20 @@ func (d deletion) runPostDeleteHooks(ctx context.Context) outcomes.Outcome {
 }
 
 func (d deletion) runDeletionHooks(ctx context.Context, at deletionhooks.Time) outcomes.Outcome {
-	target := d.destination.Target()
+	target := d.pass.destination.Target()
 	if target == nil {
 		return outcomes.Proceed
 	}
-	wanted, progress, err := d.deletionHooks.Wanted(ctx, at)
+	wanted, progress, err := d.pass.deletionHooks.Wanted(ctx, at)
 	if o := hookOutcome(progress, err); o.Kind != outcomes.Continue {
 		return o
 	}
-	progress, err = d.deletionHooks.Step(ctx, at, wanted, hooks.Run{
-		Engine: target.Engine, Owner: d.owner(), Policies: d.settings.policies,
-		Took: func(result reconciler.Result) { d.announce(&result) },
+	progress, err = d.pass.deletionHooks.Step(ctx, at, wanted, hooks.Run{
+		Engine: target.Engine, Owner: d.pass.owner(), Policies: d.pass.settings.policies,
+		Took: func(result reconciler.Result) { d.pass.announce(&result) },
 	})
 	if err != nil {
-		return d.destination.Unreachable(ctx, err)
+		return d.pass.destination.Unreachable(ctx, err)
 	}
 	return hookOutcome(progress, nil)
 }
@@ -150,18 +150,18 @@ func hookOutcome(progress hooks.Progress, err error) outcomes.Outcome {
 }
 
 func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
-	target := d.destination.Target()
+	target := d.pass.destination.Target()
 	if target == nil || d.dependentsGone() {
 		return outcomes.Proceed
 	}
-	result, err := target.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: d.departing()})
-	d.took(&result)
-	if d.orphaning {
-		d.announcer.released(d.subject, d.log, &result)
+	result, err := target.Engine.Delete(ctx, reconciler.DeleteRequest{Owner: d.pass.departing()})
+	d.pass.took(&result)
+	if d.pass.orphaning {
+		d.pass.worker.announcer.released(d.pass.subject, d.pass.log, &result)
 	}
 	switch {
 	case err != nil:
-		return d.destination.Unreachable(ctx, err)
+		return d.pass.destination.Unreachable(ctx, err)
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Deleting, Message: texts.Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
@@ -170,24 +170,24 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 
 // checkUnlisted blocks the deletion while there may be unrecorded dependents.
 func (d deletion) checkUnlisted(context.Context) outcomes.Outcome {
-	return d.destination.CheckUnlisted()
+	return d.pass.destination.CheckUnlisted()
 }
 
 // after runs the hooks that require all dependents to be gone.
 func (d deletion) after(ctx context.Context) outcomes.Outcome {
-	if d.destination.Abandoned() || d.orphaning {
+	if d.pass.destination.Abandoned() || d.pass.orphaning {
 		return outcomes.Proceed
 	}
-	return d.runHooks(d.hookContext(ctx), "post-delete", d.hooks.postDelete)
+	return d.pass.runHooks(d.pass.hookContext(ctx), "post-delete", d.pass.worker.hooks.postDelete)
 }
 
 func (d deletion) removeHooks(ctx context.Context) outcomes.Outcome {
-	complete, err := d.deletionHooks.Remove(ctx)
+	complete, err := d.pass.deletionHooks.Remove(ctx)
 	return removed(complete, err, "Secrets with deletion hooks")
 }
 
 func (d deletion) removeRecord(ctx context.Context) outcomes.Outcome {
-	complete, err := d.record.Remove(ctx)
+	complete, err := d.pass.record.Remove(ctx)
 	return removed(complete, err, "chunks of the inventory")
 }
 
@@ -200,11 +200,11 @@ func removed(complete bool, err error, what string) outcomes.Outcome {
 }
 
 func (d deletion) removeFinalizer(ctx context.Context) outcomes.Outcome {
-	err := d.handle.ChangeFinalizers(ctx, d.options.finalizers().Without)
+	err := d.pass.handle.ChangeFinalizers(ctx, d.pass.worker.options.finalizers().Without)
 	if err != nil {
 		return outcomes.Of(err)
 	}
-	d.memory.finished = true
-	d.memory.generation.Forget()
+	d.pass.memory.finished = true
+	d.pass.memory.generation.Forget()
 	return outcomes.Outcome{Kind: outcomes.Gone}
 }

@@ -42,7 +42,7 @@ func TestDeletionIsBlockedByForeignInstances(t *testing.T) {
 	_, _, message := widget.Status.GetState()
 	diff(t, "message", "Deletion blocked by foreign instances of managed types, such as: Gadget."+group+" "+r.namespace+"/foreign", message)
 
-	// Somebody else's finalizer is the next thing to wait for.
+	// Then the pass waits for the finalizer of another controller.
 	begin := time.Now()
 	r.delete(gadget)
 	await(r, widget, "the finalizer to be named", func() bool {

@@ -176,7 +176,7 @@ func TestDeletionHookThatFails(t *testing.T) {
 	diff(t, "secrets that are left", 0, len(r.hookSecrets()))
 }
 
-// TestDeletionHooksThatAreOverDoNotRunAgain has somebody tidy up a hook that is complete while another one is not.
+// TestDeletionHooksThatAreOverDoNotRunAgain has a user delete a hook that is complete while another one is not.
 func TestDeletionHooksThatAreOverDoNotRunAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -208,7 +208,7 @@ func TestDeletionHooksThatAreOverDoNotRunAgain(t *testing.T) {
 	r.awaitGone(widget)
 }
 
-// TestDeletionHooksTakeNothing has an object of somebody else have the name of a hook, which would be gone with the hook.
+// TestDeletionHooksTakeNothing has a foreign object with the name of a hook, which would be deleted with the hook.
 func TestDeletionHooksTakeNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -91,7 +91,7 @@ func TestForbiddenDeletionCanBeAbandoned(t *testing.T) {
 	diff(t, "dependent that is left behind", map[string]string{"color": "red"}, r.configMap("settings"))
 }
 
-// TestDeniedDeletionAbandonsNothing has a policy protect one of the dependents: nobody lacks a permission, and the others are not left behind for it.
+// TestDeniedDeletionAbandonsNothing has a policy protect one of the dependents: this is not a missing permission, so the other dependents are not left behind.
 func TestDeniedDeletionAbandonsNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -18,7 +18,7 @@
 //
 // # A pass
 //
-// A pass goes through a list of phases. The first phase with an outcome ends it. A pass does as much as it can, and never
+// A pass goes through a list of steps. The first step with an outcome ends it. A pass does as much as it can, and never
 // returns only to be called again. The next pass starts when something happens: to the component, to a dependent, to
 // an object that the component refers to, or by [Reconciler.Trigger]. Timers are deadlines only. A pass of a component at
 // rest makes no request, with one exception: the discovery information of a cluster, which charts may depend on, is read again when it
@@ -64,4 +64,6 @@
 // A component gets a new revision when its digest changes: the hash of generation, annotations with the prefix of the
 // reconciler, spec, referenced content, and the fingerprint of the generator. Other annotations and labels do not cause a
 // new revision; but generators see them, and run again when they change.
+//
+// A component that an operator with the predecessor of this SDK has processed keeps its revision, unless its generation has changed since.
 package component

@@ -19,19 +19,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// ending has the steps after the phases, whatever their outcome.
-type ending struct{ *pass }
+// ending has what a pass does after its steps, whatever their outcome.
+type ending struct{ pass *pass }
 
 // liftBarriers removes barriers if the pass did not reach the dependents, so that instances of types whose deletion has begun can be created again
 // until it continues.
 func (e ending) liftBarriers(ctx context.Context, o outcomes.Outcome) outcomes.Outcome {
-	target := e.destination.Target()
-	if e.engaged || target == nil || o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned ||
-		!slices.ContainsFunc(e.status.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
+	target := e.pass.destination.Target()
+	if e.pass.engaged || target == nil || o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned ||
+		!slices.ContainsFunc(e.pass.status.Inventory, func(item *reconciler.InventoryItem) bool { return item.Barrier != "" }) {
 		return o
 	}
-	inventory, err := target.Engine.LiftBarriers(ctx, reconciler.DeleteRequest{Owner: e.owner()})
-	e.status.Inventory = inventory
+	inventory, err := target.Engine.LiftBarriers(ctx, reconciler.DeleteRequest{Owner: e.pass.owner()})
+	e.pass.status.Inventory = inventory
 	if err != nil && o.Kind != outcomes.Error {
 		return outcomes.Of(err)
 	}
@@ -43,8 +43,8 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 	if o.Kind == outcomes.Gone || o.Kind == outcomes.Abandoned {
 		return o
 	}
-	o.Message += e.record.Note()
-	if err := e.record.Keep(ctx); err != nil && o.Kind != outcomes.Error {
+	o.Message += e.pass.record.Note()
+	if err := e.pass.record.Keep(ctx); err != nil && o.Kind != outcomes.Error {
 		return outcomes.Of(err)
 	}
 	return o
@@ -54,34 +54,34 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, error) {
 	switch o.Kind {
 	case outcomes.Gone:
-		e.leave(e.key)
+		e.pass.worker.leave(e.pass.key)
 		return ctrl.Result{}, nil
 	case outcomes.Abandoned:
-		e.log.Info("reconciliation ended early", "reason", o.Message)
+		e.pass.log.Info("reconciliation ended early", "reason", o.Message)
 		return ctrl.Result{RequeueAfter: abandonedDelay}, nil
 	case outcomes.Continue, outcomes.Ready, outcomes.Progressing, outcomes.Failed, outcomes.Suspended, outcomes.Retriable,
 		outcomes.Refused, outcomes.Error, outcomes.Blocked, outcomes.Deleting:
 	}
-	now := e.options.Clock.Now()
-	d := decide(o, e.history(), e.settings.timing, now)
-	e.memory.refusals++
+	now := e.pass.worker.options.Clock.Now()
+	d := decide(o, e.history(), e.pass.settings.timing, now)
+	e.pass.memory.refusals++
 	if o.Kind != outcomes.Refused {
-		e.memory.refusals = 0
+		e.pass.memory.refusals = 0
 	}
 	e.note(d, metav1.NewTime(now))
-	err := e.record.Save(ctx)
+	err := e.pass.record.Save(ctx)
 	switch {
 	case resource.IsRejected(err):
-		e.log.Error(err, "the status of the component cannot be written")
-		e.warn("StatusRejected", texts.Bound(err.Error()))
-		return e.requeue(outcomes.Backoff(e.memory.resource.Rejected(), e.settings.timing.requeue)), nil
+		e.pass.log.Error(err, "the status of the component cannot be written")
+		e.pass.warn("StatusRejected", texts.Bound(err.Error()))
+		return e.requeue(outcomes.Backoff(e.pass.memory.resource.Rejected(), e.pass.settings.timing.requeue)), nil
 	case outcomes.Of(err).Kind == outcomes.Abandoned:
 		return e.conclude(ctx, outcomes.Of(err))
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	e.announcer.verdict(e.subject, e.before, d.verdict)
-	e.announcer.measure(e.series(e.key), e.status)
+	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.before, d.verdict)
+	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
 	if d.err != nil {
 		return ctrl.Result{}, d.err
 	}
@@ -92,16 +92,16 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 // priority.
 func (e ending) requeue(delay time.Duration) ctrl.Result {
 	priority := queue.PriorityPeriodic
-	if delay < e.settings.timing.requeue {
+	if delay < e.pass.settings.timing.requeue {
 		priority = queue.PriorityWoken
 	}
 	return ctrl.Result{RequeueAfter: jittered(delay), Priority: &priority}
 }
 
 func (e ending) history() history {
-	h := history{deleting: e.deleting, refusals: e.memory.refusals}
-	if e.status.ProcessingSince != nil {
-		h.since = e.status.ProcessingSince.Time
+	h := history{deleting: e.pass.deleting, refusals: e.pass.memory.refusals}
+	if e.pass.status.ProcessingSince != nil {
+		h.since = e.pass.status.ProcessingSince.Time
 	}
 	return h
 }
@@ -110,12 +110,12 @@ func (e ending) history() history {
 func (e ending) note(d decision, now metav1.Time) {
 	switch {
 	case d.since.IsZero():
-		e.status.ProcessingSince = nil
-	case e.status.ProcessingSince == nil || !e.status.ProcessingSince.Time.Equal(d.since):
-		e.status.ProcessingSince = &metav1.Time{Time: d.since}
+		e.pass.status.ProcessingSince = nil
+	case e.pass.status.ProcessingSince == nil || !e.pass.status.ProcessingSince.Time.Equal(d.since):
+		e.pass.status.ProcessingSince = &metav1.Time{Time: d.since}
 	}
-	e.status.LastObservedAt = &now
-	e.status.setState(d.verdict, now)
+	e.pass.status.LastObservedAt = &now
+	e.pass.status.setState(d.verdict, now)
 }
 
 // jittered adds 1 to 5 percent, so that components that were created together spread out.

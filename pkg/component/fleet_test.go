@@ -71,7 +71,7 @@ func TestReplicasTakeOverFromEachOther(t *testing.T) {
 }
 
 // repeatsOnlyAfterReading: what was written and could not be recorded any more is written again by the next one in charge, who
-// begins by reading the component from the server. Nobody writes the same twice without that.
+// begins by reading the component from the server, and so does not write the same twice.
 func (f *fleet) repeatsOnlyAfterReading() {
 	f.tb.Helper()
 	for _, r := range f.replicas {

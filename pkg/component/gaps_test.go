@@ -12,7 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 )
 
-// TestNullInTheInventory has whoever may write the status put null into the list of dependents.
+// TestNullInTheInventory has a user who may write the status put null into the list of dependents.
 func TestNullInTheInventory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -47,7 +47,7 @@ func TestNullInTheInventory(t *testing.T) {
 	r.awaitGone(widget)
 }
 
-// TestEachStepIsRescued has a step panic after the phases.
+// TestEachStepIsRescued has a panic after the steps.
 func TestEachStepIsRescued(t *testing.T) {
 	t.Parallel()
 	o := (&pass{}).rescued(func() outcomes.Outcome { panic("a mistake") })

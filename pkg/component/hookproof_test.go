@@ -21,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 )
 
-// TestForgedDeletionHooksAreNotApplied has somebody with the right to write statuses and to create Secrets reach for the rights of the operator.
+// TestForgedDeletionHooksAreNotApplied has a user who may write statuses and create Secrets try to use the permissions of the operator.
 func TestForgedDeletionHooksAreNotApplied(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -107,7 +107,7 @@ func newRig(tb testing.TB) *rig {
 	return r
 }
 
-// release takes the finalizers off what the test leaves behind. Nobody else does, since its operator has ended; and the namespace
+// release takes the finalizers off what the test leaves behind. Its operator has ended, so no other client does; and the namespace
 // controller would look at the namespace again and again while other tests run.
 func (r *rig) release() {
 	ctx := context.WithoutCancel(r.tb.Context())
@@ -256,7 +256,7 @@ func (r *rig) delete(object client.Object) {
 	}
 }
 
-// change updates an object, again if somebody else does so at the same time.
+// change updates an object, and retries after conflicts.
 func change[T client.Object](r *rig, object T, mutate func(T)) {
 	r.tb.Helper()
 	testenv.Eventually(r.tb, func() (bool, string) {

@@ -126,7 +126,7 @@ func isQuestion(request testenv.Request) bool {
 	return request.Method == http.MethodGet && request.Resource == "widgets" && request.Name != ""
 }
 
-// TestRequestsOfHealing counts what it takes to create dependents again that somebody has deleted.
+// TestRequestsOfHealing counts the requests that recreate deleted dependents.
 func TestRequestsOfHealing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -175,7 +175,7 @@ func TestStillWants(t *testing.T) {
 		}, nil},
 		{"it is being deleted", func(r *rig, _ *worker, _ *pass, widget *Widget) { r.delete(widget) }, resource.ErrChanged},
 		{"it is gone", func(r *rig, _ *worker, _ *pass, widget *Widget) { r.end(widget) }, resource.ErrChanged},
-		{"it was created anew", func(r *rig, _ *worker, _ *pass, widget *Widget) {
+		{"it was recreated", func(r *rig, _ *worker, _ *pass, widget *Widget) {
 			r.end(widget)
 			r.create(r.widget(""))
 		}, resource.ErrChanged},

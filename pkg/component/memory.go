@@ -83,8 +83,8 @@ func (r *memories) forget(key apitypes.NamespacedName) {
 	delete(r.orphaned, key)
 }
 
-// saw remembers what an event shows of a component, because a later read may not show it any more.
-func (r *memories) saw(object client.Object) {
+// noteOrphaned records that an event shows a component whose dependents are to be orphaned, because a later read may no longer show that.
+func (r *memories) noteOrphaned(object client.Object) {
 	if !isOrphaned(object) {
 		return
 	}
@@ -93,8 +93,8 @@ func (r *memories) saw(object client.Object) {
 	r.orphaned[client.ObjectKeyFromObject(object)] = object.GetUID()
 }
 
-// unsee forgets what saw has remembered, after the component is gone.
-func (r *memories) unsee(object client.Object) {
+// forgetOrphaned drops what noteOrphaned has recorded, after the component is gone.
+func (r *memories) forgetOrphaned(object client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.orphaned, client.ObjectKeyFromObject(object))

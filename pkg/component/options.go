@@ -39,7 +39,7 @@ type ReconcilerOptions struct {
 	// Finalizer. On dependents that define types, they stay until the dependents are deleted or orphaned; so keep them in this list while such
 	// dependents, or suspended components, may exist. They must not be finalizers of other controllers. Defaults to none.
 	FormerFinalizers []string
-	// DefaultServiceAccount is the name of a ServiceAccount in the namespace of the component, for components that impersonate nobody. With its
+	// DefaultServiceAccount is the name of a ServiceAccount in the namespace of the component, for components that do not impersonate a user. With its
 	// permissions alone, dependents are written and read, and generators and templates read the cluster of the dependents. Operators for several
 	// tenants should set it. Defaults to none: the operator acts as itself, and users who may create a component can use all of the operator's
 	// permissions.

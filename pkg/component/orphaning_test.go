@@ -110,7 +110,7 @@ func TestOrphaningThatIsSeenInAnEventOnly(t *testing.T) {
 	}
 }
 
-// TestDeathWhileOrphaning lets the process die after each write from the record on: whoever comes next must not delete anything,
+// TestDeathWhileOrphaning lets the process die after each write from the record on: the next process must not delete anything,
 // although the finalizer is not there any more.
 func TestDeathWhileOrphaning(t *testing.T) {
 	t.Parallel()

@@ -32,9 +32,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// pass is one reconciliation of one component. Phases store here what later phases need.
+// pass is one reconciliation of one component. Steps store here what later steps need.
 type pass struct {
-	*worker
+	worker    *worker
 	key       apitypes.NamespacedName
 	ownerID   string
 	component Component
@@ -96,29 +96,29 @@ func (w *worker) newPass(ctx context.Context, component Component, tenure *shard
 // openRooms opens the rooms for the component.
 func (p *pass) openRooms() {
 	places := &stores.Stores{
-		Component: p.key, OwnerID: p.ownerID, Reconciler: p.name, FieldOwner: *p.options.FieldOwner, StateNamespace: p.options.StateNamespace,
-		Client: p.handle.Writer(), Live: p.resource.Live,
+		Component: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, FieldOwner: *p.worker.options.FieldOwner, StateNamespace: p.worker.options.StateNamespace,
+		Client: p.handle.Writer(), Live: p.worker.resource.Live,
 	}
-	subject := p.resource.Kind.Kind + " " + p.key.String()
+	subject := p.worker.resource.Kind.Kind + " " + p.key.String()
 	p.record = records.Open(p.status.fields(), &p.memory.record, p.handle, places, records.Options{
-		Subject: subject, Deleting: p.deleting, ListLimit: p.options.listLimit, ChunkLimit: p.options.inlineLimit, Log: p.log, Warn: p.warn,
+		Subject: subject, Deleting: p.deleting, ListLimit: p.worker.options.listLimit, ChunkLimit: p.worker.options.inlineLimit, Log: p.log, Warn: p.warn,
 	})
 	p.deletionHooks = hooks.Open(&p.memory.hooks, p.handle, p.record, places, hooks.Options{
-		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.name, Subject: subject, Releasing: func() bool { return p.orphaning },
+		Component: p.component, Field: &p.status.DeletionHooks, Reconciler: p.worker.name, Subject: subject, Releasing: func() bool { return p.orphaning },
 		Log: p.log, Warn: p.warn,
 	})
 	p.destination = destination.Open(p.record, p.deletionHooks, destination.Options{
-		Key: p.key, OwnerID: p.ownerID, Reconciler: p.name, Component: p.component, Inventory: &p.status.Inventory, OwnCluster: p.clusterID,
-		Connector: p.targets, Identity: p.identity, Local: func() targets.Identity {
-			return localIdentityOf(p.component, ptr.Deref(p.options.DefaultServiceAccount, ""))
+		Key: p.key, OwnerID: p.ownerID, Reconciler: p.worker.name, Component: p.component, Inventory: &p.status.Inventory, OwnCluster: p.worker.clusterID,
+		Connector: p.worker.targets, Identity: p.identity, Local: func() targets.Identity {
+			return localIdentityOf(p.component, ptr.Deref(p.worker.options.DefaultServiceAccount, ""))
 		},
-		Deleting: p.deleting, Log: p.log, Warn: p.warn, Tell: p.tell,
+		Deleting: p.deleting, Log: p.log, Warn: p.warn, Inform: p.tell,
 	})
 }
 
 // identity returns the identity that writes the dependents. References must be loaded before.
 func (p *pass) identity() targets.Identity {
-	return identityOf(p.component, ptr.Deref(p.options.DefaultServiceAccount, ""))
+	return identityOf(p.component, ptr.Deref(p.worker.options.DefaultServiceAccount, ""))
 }
 
 // mayWrite fails unless this replica certainly holds the shard of the component since the pass began.
@@ -136,18 +136,18 @@ func (p *pass) complain(lost []string) {
 	p.warn("StatusPruned", "The CustomResourceDefinition is older than this operator, and lacks "+fields+". Update it.")
 }
 
-func (p *pass) warn(reason, message string) { p.announcer.warn(p.subject, reason, message) }
+func (p *pass) warn(reason, message string) { p.worker.announcer.warn(p.subject, reason, message) }
 
-func (p *pass) tell(reason, message string) { p.announcer.tell(p.subject, reason, message) }
+func (p *pass) tell(reason, message string) { p.worker.announcer.tell(p.subject, reason, message) }
 
 // annotated reports whether an annotation of this reconciler is "true" on the component.
 func (p *pass) annotated(suffix string) bool {
-	return p.component.GetAnnotations()[p.name+"/"+suffix] == "true"
+	return p.component.GetAnnotations()[p.worker.name+"/"+suffix] == "true"
 }
 
 // hookContext returns the context for hooks.
 func (p *pass) hookContext(ctx context.Context) Context {
-	result := NewContext(ctx).WithReconcilerName(p.name).WithLocalClient(p.local)
+	result := NewContext(ctx).WithReconcilerName(p.worker.name).WithLocalClient(p.worker.local)
 	if target := p.destination.Target(); target != nil {
 		result = result.WithClient(target.Client)
 	}
@@ -210,7 +210,7 @@ func (p *pass) home() []string {
 		return nil
 	}
 	var namespaces []string
-	for _, namespace := range []string{p.key.Namespace, p.options.StateNamespace, p.status.fields().ChunkNamespace()} {
+	for _, namespace := range []string{p.key.Namespace, p.worker.options.StateNamespace, p.status.fields().ChunkNamespace()} {
 		if namespace != "" && !slices.Contains(namespaces, namespace) {
 			namespaces = append(namespaces, namespace)
 		}
@@ -232,9 +232,9 @@ func (p *pass) took(result *reconciler.Result) {
 // announce reports what the engine has done.
 func (p *pass) announce(result *reconciler.Result) {
 	p.result = result
-	p.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
+	p.worker.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
 	if !p.annotated(types.AnnotationKeySuffixDisableEvents) {
-		p.announcer.result(p.subject, result, p.destination.Target().Client)
+		p.worker.announcer.result(p.subject, result, p.destination.Target().Client)
 	}
 }
 
@@ -256,7 +256,7 @@ func (p *pass) rebuild(ctx context.Context, objects []client.Object) error {
 		Objects:    objects,
 		Namespaces: func() []string { return p.namespaces(objects) },
 		Policies:   p.settings.policies,
-		Now:        p.options.Clock.Now(),
+		Now:        p.worker.options.Clock.Now(),
 		Relist:     p.settings.timing.requeue,
 		Leaving:    p.deleting || p.destination.Moving(),
 		Generation: p.component.GetGeneration(),
@@ -278,4 +278,4 @@ func (p *pass) namespaces(objects []client.Object) []string {
 }
 
 // now returns the current time in the precision of statuses.
-func (p *pass) now() metav1.Time { return metav1.NewTime(p.options.Clock.Now()) }
+func (p *pass) now() metav1.Time { return metav1.NewTime(p.worker.options.Clock.Now()) }

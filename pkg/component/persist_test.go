@@ -95,7 +95,7 @@ func TestConflicts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		reason string
-		// interfere is what somebody else does during the pass.
+		// interfere is what another client does during the pass.
 		interfere func(ctx context.Context, c client.Client, widget *Widget) error
 		want      error
 	}{
@@ -201,7 +201,7 @@ func TestWritesThatAreRefused(t *testing.T) {
 			return p.handle.Annotate(ctx, "a", "b")
 		}, 1, 0, denied.Error()},
 		{"a component that cannot be read again is read once", outdated, func(ctx context.Context, p *pass) error {
-			return p.handle.ChangeFinalizers(ctx, p.options.finalizers().With)
+			return p.handle.ChangeFinalizers(ctx, p.worker.options.finalizers().With)
 		}, 1, 1, "reading the component from the server: no answer"},
 	} {
 		t.Run(test.reason, func(t *testing.T) {

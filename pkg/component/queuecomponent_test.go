@@ -37,7 +37,7 @@ func TestReconcilersUseTheQueue(t *testing.T) {
 	<-queue.Ended
 }
 
-// TestForeignLabelDoesNotKeepAComponentBusy has somebody who may write ConfigMaps give one of them the label of a
+// TestForeignLabelDoesNotKeepAComponentBusy has a user who may write ConfigMaps give one of them the label of a
 // component, and change it all the time.
 func TestForeignLabelDoesNotKeepAComponentBusy(t *testing.T) {
 	t.Parallel()

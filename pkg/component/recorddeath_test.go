@@ -107,7 +107,7 @@ func TestDeathWhileRecording(t *testing.T) {
 				if err == nil && !items.Same(found, test.now) {
 					t.Errorf("death after %d writes: want the new inventory, which was said to be saved", survived)
 				}
-				// Whoever comes next can go on, and leaves nothing over.
+				// The next process can continue, and leaves nothing over.
 				if err := r.saveInventory(r.recorder(testenv.Config(t)), inventoryOf(60, "c")); err != nil {
 					t.Fatal(err)
 				}

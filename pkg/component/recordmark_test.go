@@ -54,7 +54,7 @@ func TestMismatch(t *testing.T) {
 	diff(t, "the mark of nothing", "", items.Mark(nil))
 }
 
-// patchStatus changes the status as somebody does by hand.
+// patchStatus changes the status as a user does by hand.
 func (r *rig) patchStatus(widget *Widget, patch string) {
 	r.tb.Helper()
 	if err := r.client.Status().Patch(r.tb.Context(), widget, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {

@@ -26,7 +26,7 @@ type Reference[T Component] interface {
 }
 
 // The references below denote objects in the namespace of the component. The reconciler loads them before hooks and generator run, and watches the
-// objects. Before that, they are empty. Nobody may change their content.
+// objects. Before that, they are empty. Their content must not be changed.
 //
 // Two tags of the struct field with a reference (directly, or in a pointer, slice or map) control how it is loaded: fallbackKeys:"a,b" lists the keys
 // to try if the reference names none, and notFoundPolicy:"ignoreOnDeletion" leaves the content empty if object or key are missing while the component
@@ -167,8 +167,8 @@ func newWalker(extension reflect.Type) *specs.Walker {
 			reflect.TypeFor[ConfigMapReference](), reflect.TypeFor[ConfigMapKeyReference](),
 			reflect.TypeFor[SecretReference](), reflect.TypeFor[SecretKeyReference](),
 		},
-		Extension: extension,
-		Way:       reflect.TypeFor[KubeConfigSpec](),
+		Extension:  extension,
+		TargetType: reflect.TypeFor[KubeConfigSpec](),
 	}
 }
 

@@ -57,7 +57,7 @@ func TestAtRestThereAreNoRequests(t *testing.T) {
 	}
 	diff(t, "renders", renders, generator.count())
 
-	// An annotation of somebody else's is no new revision, but the generator sees it.
+	// A foreign annotation makes no new revision, but the generator sees it.
 	revision := widget.Status.Revision
 	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, "foreign.example.io/a", "b") })
 	testenv.Eventually(t, func() (bool, string) { return generator.count() > renders, "the generator was not called" })

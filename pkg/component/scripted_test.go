@@ -133,7 +133,7 @@ type stage struct {
 	widget *Widget
 }
 
-// watcher reads references, and tells nobody when they change.
+// watcher reads references, and does not report changes.
 func (r *rig) watcher() *references.Watcher {
 	r.tb.Helper()
 	watcher, err := references.New(references.Options{
@@ -228,7 +228,7 @@ func TestTimeoutOfAPermanentFailure(t *testing.T) {
 	s.clock.Step(10 * time.Minute)
 	check("which passes", verdict{state: StateError, reason: ReadyConditionReasonTimeout, message: "Not ready within 10m0s: 1 " + waiting}, false)
 	change(s.rig, s.widget, func(w *Widget) { w.Spec.Objects = s.objects(oneConfigMap) })
-	check("a new declaration starts anew", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
+	check("a new declaration starts from the beginning", verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing, message: "1 " + waiting}, false)
 }
 
 func TestFailedDependentsAreAnErrorAtOnce(t *testing.T) {
@@ -273,8 +273,8 @@ func TestEvents(t *testing.T) {
 	s.script.result = reconciler.Result{Done: true, Drift: drift, Inventory: deployed("a")}
 	_, _, _ = s.pass()
 	diff(t, "events of drift and readiness", []string{
-		"Warning Drift Changed by others: Deployment demo/a: somebody changes spec.replicas",
-		"Normal Ready 1 dependent is ready; 1 changed by others: Deployment demo/a: somebody changes spec.replicas",
+		"Warning Drift Changed by other clients: Deployment demo/a: somebody changes spec.replicas",
+		"Normal Ready 1 dependent is ready; 1 changed by other clients: Deployment demo/a: somebody changes spec.replicas",
 	}, s.drain())
 	_, _, _ = s.pass()
 	diff(t, "events at rest", []string(nil), s.drain())

@@ -169,7 +169,7 @@ func loadExtension[T Component](clnt client.Client) func(context.Context, any, C
 	}
 }
 
-// identifyCluster reads the UID of kube-system, a namespace that every cluster has and nobody deletes.
+// identifyCluster reads the UID of kube-system, a namespace that every cluster has and that cannot be deleted.
 func (w *worker) identifyCluster(_ ctrl.Manager, _ *queue.Wakeups) error {
 	namespace := &corev1.Namespace{}
 	//nolint:contextcheck // SetupWithManager has no context; the request is bounded by the client's own timeout
@@ -215,7 +215,7 @@ func (w *worker) connectClients(mgr ctrl.Manager, queue *queue.Wakeups) error {
 	engineOptions.Log = mgr.GetLogger().WithValues("reconciler", w.name)
 	connections := targets.New(targets.Options{
 		Factory: factory, Name: w.name, Engine: engineOptions,
-		Changed: stirring(w, queue), TypesChanged: func() {
+		Changed: waking(w, queue), TypesChanged: func() {
 			for _, key := range w.memories.onTypes() {
 				queue.Wake(key)
 			}
@@ -258,8 +258,8 @@ func localRecord(object client.Object) ([]*reconciler.InventoryItem, []reconcile
 	return status.Inventory, status.InventoryRecord.Kinds
 }
 
-// stirring returns a function that schedules a pass because another object has changed: at once, unless that happens too often.
-func stirring(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
+// waking returns a function that schedules a pass because another object has changed: at once, unless that happens too often.
+func waking(w *worker, queue *queue.Wakeups) func(key apitypes.NamespacedName) {
 	return func(key apitypes.NamespacedName) {
 		queue.WakeAfter(key, w.allowances.Delay(key, w.options.Clock.Now()))
 	}
@@ -284,7 +284,7 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		return fmt.Errorf("creating a client for metadata: %w", err)
 	}
 	w.loader.Watcher, err = references.New(references.Options{
-		Reader: w.local, Metadata: clnt, Notify: stirring(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
+		Reader: w.local, Metadata: clnt, Notify: waking(w, queue), Log: mgr.GetLogger().WithValues("reconciler", w.name),
 	})
 	if err != nil {
 		return err
@@ -294,21 +294,21 @@ func (w *worker) watchReferences(mgr ctrl.Manager, queue *queue.Wakeups) error {
 
 // untilEnd calls the function when the manager stops.
 func untilEnd(end func()) manager.Runnable {
-	return everywhere(func(ctx context.Context) error {
+	return onAllReplicas(func(ctx context.Context) error {
 		<-ctx.Done()
 		end()
 		return nil
 	})
 }
 
-// everywhere runs on all replicas of an operator, whether they lead or not.
-type everywhere manager.RunnableFunc
+// onAllReplicas runs on all replicas of an operator, whether they lead or not.
+type onAllReplicas manager.RunnableFunc
 
 // Start calls the function.
-func (f everywhere) Start(ctx context.Context) error { return f(ctx) }
+func (f onAllReplicas) Start(ctx context.Context) error { return f(ctx) }
 
 // NeedLeaderElection is false.
-func (f everywhere) NeedLeaderElection() bool { return false }
+func (f onAllReplicas) NeedLeaderElection() bool { return false }
 
 // synced fails while the cache of components is not complete.
 func (w *worker) synced(ctx context.Context) error {

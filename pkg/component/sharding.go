@@ -135,7 +135,7 @@ func (w *worker) shareWork(mgr ctrl.Manager, queue *queue.Wakeups) error {
 		},
 		Lost: w.handOver,
 	})
-	return mgr.Add(everywhere(func(ctx context.Context) error { return w.share(ctx, queue) }))
+	return mgr.Add(onAllReplicas(func(ctx context.Context) error { return w.share(ctx, queue) }))
 }
 
 // share joins the other replicas once this one has listed the components.
@@ -178,7 +178,7 @@ func (w *worker) takeOver(scheme *runtime.Scheme, queue *queue.Wakeups, shard in
 	}
 	list, ok := object.(client.ObjectList)
 	if !ok {
-		return fmt.Errorf("listing components: %T is no list", object)
+		return fmt.Errorf("listing components: %T is not a list", object)
 	}
 	if err := w.cache.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing components: %w", err)

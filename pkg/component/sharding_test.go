@@ -139,7 +139,7 @@ func TestHandOverForgets(t *testing.T) {
 	}
 }
 
-// noLeases is a client that nobody may use.
+// noLeases is a client that must not be used.
 type noLeases struct{}
 
 func (noLeases) Leases(string) coordinationv1client.LeaseInterface { return nil }
@@ -172,7 +172,7 @@ func (r *rig) overTenure() *shards.Tenure {
 	return tenure
 }
 
-// TestNothingIsWrittenAfterTheTenure has a pass go on that nobody has cut off.
+// TestNothingIsWrittenAfterTheTenure has a pass continue that was not interrupted.
 func TestNothingIsWrittenAfterTheTenure(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

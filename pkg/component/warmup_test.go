@@ -123,7 +123,7 @@ func TestWarmupEnds(t *testing.T) {
 	})
 }
 
-// TestWarmupLastsWithSharding has nobody ask for the kinds but the warm-up: the components are suspended. Where shards are, there is no end
+// TestWarmupLastsWithSharding has only the warm-up ask for the kinds: the components are suspended. Where shards are, there is no end
 // of standing by: each replica may get the components of another one at any time.
 func TestWarmupLastsWithSharding(t *testing.T) {
 	t.Parallel()

@@ -104,7 +104,7 @@ func (w *worker) reconcileOurs(ctx context.Context, key apitypes.NamespacedName)
 	return w.reconcileOne(ctx, key, tenure)
 }
 
-// reconcileOne reads the component, runs the phases, and records the outcome.
+// reconcileOne reads the component, runs the steps, and records the outcome.
 func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, tenure *shards.Tenure) (result ctrl.Result, err error) {
 	defer rescue(log.FromContext(ctx), func(reason error) { result, err = ctrl.Result{}, reason })
 	w.allowances.Spend(key, w.options.Clock.Now())
@@ -129,10 +129,10 @@ func (w *worker) reconcileOne(ctx context.Context, key apitypes.NamespacedName, 
 	return result, err
 }
 
-// runBounded runs the phases, within the time limit of a pass.
+// runBounded runs the steps, within the time limit of a pass.
 func (p *pass) runBounded(ctx context.Context) outcomes.Outcome {
 	var end func()
-	p.stay, ctx, end = stays.Begin(ctx, p.places, &p.memory.stay, p.key)
+	p.stay, ctx, end = stays.Begin(ctx, p.worker.places, &p.memory.stay, p.key)
 	defer end()
 	return p.rescued(func() outcomes.Outcome {
 		o := p.rescued(func() outcomes.Outcome { return p.run(ctx) })
@@ -177,18 +177,18 @@ func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Compon
 func (w *worker) filter() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
-			w.memories.saw(e.Object)
+			w.memories.noteOrphaned(e.Object)
 			return w.isOurs(e.Object)
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
-			w.memories.unsee(e.Object)
+			w.memories.forgetOrphaned(e.Object)
 			return w.isOurs(e.Object)
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			if e.ObjectOld == nil || e.ObjectNew == nil {
 				return true
 			}
-			w.memories.saw(e.ObjectNew)
+			w.memories.noteOrphaned(e.ObjectNew)
 			if !w.isOurs(e.ObjectNew) {
 				return false
 			}

@@ -45,7 +45,7 @@ func checkObjects(objects []client.Object) error {
 func copyOf(object client.Object) (client.Object, error) {
 	copied, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
-		return nil, fmt.Errorf("copying object %q: the copy of a %T is no object", object.GetName(), object)
+		return nil, fmt.Errorf("copying object %q: the copy of a %T is not an object", object.GetName(), object)
 	}
 	return copied, nil
 }

@@ -21,6 +21,8 @@ import (
 )
 
 // KustomizePatch is a patch as in the field patches of a Kustomization.
+//
+// +kubebuilder:object:generate=true
 type KustomizePatch struct {
 	// Patch is a strategic merge patch, or a list of operations of a JSON patch (RFC 6902), in YAML or JSON. A strategic merge patch
 	// needs a kind and a name even if the target selects the objects.
@@ -31,6 +33,8 @@ type KustomizePatch struct {
 }
 
 // KustomizeSelector selects the objects that match all of its fields. An empty field matches all objects.
+//
+// +kubebuilder:object:generate=true
 type KustomizeSelector struct {
 	// Group, Version, Kind, Name and Namespace are regular expressions that must match the whole value.
 	Group     string `json:"group,omitempty"`
@@ -44,6 +48,8 @@ type KustomizeSelector struct {
 }
 
 // KustomizeImage replaces parts of the references to an image, as in the field images of a Kustomization.
+//
+// +kubebuilder:object:generate=true
 type KustomizeImage struct {
 	// Name is the image to be replaced, without tag and digest.
 	Name string `json:"name"`

@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// foreign stands for a generator that knows nothing of this runtime, such as one around somebody's Helm chart.
+// foreign stands for a generator that knows nothing of this runtime, such as one for a user's Helm chart.
 func foreign(_ context.Context, _ string, _ string, _ types.Unstructurable) ([]client.Object, error) {
 	return []client.Object{
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"host": "${host:-localhost}"}},

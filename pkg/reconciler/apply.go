@@ -7,12 +7,12 @@ import (
 	"context"
 
 	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -39,7 +39,7 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	if err := c.open(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	done, err := c.waves.Apply(ctx, c.set.Targets)
+	done, err := c.waves.Apply(ctx, c.set.Objects)
 	if err == nil && done {
 		done, err = c.waves.Prune(ctx)
 	}
@@ -53,24 +53,24 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 // preparation is what follows from an ApplyRequest alone, before the first look at the cluster.
 type preparation struct {
 	call      *calls.Call
-	set       *targets.Set // its targets are in the order in which they are applied
-	manifests *targets.Manifests
+	set       *desired.Set // its desired objects are in the order in which they are applied
+	manifests *desired.Manifests
 	waves     *waves.Waves
 	saveFirst bool // the inventory must be saved before the first write
 }
 
 // open watches the kinds, checks the expected plan and ownership, and saves the inventory: all that precedes the first write.
 func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
-	if err := c.call.Needs.Watch(ctx, c.set.Targets, targets.Late); err != nil {
+	if err := c.call.Needs.Watch(ctx, c.set.Objects, desired.Late); err != nil {
 		return err
 	}
-	c.call.Tiers = calls.Arrange(c.set.Targets, c.call.Ledger, c.call.Server.Observer)
+	c.call.Tiers = calls.Arrange(c.set.Objects, c.call.Ledger, c.call.Server.Observer)
 	if request.Expected != nil {
-		if err := plans.Expect(ctx, c.call, c.set.Targets, request.Inventory, request.Expected); err != nil {
+		if err := plans.Expect(ctx, c.call, c.set.Objects, request.Inventory, request.Expected); err != nil {
 			return err
 		}
 	}
-	if err := c.waves.CheckOwnership(c.set.Targets); err != nil {
+	if err := c.waves.CheckOwnership(c.set.Objects); err != nil {
 		return err
 	}
 	if c.saveFirst {
@@ -85,7 +85,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	if err != nil {
 		return nil, err
 	}
-	source := targets.Source{
+	source := desired.Source{
 		Objects: request.Objects, Version: request.Version, Namespace: request.Namespace, Digest: request.Digest, FormerDigest: request.FormerDigest,
 		DigestKey: request.DigestKey, Policies: policies.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,
 	}
@@ -93,10 +93,10 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	if err != nil {
 		return nil, err
 	}
-	wanted := set.Targets
-	plan := records.Next(wanted, request.Inventory)
+	wanted := set.Objects
+	plan := bookkeeping.Next(wanted, request.Inventory)
 	request.forDecisions().ProtectHome(plan.Items)
-	if err := records.Validate(wanted, plan.Items, source.Additional); err != nil {
+	if err := bookkeeping.Validate(wanted, plan.Items, source.Additional); err != nil {
 		return nil, err
 	}
 	plan.ProtectUnwritten()

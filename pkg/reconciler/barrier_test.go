@@ -334,7 +334,7 @@ func TestTypesAreDeletedWithoutBarrierIfThereCannotBeOne(t *testing.T) {
 	}
 }
 
-func TestBarrierThatSomebodyRemovesIsPutUpAgain(t *testing.T) {
+func TestRemovedBarrierIsRestored(t *testing.T) {
 	t.Parallel()
 	now := clocktesting.NewFakePassiveClock(time.Now())
 	ty := newTyped(t, func(s *setup) { s.pause = time.Hour }, withOptions(func(o *reconciler.Options) { o.Clock = now }))

@@ -123,7 +123,7 @@ func (ty *typed) round(tally *roundsTally, span time.Duration) {
 	ty.mustDelete()
 }
 
-// deleteUntil makes passes until all is deleted, or an instance keeps the type when nobody creates any more. It reports which of
+// deleteUntil makes passes until all is deleted, or an instance keeps the type although no more are created. It reports which of
 // the two it is.
 func (ty *typed) deleteUntil(idle chan struct{}) (done bool) {
 	var quiet bool

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 )
 
@@ -20,17 +20,17 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	var items []*InventoryItem
 	newOrphans := false
 	for _, recorded := range request.Inventory {
-		if item := records.Unwanted(recorded, policies.IsOrphanedOnDelete); item != nil {
+		if item := bookkeeping.Unwanted(recorded, policies.IsOrphanedOnDelete); item != nil {
 			items = append(items, item)
-			newOrphans = newOrphans || records.IsNewOrphan(recorded, item)
+			newOrphans = newOrphans || bookkeeping.IsNewOrphan(recorded, item)
 		}
 	}
 	request.forDecisions().ProtectHome(items)
-	records.Sort(items)
+	bookkeeping.Sort(items)
 	call := r.call(request.Owner, items)
 	call.Ledger.OrphansUnsaved = newOrphans
 	ctx = flow.WithLimiter(ctx, call.Server.Flow)
-	if err := call.Needs.Watch(ctx, nil, targets.Regular); err != nil {
+	if err := call.Needs.Watch(ctx, nil, desired.Regular); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
 	gone, err := waves.NewRemover(call).Delete(ctx, slices.Clone(items))

@@ -121,7 +121,7 @@ metadata: {name: out}
 	w.mustDelete()
 }
 
-func TestDeletionRefusesWhatWasCreatedAnewWithOurMark(t *testing.T) {
+func TestDeletionRefusesObjectsRecreatedWithOurMark(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.mustApply(ordered)
@@ -142,7 +142,7 @@ func TestDeletionRefusesWhatWasCreatedAnewWithOurMark(t *testing.T) {
 	})
 	testenv.Eventually(t, func() (bool, string) {
 		_, err := w.delete()
-		return err != nil && strings.Contains(err.Error(), "was recreated by others"), "expected a refusal"
+		return err != nil && strings.Contains(err.Error(), "was recreated by another client"), "expected a refusal"
 	})
 	w.remove(w.configMap("early"))
 	w.mustDelete()

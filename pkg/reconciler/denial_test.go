@@ -102,7 +102,7 @@ func TestDenialsWithTheCodeOfAConflict(t *testing.T) {
 func TestConflictsWithoutAChange(t *testing.T) {
 	t.Parallel()
 	const reason = `Operation cannot be fulfilled on resourcequotas "q": the object has been modified`
-	const want = "ConfigMap a: meets a conflict although nobody has changed it: " + reason
+	const want = "ConfigMap a: was rejected with a conflict, although it has not changed: " + reason
 	var refuses atomic.Value
 	refuses.Store(http.MethodPatch)
 	w := newWorld(t, func(s *setup) {

@@ -38,7 +38,7 @@ func TestDrift(t *testing.T) {
 		"CorrectAddition":      {"additions are drift when replacing", "correct", "replace", `{"data":{"more":"x"}}`, declared, []string{"Corrected ConfigMap a"}, ""},
 		"CorrectLabel":         {"additional labels are nobody's drift", "correct", "replace", `{"metadata":{"labels":{"more":"x"}}}`, declared, nil, ""},
 		"CorrectOwnerLabel":    {"the mark of ownership is restored", "correct", "replace", `{"metadata":{"labels":{"PREFIX/owner-id":null}}}`, declared, []string{"Corrected ConfigMap a"}, ""},
-		"ReportChange":         {"a change is named and left alone", "report", "replace", `{"data":{"value":"2"}}`, changed, nil, "ConfigMap a: was changed by others"},
+		"ReportChange":         {"a change is named and left alone", "report", "replace", `{"data":{"value":"2"}}`, changed, nil, "ConfigMap a: was changed by another client"},
 		"ReportNothing":        {"what has no effect is not named", "report", "replace", `{"metadata":{"labels":{"more":"x"}}}`, declared, nil, ""},
 		"IgnoreChange":         {"nobody looks", "ignore", "replace", `{"data":{"value":"2"}}`, changed, nil, ""},
 	} {
@@ -94,7 +94,7 @@ func TestDeletedDependentIsCreatedAgain(t *testing.T) {
 			result := w.mustApply(manifest)
 			if tc.recreated {
 				w.expectActions(result, "Corrected ConfigMap a")
-			} else if got := notices(result.Drift); got != "ConfigMap a: was deleted by others" {
+			} else if got := notices(result.Drift); got != "ConfigMap a: was deleted by another client" {
 				t.Errorf("%s: got %q", tc.reason, got)
 			}
 			if exists := w.configMap("a") != nil; exists != tc.recreated {

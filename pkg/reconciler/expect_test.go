@@ -100,7 +100,7 @@ func (w *world) status(object *unstructured.Unstructured, patch string) {
 
 func TestExpectedPlan(t *testing.T) {
 	t.Parallel()
-	const other = "was changed by others since the plan was made"
+	const other = "was changed by another client since the plan was made"
 	nothing := func(*world) {}
 	for name, tc := range map[string]struct {
 		reason   string
@@ -260,7 +260,7 @@ func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
 		}, nil},
 		"Changed": {
 			"a field of ours", http.MethodPatch, "changed", func(w *world) { w.patch(w.configMap("changed"), `{"data":{"a":"3"}}`) },
-			[]string{"ConfigMap NS/changed: was changed by others since the plan was made"},
+			[]string{"ConfigMap NS/changed: was changed by another client since the plan was made"},
 		},
 		"Exists": {
 			"it exists by now", http.MethodPatch, "new", func(w *world) { w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n") },
@@ -268,7 +268,7 @@ func TestExpectedPlanIsKeptToTheEnd(t *testing.T) {
 		},
 		"Unwanted": {
 			"it is to go", http.MethodDelete, "goes", func(w *world) { w.patch(w.configMap("goes"), `{"metadata":{"annotations":{"PREFIX/owner-id":"x"}}}`) },
-			[]string{"ConfigMap NS/goes: was changed by others since the plan was made"},
+			[]string{"ConfigMap NS/goes: was changed by another client since the plan was made"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestExpectedPlanLeavesAlone(t *testing.T) {
 	w.mustApply(planned)
 	w.rest(planned)
 	w.patch(w.configMap("same"), `{"data":{"more":"theirs"}}`)
-	w.rested(planned, "- ConfigMap NS/same: may have been changed by others")
+	w.rested(planned, "- ConfigMap NS/same: may have been changed by another client")
 	result, err := w.applyExpected(planned+comes, w.saved(w.plan(planned+comes, reconciler.PlanOptions{})))
 	if err != nil {
 		t.Fatal(err)

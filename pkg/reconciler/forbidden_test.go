@@ -113,7 +113,7 @@ metadata: {name: anew, finalizers: [example.com/waits]}
 	}
 	_, err := limited.delete()
 	var refused *reconciler.RefusedError
-	if err == nil || !strings.Contains(err.Error(), "unanswered") || !strings.Contains(err.Error(), "was recreated by others") || errors.As(err, &refused) {
+	if err == nil || !strings.Contains(err.Error(), "unanswered") || !strings.Contains(err.Error(), "was recreated by another client") || errors.As(err, &refused) {
 		t.Errorf("want to be told of both objects, and to try again, got %v", err)
 	}
 	w.remove(anew)

@@ -20,7 +20,7 @@ import (
 // TestHomeOutlivesItsOwner has the owner's own namespace among its dependents.
 func TestHomeOutlivesItsOwner(t *testing.T) {
 	t.Parallel()
-	const stays = "is orphaned instead of deleted, because its owner needs what is in it"
+	const stays = "is orphaned instead of deleted, because its owner needs its contents"
 	for name, tc := range map[string]struct {
 		reason string
 		end    func(w *world) (reconciler.Result, error)

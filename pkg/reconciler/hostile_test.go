@@ -124,7 +124,7 @@ func TestReportedRecreationIsLeftAlone(t *testing.T) {
 	w.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: theirs}\n")
 	testenv.Eventually(t, func() (bool, string) {
 		result, err := w.apply(manifest)
-		return err == nil && strings.Contains(notices(result.Drift), "ConfigMap a: was recreated or adopted by others"), notices(result.Drift)
+		return err == nil && strings.Contains(notices(result.Drift), "ConfigMap a: was recreated or adopted by another client"), notices(result.Drift)
 	})
 	if diff := diffData(map[string]any{"a": "theirs"}, w.configMap("a")); diff != "" {
 		t.Error(diff)

@@ -60,8 +60,8 @@ spec: {replicas: 0, selector: {a: b}, template: {metadata: {labels: {a: b}}, spe
 
 func (ty *typed) deleted() (reconciler.Result, error) { return ty.delete() }
 
-// TestTypeThatIsSomebodyElsesByNow has a new operator adopt the definition before the former owner is deleted.
-func TestTypeThatIsSomebodyElsesByNow(t *testing.T) {
+// TestTypeThatAnotherOwnerHasAdopted has a new operator adopt the definition before the former owner is deleted.
+func TestTypeThatAnotherOwnerHasAdopted(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
 	ty.settle(ty.expand(customType), func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
@@ -95,7 +95,7 @@ func TestOwnInstanceWithoutLabelDoesNotBlock(t *testing.T) {
 	if blockers := ty.check(); len(blockers) > 0 {
 		t.Errorf("a dependent forbids the deletion: %v", blockers)
 	}
-	// Somebody writes into the record that the instance of somebody else is a dependent, too.
+	// A user forges a record in which a foreign instance is a dependent, too.
 	ty.create(ty.expand(strings.ReplaceAll(widget, "NAME", "zz-foreign")))
 	for _, item := range ty.owner.Inventory {
 		if item.Kind == "Widget" {

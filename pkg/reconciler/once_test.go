@@ -27,7 +27,7 @@ func TestOnceLeavesWhatExists(t *testing.T) {
 					t.Fatalf("%s: it has gone", reason)
 				}
 				if diff := diffData(map[string]any{"value": "theirs"}, object); diff != "" || string(object.GetUID()) != uid {
-					t.Errorf("%s: created anew: %t, %s", reason, string(object.GetUID()) != uid, diff)
+					t.Errorf("%s: recreated: %t, %s", reason, string(object.GetUID()) != uid, diff)
 				}
 			}
 			w.createClaimed("labels: {a: b}")

@@ -18,11 +18,11 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -145,8 +145,8 @@ func (r *Reconciler) additionalTypes(owner Owner) []TypeInfo {
 	return slices.Concat(r.options.AdditionalManagedTypes, owner.AdditionalManagedTypes)
 }
 
-func (r *Reconciler) preparer() targets.Preparer {
-	return targets.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys}
+func (r *Reconciler) preparer() desired.Preparer {
+	return desired.Preparer{Scheme: r.client.Scheme(), Mapper: r.client.RESTMapper(), Keys: r.keys}
 }
 
 // forDecisions returns the owner as decisions need it.

@@ -34,9 +34,9 @@ spec:
 
 const ownsData = ": cannot be recreated as its update policy says, because it holds the data of "
 
-// TestStatefulSetIsNotCreatedAnewWithItsClaims runs the real controllers: the StatefulSet controller becomes the owner of the
+// TestStatefulSetIsNotRecreatedWithItsClaims runs the real controllers: the StatefulSet controller becomes the owner of the
 // claims, and garbage collection would delete them.
-func TestStatefulSetIsNotCreatedAnewWithItsClaims(t *testing.T) {
+func TestStatefulSetIsNotRecreatedWithItsClaims(t *testing.T) {
 	t.Parallel()
 	manifest := strings.ReplaceAll(database, "DELETED", "Delete")
 	changed := strings.ReplaceAll(manifest, "SERVICE", "two")
@@ -79,8 +79,8 @@ func TestStatefulSetIsNotCreatedAnewWithItsClaims(t *testing.T) {
 	}
 }
 
-// TestOwnersOfClaimsAreNotCreatedAnew has claims that are owned in all possible ways.
-func TestOwnersOfClaimsAreNotCreatedAnew(t *testing.T) {
+// TestOwnersOfClaimsAreNotRecreated has claims that are owned in all possible ways.
+func TestOwnersOfClaimsAreNotRecreated(t *testing.T) {
 	t.Parallel()
 	const owned = "ownerReferences: [{apiVersion: API, kind: KIND, name: a, uid: UID}]"
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, OWNERS}\nspec: {VOLUME, storageClassName: \"\", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
@@ -96,7 +96,7 @@ func TestOwnersOfClaimsAreNotCreatedAnew(t *testing.T) {
 	for name, tc := range map[string]struct {
 		manifest, between, claim string
 		denied                   string // a path that must not be requested
-		want                     string // empty if it is created anew
+		want                     string // empty if it is recreated
 	}{
 		"Direct":              {widgets, none, direct, none, ownsData + "PersistentVolumeClaim NS/data, which would be destroyed; choose another update policy, or remove its owner references from the claims"},
 		"Unbound":             {widgets, none, strings.ReplaceAll(strings.ReplaceAll(claim, "VOLUME, ", ""), "OWNERS", owned), none, none},
@@ -142,7 +142,7 @@ func TestOwnersOfClaimsAreNotCreatedAnew(t *testing.T) {
 				ty.expectRefusal(err, tc.want)
 			}
 			if anew := string(ty.get(api, kind, "a").GetUID()) != uid; anew != (tc.want == "") {
-				t.Errorf("created anew: %v", anew)
+				t.Errorf("recreated: %v", anew)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	planned := plans.Options{Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
 	// The planner has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
-	plan, err := plans.Make(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.set.Targets, request.Inventory, planned)
+	plan, err := plans.Make(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.set.Objects, request.Inventory, planned)
 	if err == nil {
 		// A call of Apply with the same objects usually follows.
 		c.manifests.Keep(c.set)

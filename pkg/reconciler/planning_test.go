@@ -153,11 +153,11 @@ func TestPlan(t *testing.T) {
 		"-1 Created ConfigMap NS/new: does not exist",
 		"0 Updated ConfigMap NS/anew recreated: the manifest changed",
 		"0 Updated ConfigMap NS/changed: the manifest changed",
-		"0 Corrected ConfigMap NS/drifted: was changed by others",
+		"0 Corrected ConfigMap NS/drifted: was changed by another client",
 		"0 Created ConfigMap NS/found: does not exist",
 		"0 - ConfigMap NS/same",
-		"0 - ConfigMap NS/shared: may have been changed by others",
-		"2 Corrected ConfigMap NS/lost: was deleted by others",
+		"0 - ConfigMap NS/shared: may have been changed by another client",
+		"2 Corrected ConfigMap NS/lost: was deleted by another client",
 		"-1 Orphaned ConfigMap NS/released: is no longer wanted",
 		"0 Deleted ConfigMap NS/goes: is no longer wanted",
 	}
@@ -237,7 +237,7 @@ func TestRequestsOfPlan(t *testing.T) {
 		t.Errorf("where there is nothing to do, there is nothing to ask, got:\n%s", w.requests)
 	}
 	w.meddle()
-	w.rested(after+comes, "0 Corrected ConfigMap NS/drifted: was changed by others")
+	w.rested(after+comes, "0 Corrected ConfigMap NS/drifted: was changed by another client")
 	w.requests.Reset()
 	w.plan(after+comes, reconciler.PlanOptions{})
 	if w.requests.Len() > 0 {
@@ -403,7 +403,7 @@ spec:
 	w := newWorld(t)
 	w.settle(manifest, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
 	w.patchAs(w.get("apps/v1", "Deployment", "a"), `{"spec":{"replicas":3}}`, "kubectl-edit")
-	w.rested(manifest, "may have been changed by others")
+	w.rested(manifest, "may have been changed by another client")
 	change := w.plan(manifest, compare).Changes[0]
 	if change.Verb != reconciler.VerbCorrected || change.Reason != "was changed by kubectl-edit: .spec.replicas" || change.Before == nil || change.After == nil {
 		t.Fatalf("got %q, %q", change.Verb, change.Reason)
@@ -503,7 +503,7 @@ func TestPlanOfRecreation(t *testing.T) {
 	changed := strings.ReplaceAll(manifests, "none:1", "none:2")
 	change := w.plan(changed, compare).Changes[0]
 	if change.Verb != reconciler.VerbUpdated || !change.Recreate || !change.Local {
-		t.Errorf("expected an immutable Job to be created anew, which the server cannot rehearse, got %+v", change)
+		t.Errorf("expected an immutable Job to be recreated, which the server cannot dry-run, got %+v", change)
 	}
 	if diff := cmp.Diff(change.Before.Object, change.After.Object); strings.Count(diff, "\n-") != 1 || strings.Count(diff, "\n+") != 1 {
 		t.Errorf("only the image is to differ, got:\n%s", diff)

@@ -224,7 +224,7 @@ metadata: {name: a, annotations: {PREFIX/delete-policy: POLICY}}
 				if annotations := left.GetAnnotations(); annotations[prefix+"/owner-id"] != "" || annotations[prefix+"/digest"] != "" {
 					t.Errorf("marks must not stay, got %v", annotations)
 				}
-				// Anybody may adopt it now.
+				// Any owner may adopt it now.
 				other := newWorld(t)
 				other.owner.ID, other.namespace, other.owner.Namespace = "other", w.namespace, w.namespace
 				other.expectActions(other.mustApply(strings.ReplaceAll(manifest, "POLICY", "delete")), "Adopted ConfigMap a")

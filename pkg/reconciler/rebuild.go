@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/rebuild"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -64,13 +64,13 @@ func (r *Reconciler) Rebuild(ctx context.Context, request RebuildRequest) (Rebui
 		return RebuildResult{}, err
 	}
 	result := RebuildResult{Inventory: slices.Clone(request.Known), Unlisted: found.Unlisted}
-	known := records.Index(request.Known)
+	known := bookkeeping.Index(request.Known)
 	for _, item := range found.Items {
 		if known[types.IDOf(item)] == nil {
 			result.Inventory = append(result.Inventory, item)
 			result.Found++
 		}
 	}
-	records.Sort(result.Inventory)
+	bookkeeping.Sort(result.Inventory)
 	return result, nil
 }

@@ -110,7 +110,7 @@ func TestRebuild(t *testing.T) {
 	if diff := cmp.Diff(digests(inventory), digests(result.Inventory)); diff != "" {
 		t.Errorf("digests (-want +got):\n%s", diff)
 	}
-	// Nothing is created anew, and nothing is changed.
+	// Nothing is recreated, and nothing is changed.
 	w.expectActions(w.mustApply(lostManifest))
 	after := w.uids()
 	delete(after, "copy")

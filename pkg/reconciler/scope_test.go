@@ -46,8 +46,8 @@ func TestTypeThatChangesItsScope(t *testing.T) {
 	}
 }
 
-// TestTypeThatIsInstalledAnewUnderAnotherName has others recreate the type of a dependent with another resource name.
-func TestTypeThatIsInstalledAnewUnderAnotherName(t *testing.T) {
+// TestTypeThatIsReinstalledUnderAnotherName has others recreate the type of a dependent with another resource name.
+func TestTypeThatIsReinstalledUnderAnotherName(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
 	ty.create(ty.expand(customType))

@@ -118,9 +118,9 @@ func (w *world) expectPendingClaim(manifests string) {
 	}
 }
 
-// TestAClaimThatIsAnotherOneIsLookedAtAnew has others replace a claim by one that does not wait for a consumer. What is known
+// TestReplacedClaimIsReadAgain has others replace a claim by one that does not wait for a consumer. What is known
 // about the first claim must not count for the second.
-func TestAClaimThatIsAnotherOneIsLookedAtAnew(t *testing.T) {
+func TestReplacedClaimIsReadAgain(t *testing.T) {
 	t.Parallel()
 	const manifests = `
 apiVersion: storage.k8s.io/v1

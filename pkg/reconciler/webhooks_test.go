@@ -18,7 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// guardedConfigMaps are a webhook that nobody answers, and that concerns the ConfigMaps of the namespace only.
+// guardedConfigMaps are a webhook without a backend that concerns the ConfigMaps of the namespace only.
 const guardedConfigMaps = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -79,8 +79,8 @@ func TestWebhooksComeAfterTheirBackend(t *testing.T) {
 	}
 }
 
-// TestWebhookThatSomebodyHasDeletedComesBackLast has a user delete a webhook that denies the server which answers its calls.
-func TestWebhookThatSomebodyHasDeletedComesBackLast(t *testing.T) {
+// TestDeletedWebhookComesBackLast has a user delete a webhook that denies the server which answers its calls.
+func TestDeletedWebhookComesBackLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.mustApply(strings.ReplaceAll(guardedConfigMaps, "VALUE", "1"))
@@ -182,8 +182,8 @@ func TestAdoptedWebhooksDoNotHinder(t *testing.T) {
 	}
 }
 
-// TestWebhooksWaitForTypesThatAreCreatedAnew has a type whose recreation takes time.
-func TestWebhooksWaitForTypesThatAreCreatedAnew(t *testing.T) {
+// TestWebhooksWaitForRecreatedTypes has a type whose recreation takes time.
+func TestWebhooksWaitForRecreatedTypes(t *testing.T) {
 	t.Parallel()
 	ty := newTyped(t)
 	ty.defined(recreated(ty, "a"))
@@ -219,7 +219,7 @@ func TestWebhooksWaitForWhatIsDeletedAgainAndAgain(t *testing.T) {
 		}
 	}
 	result, err := w.apply(manifests)
-	if err != nil || !strings.Contains(notices(result.Waits), "is repeatedly deleted by others") {
+	if err != nil || !strings.Contains(notices(result.Waits), "is repeatedly deleted by other clients") {
 		t.Fatalf("want to wait for the backend, got %v, %s", err, notices(result.Waits))
 	}
 	if w.get("admissionregistration.k8s.io/v1", webhookKind, w.namespace+"-checker") != nil {

@@ -135,7 +135,7 @@ func TestFailedBuildLeavesNothingBehind(t *testing.T) {
 	expectOnly(t, cache, key+".lock")
 }
 
-func TestBuildRemovesWhatNobodyNeeds(t *testing.T) {
+func TestBuildRemovesUnusedPrograms(t *testing.T) {
 	_, cache := fakeGo(t, succeed)
 	key, err := sourcesKey()
 	if err != nil {

@@ -60,7 +60,7 @@ func helperMain() int {
 		return 1
 	}
 	fmt.Println(helper.Kubeconfig())
-	// Longer than any test waits: if nobody kills it, something else is wrong.
+	// Longer than any test waits: it must be killed before.
 	time.Sleep(10 * time.Minute)
 	return 1
 }

@@ -131,7 +131,7 @@ type recordState int
 const (
 	recordAbsent recordState = iota
 	recordStale              // its process has died without releasing it
-	recordBusy               // somebody is about to write it or to remove it
+	recordBusy               // another process is about to write or remove it
 	recordLive               // its process is running
 )
 

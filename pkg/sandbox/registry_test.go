@@ -28,7 +28,7 @@ func TestEndOfNothing(t *testing.T) {
 func TestEndOfACrashedOne(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")
-	// By now, the number of the crashed process belongs to somebody else.
+	// By now, the ID of the crashed process belongs to another process.
 	innocent := exec.Command("sleep", "600")
 	if err := innocent.Start(); err != nil {
 		t.Fatal(err)

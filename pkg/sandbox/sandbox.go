@@ -33,7 +33,7 @@ type Sandbox struct {
 	kubeconfig string
 	config     *rest.Config
 
-	stopping chan struct{} // closed when somebody has asked for the end
+	stopping chan struct{} // closed when a stop was requested
 	stopOnce sync.Once
 	failed   chan struct{} // closed when a program has ended without that
 	failOnce sync.Once

@@ -23,7 +23,7 @@ const pollInterval = 50 * time.Millisecond
 const portAttempts = 5
 
 // errPortTaken means that the API server could not listen because another program has the port.
-var errPortTaken = errors.New("the port was taken by another program")
+var errPortTaken = errors.New("another program uses the port")
 
 // startControlPlane starts etcd and the API server side by side and waits until the latter is ready.
 func (s *Sandbox) startControlPlane(ctx context.Context) error {
@@ -91,7 +91,7 @@ func freePort() (int, error) {
 	defer func() { _ = listener.Close() }()
 	address, ok := listener.Addr().(*net.TCPAddr)
 	if !ok {
-		return 0, fmt.Errorf("finding a free port: %s is no TCP address", listener.Addr())
+		return 0, fmt.Errorf("finding a free port: %s is not a TCP address", listener.Addr())
 	}
 	return address.Port, nil
 }

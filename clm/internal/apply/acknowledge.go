@@ -18,11 +18,11 @@ func acknowledge(ctx context.Context, c *connection.Connection, release *release
 	if current.State == releases.RevisionReady {
 		return nil
 	}
-	standing, err := views.Look(ctx, c, release.Namespace, release.Name, true)
+	snapshot, err := views.Look(ctx, c, release.Namespace, release.Name, true)
 	if err != nil {
 		return err
 	}
-	if standing.Release != nil && standing.Release.SameRecord(release) && standing.BecameReady() {
+	if snapshot.Release != nil && snapshot.Release.SameRecord(release) && snapshot.BecameReady() {
 		current.State, release.State, release.Message = releases.RevisionReady, releases.StateReady, ""
 	}
 	return nil

@@ -35,7 +35,7 @@ func Current(ctx context.Context, c *connection.Connection, namespace, name stri
 	case release.State == releases.StateDeleting:
 		return nil, failures.BeingDeleted(release)
 	case release.Ancestor:
-		return nil, failures.Refused("release %s was made by an earlier clm, which has not kept what it applied; first: clm apply %s SOURCE... -n %s", release, name, namespace)
+		return nil, failures.Refused("release %s was made by an earlier clm, which did not record what it applied; first: clm apply %s SOURCE... -n %s", release, name, namespace)
 	case current == nil:
 		return nil, failures.Refused("release %s has no revisions; to make one: clm apply %s SOURCE... -n %s", release, name, namespace)
 	}

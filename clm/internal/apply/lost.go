@@ -45,8 +45,8 @@ func confirmNew(ctx context.Context, records *releases.Store, plan *Plan) error 
 	case !errors.Is(err, releases.ErrNotFound):
 		return err
 	}
-	return failures.Refused("there is no record of release %[1]s, but %[2]s: the record was lost. To have it again: clm doctor %[3]s -n %[4]s --fix. "+
-		"Objects that are not meant to belong to the release, such as copies, must lose the label %[5]s",
+	return failures.Refused("there is no record of release %[1]s, but %[2]s: the record was lost. To rebuild it: clm doctor %[3]s -n %[4]s --fix. "+
+		"Before that, remove the label %[5]s from objects that do not belong to the release, such as copies",
 		release, evidence, release.Name, release.Namespace, ownership.Label)
 }
 

@@ -30,7 +30,7 @@ func lacksNamespace(err error) bool {
 // createNamespace creates the namespace of a release if that is wanted. Otherwise it returns a RefusedError.
 func createNamespace(ctx context.Context, clnt client.Client, name string, wanted bool) error {
 	if !wanted {
-		return failures.Refused("namespace %s does not exist; to have it created: --create-namespace", name)
+		return failures.Refused("namespace %s does not exist; to create it: --create-namespace", name)
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if err := clnt.Create(ctx, namespace, client.FieldOwner(releases.ReconcilerName)); err != nil && !apierrors.IsAlreadyExists(err) {

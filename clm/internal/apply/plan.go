@@ -40,7 +40,7 @@ const (
 	Rollback Operation = "rollback"
 	// Heal applies the current revision again.
 	Heal Operation = "heal"
-	// Adopt is Heal that adopts objects, whoever owns them.
+	// Adopt is Heal that also adopts objects of other owners.
 	Adopt Operation = "adopt"
 	// Orphan ends the ownership of objects.
 	Orphan Operation = "orphan"
@@ -178,7 +178,7 @@ func (p *Plan) Compare(ctx context.Context, compare bool) error {
 	return nil
 }
 
-// TakeOver adds objects that the plan adopts, whoever owns them.
+// TakeOver adds objects that the plan adopts even if they have another owner.
 func (p *Plan) TakeOver(objects ...types.ObjectKey) { p.takeOver = append(p.takeOver, objects...) }
 
 // ofRecord completes an error about objects that the engine refuses: those of a recorded revision cannot be corrected, only replaced by a new revision.
@@ -188,7 +188,7 @@ func (p *Plan) ofRecord(err error) error {
 		return err
 	}
 	name, namespace := p.Release.Name, p.Release.Namespace
-	return fmt.Errorf("what is recorded in a revision of release %s is not accepted any more: %w; nothing was changed. To make a revision that is: clm apply %s SOURCE... -n %s",
+	return fmt.Errorf("a recorded revision of release %s is no longer accepted: %w; nothing was changed. To make a new revision: clm apply %s SOURCE... -n %s",
 		p.Release, err, name, namespace)
 }
 

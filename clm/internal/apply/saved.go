@@ -99,7 +99,7 @@ func readPlan(path string) (savedPlan, error) {
 		return saved, fmt.Errorf("reading the plan: %w", err)
 	}
 	if err := utiljson.Unmarshal(raw, &saved); err != nil || saved.Plan == nil {
-		return saved, fmt.Errorf("reading the plan: %s is no saved plan", path)
+		return saved, fmt.Errorf("reading the plan: %s is not a saved plan", path)
 	}
 	if saved.Version != savedVersion {
 		return saved, fmt.Errorf("reading the plan: %s has version %d; allowed is: %d", path, saved.Version, savedVersion)
@@ -136,7 +136,7 @@ func Load(ctx context.Context, c *connection.Connection, path, namespace, name s
 		return nil, failures.Refused("the plan in %s is stale: it was made when release %s had revision %d, and now it has %d; make a new one", path, release, saved.Base, base)
 	}
 	if release.UID() != saved.Record {
-		return nil, failures.Refused("the plan in %s is stale: it was made for another release of the name %s; make a new one", path, release)
+		return nil, failures.Refused("the plan in %s is stale: it was made for another release named %s; make a new one", path, release)
 	}
 	p := &Plan{
 		connection: c, Release: release, Operation: saved.Operation, New: saved.New, Revision: saved.Revision, Content: releases.Content{Values: saved.Values},

@@ -108,7 +108,7 @@ func (c *Connection) suggest(ctx context.Context, namespace, name string, err er
 		// It may have been created since it was looked for.
 		if _, again := c.records.Get(ctx, namespace, name); errors.Is(again, releases.ErrNotFound) {
 			return fmt.Errorf("%w; but there are parts of its record, which was lost. "+
-				"To see what is left of it: clm doctor %[2]s -n %[3]s. To have it again, or these parts removed: clm doctor %[2]s -n %[3]s --fix", err, name, namespace)
+				"To see what is left: clm doctor %[2]s -n %[3]s. To rebuild the record, or to remove these parts: clm doctor %[2]s -n %[3]s --fix", err, name, namespace)
 		}
 	}
 	nearby, listErr := c.records.Nearby(ctx, namespace, name)

@@ -82,7 +82,7 @@ func Launch(ctx context.Context, program Program) error {
 	}
 	_ = command.Wait()
 	if err == nil {
-		err = fmt.Errorf("it ended without saying why; see %s", program.LogPath)
+		err = fmt.Errorf("it ended without an error message; see %s", program.LogPath)
 	}
 	return err
 }

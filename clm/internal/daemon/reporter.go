@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Reporter is the program's side of [Launch]. After Ready or Fail, and if there is nobody who listens any more, reports go nowhere.
+// Reporter is the program's side of [Launch]. After Ready or Fail, and if the launching process is gone, reports are dropped.
 // Its methods may be called from several goroutines.
 type Reporter struct {
 	mu   sync.Mutex
@@ -22,7 +22,7 @@ type Reporter struct {
 func NewReporter() (*Reporter, error) {
 	pipe := os.NewFile(reportFD, "reports")
 	if info, err := pipe.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
-		return nil, errors.New("this is run by clm itself, not by people")
+		return nil, errors.New("only clm itself runs this command")
 	}
 	closeOnExec(pipe)
 	return &Reporter{pipe: pipe}, nil

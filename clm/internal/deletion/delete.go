@@ -27,7 +27,7 @@ func (d *Deletion) Delete(ctx context.Context, limits runner.Limits) error {
 	err := d.delete(ctx, limits, b)
 	outcome := progress.Outcome{Done: err == nil, Summary: fmt.Sprintf("release %s is deleted", d.Release), Next: apply.SparedText(d.spared)}
 	if len(d.leftOut) > 0 {
-		outcome.Next = "These hooks could not be applied any more, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
+		outcome.Next = "These hooks could not be applied, because their namespaces are being deleted: " + strings.Join(d.leftOut, ", ")
 	}
 	if err != nil {
 		outcome.Summary, outcome.Next = fmt.Sprintf("release %s is not deleted: %s", d.Release, failures.Summary(err)), failures.Next(err)

@@ -125,7 +125,7 @@ func (d *Deletion) Blocked() error {
 	for i, blocker := range d.Blockers {
 		texts[i] = blocker.String()
 	}
-	return failures.Refused("release %s is not deleted, because there are instances of types that exist only because of it, and they would go with it: %s; delete them first",
+	return failures.Refused("release %s is not deleted, because there are instances of types that it defines, which would be deleted with their types: %s; delete them first",
 		d.Release, strings.Join(texts, ", "))
 }
 

@@ -79,8 +79,8 @@ func (r *removal) runHooks(ctx context.Context, at deletionhooks.Time) error {
 // hooksError says that the deletion did not get past its hooks, and how to go on.
 func (r *removal) hooksError(at deletionhooks.Time, cause error) error {
 	return &failures.StageError{Stage: at.String() + " hooks", Cause: cause, Advice: fmt.Sprintf(
-		"The release stays as it is until its hooks are done. To have one run again that has failed, delete it, and do the same again. "+
-			"To go on without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}
+		"The release stays as it is until its hooks have completed. To run a failed hook again, delete its object, and run the same command again. "+
+			"To continue without hooks: clm delete %s -n %s --skip-hooks", r.Release.Name, r.Release.Namespace)}
 }
 
 // hookRunner returns what runs the deletion hooks.

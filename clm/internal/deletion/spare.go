@@ -49,7 +49,7 @@ func isOlder(ctx context.Context, clnt client.Reader, item *reconciler.Inventory
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("looking how old %s is: %w", dependents.Text(item), err)
+		return false, fmt.Errorf("determining the age of %s: %w", dependents.Text(item), err)
 	}
 	return object.CreationTimestamp.Before(&than), nil
 }

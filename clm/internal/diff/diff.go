@@ -12,31 +12,31 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// Action is what would be done to an object. The empty one means that it stays as it is.
+// Action is what an operation would do to an object. The empty action leaves it as it is.
 type Action string
 
 const (
 	// ActionCreate means that the object does not exist.
 	ActionCreate Action = "create"
-	// ActionAdopt means that the object exists without being owned.
+	// ActionAdopt means that the object exists, and does not belong to the owner yet.
 	ActionAdopt Action = "adopt"
 	// ActionUpdate means that the manifest has changed.
 	ActionUpdate Action = "update"
-	// ActionRecreate means that the object is deleted and created anew.
+	// ActionRecreate means that the object is deleted and created again.
 	ActionRecreate Action = "recreate"
-	// ActionCorrect means that somebody else has changed or deleted the object.
+	// ActionCorrect means that another client has changed or deleted the object.
 	ActionCorrect Action = "correct"
-	// ActionDelete means that the object is no longer wanted.
+	// ActionDelete means that the object is redundant.
 	ActionDelete Action = "delete"
-	// ActionComplete means that the object is purged, having served its purpose.
+	// ActionComplete means that the object is purged.
 	ActionComplete Action = "complete"
-	// ActionOrphan means that the object is released, and stays.
+	// ActionOrphan means that the ownership ends, and the object stays.
 	ActionOrphan Action = "orphan"
-	// ActionKeep means that the object is not as it should be, and is left alone.
+	// ActionKeep means that the object differs from its manifest, and is left alone.
 	ActionKeep Action = "keep"
 )
 
-// notation is how actions are shown, in the order of the summary.
+// notation has the symbols and verbs of actions, in the order of the summary.
 var notation = []struct {
 	action Action
 	symbol string
@@ -53,39 +53,39 @@ var notation = []struct {
 	{ActionKeep, "=", terminal.Style.Faint},
 }
 
-// Change is what would become of one object.
+// Change is what would happen to one object.
 type Change struct {
-	// Object is the name of the object for people, such as "Deployment default/web".
+	// Object is the display name of the object, such as "Deployment default/web".
 	Object string
-	// Action is what would be done.
+	// Action is what the operation would do.
 	Action Action
 	// Reason is a text such as "manifest changed"; may be empty.
 	Reason string
-	// Refusal says why it would not be done after all; empty if it would.
+	// Refusal says why the operation refuses the action; empty if it does not.
 	Refusal string
 	// Notes are further lines about the object.
 	Notes []string
 	// Local means that After was computed without the server.
 	Local bool
-	// Before and After are the content of the object; nil if it does not exist, or if that is not known. They are not changed.
+	// Before and After are the content of the object; nil if it does not exist, or if the content is unknown. Write does not modify them.
 	Before, After map[string]any
 }
 
-// Options are for Write.
+// Options are the options of Write.
 type Options struct {
-	// Style says whether there are colours.
+	// Style decides whether the output is coloured.
 	Style terminal.Style
-	// Context is the number of lines around a change that are shown with it. Defaults to 3; -1 means the whole object.
+	// Context is the number of unchanged lines to show around a change. Defaults to 3; -1 means the whole object.
 	Context *int
-	// ShowSecrets leaves values of Secrets as they are.
+	// ShowSecrets shows values of Secrets unmasked.
 	ShowSecrets bool
 }
 
-// defaultContext is what people know from other programs.
+// defaultContext is the default of other diff programs.
 const defaultContext = 3
 
-// Write shows each change, and how many there are of each kind. It fails without having written anything if an action or
-// the context is not one of those that are documented; and if writing fails.
+// Write shows each change, and the number of changes of each kind. It writes nothing and fails if an action or the context is invalid; it also fails
+// if writing fails.
 func Write(out io.Writer, changes []Change, options Options) error {
 	switch {
 	case options.Context == nil:
@@ -156,7 +156,7 @@ func (w *writer) header(change Change) error {
 	return nil
 }
 
-// place returns where the action stands in the notation, or -1.
+// place returns the index of the action in the notation, or -1.
 func place(action Action) int {
 	for i, n := range notation {
 		if n.action == action {
@@ -174,7 +174,7 @@ func actions() string {
 	return strings.Join(names, ", ")
 }
 
-// summary counts what is refused once, as that.
+// summary counts a refused change once, as refused.
 func (w *writer) summary(changes []Change) {
 	counts := map[Action]int{}
 	refused := 0

@@ -3,22 +3,22 @@
 
 package diff
 
-// encoded are those lines that another object has as well, each as one character, for a library that compares texts.
+// encoded is the part of an object's lines that the other object has as well, one character per line, for a library that compares texts.
 type encoded struct {
-	text   []rune
-	places []int // where each character comes from
+	text        []rune
+	lineNumbers []int // line numbers of the characters
 }
 
-// Surrogates are numbers of no characters: a text that has them would not survive.
+// Surrogates are not characters: a text that contains them would be garbled.
 const (
 	surrogates      = 0xd800
 	afterSurrogates = 0xe000
 )
 
-// An alphabet gives each different line a character.
+// An alphabet assigns a character to each distinct line.
 type alphabet map[string]rune
 
-// newAlphabet has the lines of both objects.
+// newAlphabet returns an alphabet for the lines of both objects.
 func newAlphabet(before, after []line) alphabet {
 	a := alphabet{}
 	there := map[string]bool{}
@@ -42,7 +42,7 @@ func (a alphabet) encode(lines []line) encoded {
 	var e encoded
 	for i, line := range lines {
 		if character := a[line.text]; character != 0 {
-			e.text, e.places = append(e.text, character), append(e.places, i)
+			e.text, e.lineNumbers = append(e.text, character), append(e.lineNumbers, i)
 		}
 	}
 	return e

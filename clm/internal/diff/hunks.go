@@ -10,14 +10,14 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// An edit is a line that both objects have, or only one of them.
+// An edit is a line of both objects, or of only one of them.
 type edit struct {
 	line
 
 	operation diffmatchpatch.Operation
 }
 
-// hunks writes what differs, each piece below the path of the field in which its first change is.
+// hunks writes the differences, each hunk below the path of the field that its first change is in.
 func (w *writer) hunks(before, after []line) {
 	edits := compare(before, after)
 	hunks := w.group(edits)
@@ -42,10 +42,10 @@ func (w *writer) hunks(before, after []line) {
 	}
 }
 
-// group returns the changes with the lines around them. What is close to one another is one piece.
+// group returns the changes with the lines around them. Changes that are close to each other form one hunk.
 func (w *writer) group(edits []edit) [][]edit {
 	var hunks [][]edit
-	end := 0 // of the last piece
+	end := 0 // of the last hunk
 	for i, edit := range edits {
 		if edit.operation == diffmatchpatch.DiffEqual {
 			continue
@@ -74,8 +74,8 @@ func placeOf(hunk []edit) string {
 	return ""
 }
 
-// compare finds the smallest difference, whatever time that takes: the same objects have the same difference on a busy
-// machine. Lines that only one of them has cannot be part of what both have; without them little is left to be searched.
+// compare computes the smallest difference, without a time limit, so that the same objects give the same difference on a busy machine. Lines of only
+// one object cannot be common; without them, little is left to compare.
 func compare(before, after []line) []edit {
 	shared := newAlphabet(before, after)
 	from, to := shared.encode(before), shared.encode(after)
@@ -87,22 +87,22 @@ func compare(before, after []line) []edit {
 			edits = append(edits, edit{line: line, operation: operation})
 		}
 	}
-	var was, is int // what is done of both
+	var was, is int // positions in both objects
 	for _, diff := range differ.DiffMainRunes(from.text, to.text, false) {
 		n := utf8.RuneCountInString(diff.Text)
 		if diff.Type == diffmatchpatch.DiffEqual {
 			for i := range n {
-				add(diffmatchpatch.DiffDelete, before[was:from.places[i]])
-				add(diffmatchpatch.DiffInsert, after[is:to.places[i]])
-				was, is = from.places[i]+1, to.places[i]+1
+				add(diffmatchpatch.DiffDelete, before[was:from.lineNumbers[i]])
+				add(diffmatchpatch.DiffInsert, after[is:to.lineNumbers[i]])
+				was, is = from.lineNumbers[i]+1, to.lineNumbers[i]+1
 				add(diffmatchpatch.DiffEqual, after[is-1:is])
 			}
 		}
 		if diff.Type != diffmatchpatch.DiffInsert {
-			from.places = from.places[n:]
+			from.lineNumbers = from.lineNumbers[n:]
 		}
 		if diff.Type != diffmatchpatch.DiffDelete {
-			to.places = to.places[n:]
+			to.lineNumbers = to.lineNumbers[n:]
 		}
 	}
 	add(diffmatchpatch.DiffDelete, before[was:])

@@ -10,10 +10,10 @@ import (
 	"github.com/component-operator/runtime/internal/redact"
 )
 
-// housekeeping are the fields of metadata that the server writes.
+// housekeeping are the metadata fields that only the server writes.
 var housekeeping = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
 
-// prepare returns what is to be compared, without touching the object.
+// prepare returns the part of the object that is compared. It does not modify the object.
 func (w *writer) prepare(object map[string]any) map[string]any {
 	if object == nil {
 		return nil
@@ -36,11 +36,10 @@ func (w *writer) prepare(object map[string]any) map[string]any {
 // masked stands for a secret value.
 type masked string
 
-// masks numbers the values that were seen. A number says nothing about the value, whereas a digest of a short one tells it
-// to whoever tries enough of them.
+// masks numbers the values that occur. A number reveals nothing about a value, whereas a short value can be guessed from its digest.
 type masks map[string]int
 
-// mask shows length and identity of a value.
+// mask shows the length and the number of a value.
 func (m masks) mask(text string) masked {
 	number, known := m[text]
 	if !known {

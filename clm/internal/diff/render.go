@@ -15,18 +15,18 @@ import (
 	"github.com/component-operator/runtime/clm/internal/terminal"
 )
 
-// A line of YAML, and the path of the field in which it is; for the lines of a text, that of the text.
+// A line of YAML, with the path of its field; all lines of a multi-line string have the path of the string.
 type line struct {
 	text, path string
 }
 
-// document is YAML as it grows. An encoder would write some texts of several lines as a single one, of which no difference
-// can be shown: those with tabs, or with blanks at the end of a line.
+// document is a YAML document under construction. An encoder would write some multi-line strings on a single line, in which no difference can be
+// shown: those with tabs, or with trailing blanks.
 type document struct {
 	lines []line
 }
 
-// render returns the lines of an object, keys in the order of the alphabet.
+// render returns the lines of an object, with sorted keys.
 func render(object map[string]any) []line {
 	var d document
 	if len(object) > 0 {
@@ -105,7 +105,7 @@ func isText(value string) bool {
 	return strings.Contains(value, "\n") && strings.Trim(value, "\n") != ""
 }
 
-// text writes a literal block: a difference concerns the lines that differ.
+// text writes a literal block, so that a difference shows only the lines that differ.
 func (d *document) text(text, head string, indent int, path, field string) {
 	indicator := "|"
 	if start := strings.TrimLeft(text, "\n")[0]; start == ' ' || start == '\t' {
@@ -120,14 +120,14 @@ func (d *document) text(text, head string, indent int, path, field string) {
 	}
 	d.add(indent, head+indicator, path)
 	if head == "" {
-		indent -= 2 // an element of a list: the block belongs to its dash
+		indent -= 2 // an element of a list: the block is indented relative to the dash
 	}
 	for content := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		d.add(indent+2, terminal.Escape(content), field)
 	}
 }
 
-// scalar returns a value that takes one line.
+// scalar returns a value that fits on one line.
 func scalar(value any) string {
 	switch value := value.(type) {
 	case masked:

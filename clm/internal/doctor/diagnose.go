@@ -47,17 +47,18 @@ func (e *examination) examineLost(ctx context.Context) error {
 	for release, left := range found {
 		namespace, name, _ := strings.Cut(release, "/")
 		finding := Finding{
-			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, and %s in the cluster with its mark", dependents.Count(left.marked, "object")),
+			Kind: FindingLost, Release: release, Message: fmt.Sprintf("there is no record of the release, but its mark is on %s", dependents.Count(left.marked, "object")),
 			Repair: "a record is written that has these objects, and no revisions",
 			Advice: fmt.Sprintf("then: clm apply %s SOURCE... -n %s, or clm delete %s -n %s", name, namespace, name, namespace),
 			repair: e.repairs().restoring(apitypes.NamespacedName{Namespace: namespace, Name: name}),
 		}
 		switch {
 		case left.marked == 0 && left.parts:
-			finding.Message = "there is no record of the release, and nothing in the cluster with its mark, but parts of a record"
+			finding.Message = "there is no record of the release and no object with its mark, but there are parts of a record"
 			finding.Repair, finding.Advice = "these parts are removed", ""
 		case left.marked == 0:
-			finding.Message = fmt.Sprintf("there is no record of the release, and %s in other namespaces with its mark, which proves nothing: anybody who may write there can have made it",
+			finding.Message = fmt.Sprintf(
+				"there is no record of the release, but its mark is on %s in other namespaces; that proves nothing, because any user with write access there can set it",
 				dependents.Count(left.doubtful, "object"))
 			finding.Advice, finding.repair = e.trustAdvice(namespace, name, left.elsewhere), nil
 		}
@@ -66,7 +67,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 			return err
 		}
 		if !exists {
-			finding.Message += "; its namespace does not exist any more"
+			finding.Message += "; its namespace no longer exists"
 			finding.repair = nil
 			finding.Advice = fmt.Sprintf("to delete them: kubectl create namespace %[2]s; clm doctor %[1]s -n %[2]s --fix; clm delete %[1]s -n %[2]s", name, namespace)
 		}
@@ -77,7 +78,7 @@ func (e *examination) examineLost(ctx context.Context) error {
 
 // trustAdvice says how marks count that prove nothing.
 func (e *examination) trustAdvice(namespace, name, elsewhere string) string {
-	return fmt.Sprintf("if the release has made it: clm doctor %s -n %s --fix --trust-namespace %s", name, namespace, elsewhere)
+	return fmt.Sprintf("if the mark is genuine: clm doctor %s -n %s --fix --trust-namespace %s", name, namespace, elsewhere)
 }
 
 // remains looks for what there is of releases that have no record, by namespace and name of these.
@@ -146,12 +147,12 @@ func (e *examination) examineLocks(ctx context.Context) error {
 		case lock.Dead:
 			e.add(Finding{
 				Kind: FindingLock, Release: lock.Release.String(),
-				Message: fmt.Sprintf("%s has left a lock behind, which was renewed %s ago", lock.Holder, e.ago(lock.Renewed)),
-				Repair:  "the lock is removed", Advice: "it keeps nobody from working on the release",
+				Message: fmt.Sprintf("%s has left a lock, which was last renewed %s ago", lock.Holder, e.ago(lock.Renewed)),
+				Repair:  "the lock is removed", Advice: "it does not prevent work on the release",
 				repair: func(ctx context.Context) error { return e.connection.Records().RemoveLock(ctx, lock) },
 			})
 		default:
-			e.note("%s is changing release %s right now, so that what is found may be outdated", lock.Holder, lock.Release)
+			e.note("%s is changing release %s right now, so the findings may be outdated", lock.Holder, lock.Release)
 		}
 	}
 	return nil
@@ -192,20 +193,20 @@ func (e *examination) examineRelease(ctx context.Context, release *releases.Rele
 }
 
 // examineUnrecorded is about an object with the mark of a release that has not recorded it.
-func (e *examination) examineUnrecorded(ctx context.Context, release *releases.Release, found sighting) error {
+func (e *examination) examineUnrecorded(ctx context.Context, release *releases.Release, found markedObject) error {
 	finding := Finding{
 		Kind: FindingUnrecorded, Release: release.String(), Object: &found.Object,
 		Message: "it has the mark of the release, which has not recorded it",
-		Repair:  "it is recorded; it stays if the release renders it, and otherwise the next clm apply says that it deletes it",
+		Repair:  "it is recorded; if the release does not render it, the next clm apply plans its deletion",
 		Advice:  "to keep it: remove its label " + releases.ReconcilerName + "/owner-id",
 		repair:  e.repairs().recording(apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}),
 	}
-	within, err := territoryOf(ctx, e.connection.Records(), release, e.trusted)
+	within, err := evidenceNamespacesOf(ctx, e.connection.Records(), release, e.trusted)
 	if err := e.denied(err); err != nil {
 		return err
 	}
 	if !within.has(found.Namespace) {
-		finding.Message += ", nor anything else in that namespace; that proves nothing: anybody who may write there can have made the mark"
+		finding.Message += ", nor anything else in that namespace; that proves nothing, because any user with write access there can set the mark"
 		finding.Advice, finding.repair = e.trustAdvice(release.Namespace, release.Name, found.Namespace), nil
 	}
 	e.add(finding)
@@ -238,7 +239,7 @@ func (e *examination) examineItem(ctx context.Context, release *releases.Release
 		finding.Advice = fmt.Sprintf("to create it again: clm drift %s --heal -n %s", release.Name, release.Namespace)
 	case owner.IsMissing():
 		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.Loss(id, item)
-		finding.Advice = fmt.Sprintf("to mark it again: clm drift %[1]s --heal -n %[2]s; to keep it, whatever becomes of the release: clm orphan %[1]s OBJECT -n %[2]s",
+		finding.Advice = fmt.Sprintf("to mark it again: clm drift %[1]s --heal -n %[2]s; to keep it even if the release is deleted: clm orphan %[1]s OBJECT -n %[2]s",
 			release.Name, release.Namespace)
 	case owner.OwnerID() == id:
 		finding.Kind, finding.Message = FindingStolen, "it is recorded, and "+owner.Loss(id, item)

@@ -22,21 +22,22 @@ import (
 const patience = time.Minute
 
 // examineDeletion looks whether the deletion of an object is stuck.
-func (e *examination) examineDeletion(release *releases.Release, found sighting) {
+func (e *examination) examineDeletion(release *releases.Release, found markedObject) {
 	if found.deleting == nil || e.connection.Clock().Since(found.deleting.Time) < patience {
 		return
 	}
 	finding := Finding{
 		Kind: FindingStuck, Release: release.String(), Object: &found.Object,
-		Message: fmt.Sprintf("it is being deleted since %s, and has no finalizers; it waits for the end of its grace period", e.ago(found.deleting.Time)),
+		Message: fmt.Sprintf("it has been terminating for %s, and has no finalizers; it waits for the end of its grace period", e.ago(found.deleting.Time)),
 	}
 	if len(found.finalizers) > 0 {
-		finding.Message = fmt.Sprintf("it is being deleted since %s, and waits for whoever removes these finalizers: %s",
+		finding.Message = fmt.Sprintf("it has been terminating for %s, and waits for the removal of its finalizers: %s",
 			e.ago(found.deleting.Time), strings.Join(found.finalizers, ", "))
-		finding.Advice = "if nobody does any more, remove them by hand, which skips what they were put there for"
+		finding.Advice = "if no controller removes them any more, remove them by hand, which skips the cleanup that they stand for"
 	}
 	if slices.Contains(found.finalizers, releases.ReconcilerName) {
-		finding.Advice = fmt.Sprintf("that of clm goes with: clm drift %s --heal -n %s, or clm delete %s -n %s", release.Name, release.Namespace, release.Name, release.Namespace)
+		finding.Advice = fmt.Sprintf("to remove the finalizer of clm: clm drift %s --heal -n %s, or clm delete %s -n %s",
+			release.Name, release.Namespace, release.Name, release.Namespace)
 	}
 	e.add(finding)
 }
@@ -47,7 +48,7 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 		e.add(Finding{
 			Kind: FindingStuck, Release: release.String(),
 			Message: "its namespace is being deleted, and waits for the record of the release: " + awaitedFor(release),
-			Advice:  fmt.Sprintf("to delete these, and to let the namespace go: clm delete %s -n %s", release.Name, release.Namespace),
+			Advice:  fmt.Sprintf("to delete these, and then the namespace: clm delete %s -n %s", release.Name, release.Namespace),
 		})
 	}
 	for _, name := range namespacesOf(release) {
@@ -71,7 +72,7 @@ func (e *examination) examineNamespaces(ctx context.Context, release *releases.R
 		e.add(Finding{
 			Kind: FindingStuck, Release: release.String(),
 			Object:  &dependents.Object{APIVersion: "v1", Kind: "Namespace", Name: name},
-			Message: fmt.Sprintf("it is being deleted since %s: %s", e.ago(namespace.DeletionTimestamp.Time), strings.Join(left, "; ")),
+			Message: fmt.Sprintf("it has been terminating for %s: %s", e.ago(namespace.DeletionTimestamp.Time), strings.Join(left, "; ")),
 		})
 	}
 	return nil
@@ -104,7 +105,7 @@ func (e *examination) examineRecord(ctx context.Context, release *releases.Relea
 	name := apitypes.NamespacedName{Namespace: release.Namespace, Name: release.Name}
 	if len(left) > 0 {
 		e.add(Finding{
-			Kind: FindingChunks, Release: release.String(), Message: "the record does not need these Secrets any more: " + strings.Join(left, ", "),
+			Kind: FindingChunks, Release: release.String(), Message: "the record no longer needs these Secrets: " + strings.Join(left, ", "),
 			Repair: "they are removed", repair: e.repairs().tidying(name),
 		})
 	}
@@ -114,8 +115,8 @@ func (e *examination) examineRecord(ctx context.Context, release *releases.Relea
 	}
 	if ancestor {
 		e.add(Finding{
-			Kind: FindingAncestor, Release: release.String(), Message: "there is still the record of an earlier clm, whose place ours has taken",
-			Repair: "it is removed if nobody has changed it since", repair: e.repairs().takingOver(name),
+			Kind: FindingAncestor, Release: release.String(), Message: "the record of an earlier clm still exists, although this clm has replaced it",
+			Repair: "it is removed unless it was changed since", repair: e.repairs().takingOver(name),
 		})
 	}
 	return nil

@@ -132,8 +132,8 @@ type examination struct {
 	intact   []*releases.Release
 	// unread are those whose record exists, and cannot be used; by namespace and name.
 	unread map[string]bool
-	found  []sighting
-	byKey  map[dependents.Key]sighting
+	found  []markedObject
+	byKey  map[dependents.Key]markedObject
 	// lettingGo has the objects that releases have recorded and other releases own, by namespace and name of the release.
 	lettingGo map[string]*lettingGo
 }
@@ -172,7 +172,7 @@ func (e *examination) readRecords(ctx context.Context) error {
 			e.recorded[name.String()] = release
 			e.add(Finding{
 				Kind: FindingDamaged, Release: name.String(), Message: fmt.Sprintf("%s is damaged: %s", damaged.Part, damaged.Damage),
-				Repair: "the record is written anew, with the dependents that are found by their labels, and with what is left of the revisions",
+				Repair: "the record is rebuilt from the dependents that are found by their labels, and the revisions that are left",
 				repair: e.repairs().rebuilding(name),
 			})
 		case err != nil && e.name != "":
@@ -199,7 +199,7 @@ func (e *examination) sweepCluster(ctx context.Context) error {
 	if err := s.run(ctx); err != nil {
 		return err
 	}
-	e.found, e.byKey = s.found, make(map[dependents.Key]sighting, len(s.found))
+	e.found, e.byKey = s.found, make(map[dependents.Key]markedObject, len(s.found))
 	for _, found := range s.found {
 		e.byKey[dependents.KeyOf(found)] = found
 	}

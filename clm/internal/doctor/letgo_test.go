@@ -51,7 +51,7 @@ func TestDoctorLetsGoOfWhatOthersOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	current := record.Current()
-	if want := "handed over to release " + p.namespace + "/b: ConfigMap " + p.namespace + "/gone"; current.Description != want || current.Number != 2 || current.Objects != 2 {
+	if want := "moved to release " + p.namespace + "/b: ConfigMap " + p.namespace + "/gone"; current.Description != want || current.Number != 2 || current.Objects != 2 {
 		t.Errorf("want one revision more, of 2 objects, got %d of %d objects: %s", current.Number, current.Objects, current.Description)
 	}
 	p.delete(s, "b")

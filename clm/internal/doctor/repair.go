@@ -22,7 +22,7 @@ import (
 // anyType has everything looked into that the server knows.
 var anyType = []reconciler.TypeVersionInfo{{Group: "*", Version: "*", Kind: "*"}}
 
-// repairs are what can be done about the records and locks of releases. Each of them is a function that is called later, if somebody wants it.
+// repairs are what can be done about the records and locks of releases. Each of them is a function that is called later, with --fix.
 type repairs struct {
 	connection *connection.Connection
 	// trusted are namespaces in which marks of a release count although it has nothing else there.
@@ -52,7 +52,7 @@ func (r *repairs) underLock(ctx context.Context, name apitypes.NamespacedName, w
 	return work(ctx, o)
 }
 
-// rebuilding writes a damaged record anew.
+// rebuilding rewrites a damaged record.
 func (r *repairs) rebuilding(name apitypes.NamespacedName) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return r.underLock(ctx, name, func(ctx context.Context, o *runner.Operation) error {
@@ -106,7 +106,7 @@ func (r *repairs) recording(name apitypes.NamespacedName) func(ctx context.Conte
 
 // rebuild completes the inventory by the labels of objects, as far as these count, and writes the record.
 func (r *repairs) rebuild(ctx context.Context, o *runner.Operation, release *releases.Release, write func(context.Context, *releases.Release) error) error {
-	within, err := territoryOf(ctx, r.connection.Records(), release, r.trusted)
+	within, err := evidenceNamespacesOf(ctx, r.connection.Records(), release, r.trusted)
 	if err != nil {
 		return err
 	}

@@ -30,25 +30,25 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// sighting is an object that carries the mark of a release.
-type sighting struct {
+// markedObject is an object that carries the mark of a release.
+type markedObject struct {
 	dependents.Object
 	ownership.Mark
 
 	uid        apitypes.UID
-	copied     bool // from an object of a release, marks included, by somebody else
+	copied     bool // another client has copied it, with its marks, from an object of a release
 	deleting   *metav1.Time
 	finalizers []string
 }
 
-// sweep is a look at all objects that carry the mark of a release.
+// sweep finds all objects that carry the mark of a release.
 type sweep struct {
 	client     cluster.Client
 	selector   labels.Selector
-	namespaces []string // into which to look for types that must not be listed in the whole cluster
+	namespaces []string // where to list types that the user may not list in the whole cluster
 
 	mu       sync.Mutex
-	found    []sighting
+	found    []markedObject
 	unlisted []string
 	denied   map[string][]string // types that must not be listed, by where
 }
@@ -69,7 +69,7 @@ func (s *sweep) run(ctx context.Context) error {
 	}
 	if partial != nil {
 		for version := range partial.Groups {
-			s.unlisted = append(s.unlisted, fmt.Sprintf("%s does not answer, so that it is not known which objects there are", version))
+			s.unlisted = append(s.unlisted, fmt.Sprintf("%s does not answer, so its objects are unknown", version))
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -86,12 +86,12 @@ func (s *sweep) run(ctx context.Context) error {
 		slices.Sort(names)
 		s.unlisted = append(s.unlisted, fmt.Sprintf("you may not list these types%s: %s", where, strings.Join(names, ", ")))
 	}
-	slices.SortFunc(s.found, func(a, b sighting) int {
+	slices.SortFunc(s.found, func(a, b markedObject) int {
 		return cmp.Or(cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Key().Group, b.Key().Group))
 	})
 	// The same object may be served by several groups.
 	seen := map[apitypes.UID]bool{}
-	s.found = slices.DeleteFunc(s.found, func(found sighting) bool {
+	s.found = slices.DeleteFunc(s.found, func(found markedObject) bool {
 		again := seen[found.uid]
 		seen[found.uid] = true
 		return again
@@ -133,7 +133,7 @@ func (s *sweep) resource(ctx context.Context, gv schema.GroupVersion, resource m
 	return nil
 }
 
-// isUnserved reports whether a type cannot be listed, because it is gone, or nobody can list it.
+// isUnserved reports whether a type cannot be listed, because it no longer exists, or does not support lists.
 func isUnserved(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
@@ -172,7 +172,7 @@ func (s *sweep) take(kind schema.GroupVersionKind, object *metav1.PartialObjectM
 		return
 	}
 	version, name := kind.ToAPIVersionAndKind()
-	found := sighting{
+	found := markedObject{
 		Object: dependents.Object{APIVersion: version, Kind: name, Namespace: object.Namespace, Name: object.Name},
 		Mark:   ownership.Of(object), uid: object.UID, deleting: object.DeletionTimestamp, finalizers: object.Finalizers,
 	}

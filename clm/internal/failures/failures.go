@@ -23,7 +23,7 @@ import (
 type NotReadyError struct {
 	// Timeout is the one that was reached; zero if the operation ended for another reason.
 	Timeout time.Duration
-	// Failed are the objects that will not become ready unless somebody intervenes.
+	// Failed are the objects that will not become ready unless a user intervenes.
 	Failed []reconciler.Notice
 	// Waits are the objects that are not ready.
 	Waits []reconciler.Notice
@@ -71,7 +71,7 @@ func Refused(format string, args ...any) error {
 
 // BeingDeleted returns the RefusedError for any other operation on a release whose deletion has begun.
 func BeingDeleted(release *releases.Release) error {
-	return Refused("release %s is being deleted; to go on with that: clm delete %s -n %s", release, release.Name, release.Namespace)
+	return Refused("release %s is being deleted; to continue: clm delete %s -n %s", release, release.Name, release.Namespace)
 }
 
 // errChanged is the target of errors.Is for all errors of type ChangedError.
@@ -85,7 +85,7 @@ type ChangedError struct {
 
 // Error names the release.
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("release %s was changed by somebody else after the plan was made", e.Release)
+	return fmt.Sprintf("release %s was changed by another client after the plan was made", e.Release)
 }
 
 // Is reports whether the target is that of IsChanged.
@@ -190,7 +190,7 @@ func Summary(err error) string {
 }
 
 // AdviceForeign says what to do about objects of other owners.
-const AdviceForeign = "--adopt always takes an object over, whoever has it; clm move takes it from another release, which then lets go of it"
+const AdviceForeign = "--adopt always adopts an object even if it has another owner; clm move moves an object from one release to another"
 
 // Next says what to do after an operation that has ended with an error; may be empty.
 func Next(err error) string {
@@ -202,21 +202,21 @@ func Next(err error) string {
 	var lost *releases.LostLockError
 	switch {
 	case errors.As(err, &lost):
-		return "Whoever has the lock now changes the release. To go on afterwards, do the same again."
+		return "Another process has the lock now, and changes the release. When it has finished, run the same command again."
 	case errors.As(err, &staged) && !errors.As(err, &interrupted):
 		return staged.Advice
 	case errors.As(err, &notReady) && notReady.Cause != nil:
-		return "When that is mended, do the same again."
+		return "When that is repaired, run the same command again."
 	case errors.As(err, &notReady) && notReady.Timeout > 0:
-		return "To go on waiting, do the same again, with a longer --timeout."
+		return "To keep waiting, run the same command again with a longer --timeout."
 	case errors.As(err, &notReady):
-		return "What has failed does not become ready by itself; clm status shows why."
+		return "Objects that have failed do not become ready by themselves; clm status shows why."
 	case errors.As(err, &interrupted):
-		return "Nothing is lost: to go on, do the same again."
+		return "Nothing is lost: to continue, run the same command again."
 	case errors.As(err, &rejected) && rejected.Foreign:
-		return "To take over what others have: " + AdviceForeign + "."
+		return "To adopt objects of other owners: " + AdviceForeign + "."
 	case errors.As(err, &stale):
-		return "What would be done now: clm plan, which makes a new one."
+		return "To see what would be done now, make a new plan with clm plan."
 	default:
 		return ""
 	}

@@ -205,7 +205,7 @@ func TestOwnersThatMayNotBeRead(t *testing.T) {
 		})
 	}()
 	<-begun
-	// A pod that nobody knows yet: whose it is cannot be found out.
+	// An unknown pod, whose owner cannot be determined.
 	if err := w.client.Patch(t.Context(), deployment, mergePatch([]byte(`{"spec":{"replicas":2}}`))); err != nil {
 		t.Fatal(err)
 	}

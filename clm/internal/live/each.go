@@ -12,11 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// maxRequests is the number of requests that are under way at once.
+// maxRequests is the maximum number of concurrent requests.
 const maxRequests = 8
 
-// each does something for each element, up to maxRequests side by side. After an error nothing new is begun. It returns all errors
-// there were, or else that of the context.
+// each calls a function for each element, up to maxRequests concurrently. After an error it starts no further calls. It returns all errors, or else
+// that of the context.
 func each[T any](ctx context.Context, elements []T, do func(ctx context.Context, element T) error) error {
 	var (
 		wg       sync.WaitGroup
@@ -36,7 +36,7 @@ func each[T any](ctx context.Context, elements []T, do func(ctx context.Context,
 			if err := do(ctx, element); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
-				// What fails only because something else has failed is not worth a word.
+				// Errors that only follow from another error are not returned.
 				if len(failures) == 0 || !errors.Is(err, context.Canceled) {
 					failures = append(failures, err)
 				}
@@ -51,8 +51,8 @@ func each[T any](ctx context.Context, elements []T, do func(ctx context.Context,
 	return ctx.Err()
 }
 
-// inAll runs something side by side for each namespace, until the context ends. The first error ends all, with the exception of denials:
-// they are an error only if there is no namespace without one.
+// inAll calls a function for each namespace concurrently, until the context ends. The first error ends all calls, except if access is denied: that is
+// an error only if it is denied in all namespaces.
 func inAll(ctx context.Context, namespaces []string, run func(ctx context.Context, namespace string) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

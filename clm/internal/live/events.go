@@ -23,36 +23,36 @@ import (
 	"github.com/component-operator/runtime/clm/internal/listwatch"
 )
 
-// Event is what somebody has reported about an object.
+// Event is a Kubernetes event about an object.
 type Event struct {
-	// Name is that of the event, in the namespace of the object, or "default" if that has none.
+	// Name is the name of the event. It is in the namespace of the object, or in "default" if the object is cluster-scoped.
 	Name string `json:"-"`
-	// Time is when it happened last, First when it happened first.
+	// Time is the time of the last occurrence, First that of the first one.
 	Time  time.Time `json:"time"`
 	First time.Time `json:"first"`
 	// Type is Normal or Warning.
 	Type string `json:"type"`
-	// Reason is one word, Message is one line without control characters.
+	// Reason is one word. Message is one line without control characters.
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// Reporter is who has reported it, for example "kubelet".
+	// Reporter is the component that has reported the event, for example "kubelet".
 	Reporter string `json:"reporter,omitempty"`
-	// Count is how often it happened, at least 1.
+	// Count is the number of occurrences, at least 1.
 	Count int `json:"count"`
-	// Object is what it happened to.
+	// Object is the object that the event is about.
 	Object dependents.Object `json:"object"`
 }
 
-// EventReport is what Events has found.
+// EventReport is the result of Events.
 type EventReport struct {
 	// Events are sorted by time, the latest last.
 	Events []Event `json:"events"`
-	// Notes say what is missing because the user may not read it. Sorted.
+	// Notes say what is missing because the user may not read it. They are sorted.
 	Notes []dependents.Note `json:"notes,omitempty"`
 }
 
-// Events returns what was reported about the dependents, and about what they own at present. It sends one LIST for each namespace, in
-// addition to those of Tree. Options.SkipReasons does not matter.
+// Events returns the events about the dependents and the objects that they own at present. It sends one LIST per namespace, in addition to those of
+// Tree. It ignores Options.SkipReasons.
 func Events(ctx context.Context, options Options) (*EventReport, error) {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -95,17 +95,16 @@ func compareEvents(a, b Event) int {
 	return cmp.Or(a.Time.Compare(b.Time), a.Object.Compare(b.Object), cmp.Compare(a.Reason, b.Reason))
 }
 
-// EventSink gets what WatchEvents finds. Its functions are not called side by side.
+// EventSink receives the results of WatchEvents. Its functions are not called concurrently.
 type EventSink struct {
-	// Event gets each event, and again each time it happens again. Required.
+	// Event gets each event, and each further occurrence of it. Required.
 	Event func(event Event)
-	// Note is told once about each thing that is missing because the user may not read it. Defaults to nobody.
+	// Note gets one note about each resource that is missing because the user may not read it. Defaults to none.
 	Note func(note dependents.Note)
 }
 
-// WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then those to come, also
-// those about objects that come later. It returns nil when the context ends, and an error if no namespace may be watched.
-// A lost connection is taken up again.
+// WatchEvents passes on the events that Events would return, sorted by time within each namespace, and then new events, including those about objects
+// that are created later. It returns nil when the context ends, and an error if no namespace may be watched. It reconnects if the connection is lost.
 func WatchEvents(ctx context.Context, options Options, sink EventSink) error {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -125,7 +124,7 @@ type eventWatch struct {
 	sink    EventSink
 
 	mu    sync.Mutex
-	seen  map[string]string // the version by the UID of the event
+	seen  map[string]string // resource version by UID of the event
 	noted map[dependents.Note]bool
 }
 
@@ -139,7 +138,7 @@ func (w *eventWatch) namespace(ctx context.Context, namespace string) error {
 	return err
 }
 
-// pass hands on what is new among the given events.
+// pass passes on those of the given events that are new.
 func (w *eventWatch) pass(ctx context.Context, objects []runtime.Object) error {
 	var fresh []Event
 	for _, object := range objects {
@@ -186,8 +185,7 @@ func (w *eventWatch) tellNotes() {
 	}
 }
 
-// eventOf reads an event, whichever generation of reporters has written it: some give a count and two times, others a time with
-// microseconds and a series.
+// eventOf converts an event of either format: some reporters set a count and two times, others a time with microseconds and a series.
 func eventOf(entry *corev1.Event) Event {
 	about := entry.InvolvedObject
 	event := Event{
@@ -216,7 +214,7 @@ func eventOf(entry *corev1.Event) Event {
 	return event
 }
 
-// eventNamespaces returns where there are events about members: those about cluster-scoped objects are in the default namespace.
+// eventNamespaces returns the namespaces of events about members. Events about cluster-scoped objects are in the default namespace.
 func (m *members) eventNamespaces() []string {
 	namespaces := map[string]bool{}
 	for at := range m.byKey {

@@ -79,7 +79,7 @@ func TestWatchEvents(t *testing.T) {
 
 	w.createForeign(workload("Deployment", "other", ""))
 	w.report(&w.pods("other-", 1)[0], corev1.Event{Reason: "Unhealthy", Message: "foreign"})
-	// A rollout brings a ReplicaSet and a pod that nobody knows yet.
+	// A rollout creates a ReplicaSet and a pod that are not known yet.
 	patch := []byte(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"demo:2"}]}}}}`)
 	if err := w.client.Patch(t.Context(), deployment, mergePatch(patch)); err != nil {
 		t.Fatal(err)

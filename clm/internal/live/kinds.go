@@ -10,13 +10,13 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// resource is a type of objects and its name in paths and rules.
+// resource is a type of objects, with its name in API paths and RBAC rules.
 type resource struct {
 	schema.GroupVersionKind
 	plural string
 }
 
-// What workloads are made of. ControllerRevisions and EndpointSlices have owners, too, and say nothing about how these are doing.
+// The types that workloads consist of. ControllerRevisions and EndpointSlices have owners, too, but say nothing about the state of these.
 var (
 	deployments  = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments"}
 	statefulSets = resource{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets"}
@@ -29,10 +29,10 @@ var (
 	events       = resource{schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "events"}
 )
 
-// workloads are all types that an operator may make of a custom resource, and that are looked for therefore.
+// workloads are the types of which an operator may create objects for a custom resource.
 var workloads = []resource{deployments, statefulSets, daemonSets, replicaSets, cronJobs, jobs, pods, claims}
 
-// ownedTypes are the types of the objects below those of a type, at any depth.
+// ownedTypes has the types of the objects that an object of a type may own, at any depth.
 var ownedTypes = map[schema.GroupKind][]resource{
 	deployments.GroupKind():  {replicaSets, pods, claims},
 	statefulSets.GroupKind(): {pods, claims},
@@ -45,14 +45,13 @@ var ownedTypes = map[schema.GroupKind][]resource{
 	{Kind: "ReplicationController"}: {pods, claims},
 }
 
-// isCustom reports whether the type is not one of Kubernetes itself, so that nobody knows what its objects own.
+// isCustom reports whether the type is not one of Kubernetes itself, so the types of the objects that it owns are unknown.
 func isCustom(kind schema.GroupKind) bool {
 	aggregated := []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
 	return !clientgoscheme.Scheme.IsGroupRegistered(kind.Group) && !slices.Contains(aggregated, kind.Group)
 }
 
-// isJustMetadata reports whether all there is to know about objects of the type is that they exist. What they hold is often large, or
-// secret.
+// isJustMetadata reports whether metadata is enough to compute the status of objects of the type. Their content is often large or secret.
 func isJustMetadata(kind schema.GroupKind) bool {
 	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap")
 }

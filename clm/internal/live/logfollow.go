@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// maxStreams is the number of logs that are followed at once: each is a connection to a node.
+	// maxStreams is the maximum number of logs that are followed at once: each is a connection to a node.
 	maxStreams = 100
-	// reconnectDelay is the pause before a log is asked for again whose connection broke.
+	// reconnectDelay is the pause before reconnecting to a log.
 	reconnectDelay = time.Second
 )
 
-// logFollower follows the logs of all pods that belong to the release.
+// logFollower follows the logs of all pods of the release.
 type logFollower struct {
 	*logReader
 	members *members
@@ -39,7 +39,7 @@ type logFollower struct {
 
 	known struct {
 		sync.Mutex
-		// begun are the runs that are or were followed, running those whose container has not ended.
+		// begun are the runs that are or were followed; running are those whose container has not ended.
 		begun, running map[run]bool
 		active         int
 		full           bool
@@ -55,7 +55,7 @@ func (r *logReader) followAll(ctx context.Context) error {
 	return inAll(ctx, f.members.namespaces(), f.namespace)
 }
 
-// namespace watches the pods of a namespace. Those that are there in the beginning are shown as far back as was asked for.
+// namespace watches the pods of a namespace. Logs of pods that exist at the beginning start with the requested number of lines.
 func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 	lists := cache.NewListWatchFromClient(f.survey.core.RESTClient(), pods.plural, namespace, fields.Everything())
 	first := true
@@ -77,9 +77,9 @@ func (f *logFollower) namespace(ctx context.Context, namespace string) error {
 	return err
 }
 
-// pod begins to follow what a pod runs and is not followed yet.
+// pod starts to follow the runs of a pod that are not followed yet.
 func (f *logFollower) pod(ctx context.Context, pod *corev1.Pod, first bool) error {
-	// Objects of a typed list do not say what type they are of.
+	// Objects of a typed list have no type.
 	object := dependents.Object{APIVersion: "v1", Kind: pods.Kind, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 	dependent, belongs, err := f.members.findOwned(ctx, object, pod.OwnerReferences)
 	if err != nil || !belongs || f.Select != nil && !f.Select(dependent, object) {
@@ -103,7 +103,7 @@ func (f *logFollower) pod(ctx context.Context, pod *corev1.Pod, first bool) erro
 	return nil
 }
 
-// noteRunning keeps in mind which runs go on, to tell a broken connection from the end of a log.
+// noteRunning records which runs continue, to distinguish a broken connection from the end of a log.
 func (f *logFollower) noteRunning(pod *corev1.Pod) {
 	f.known.Lock()
 	defer f.known.Unlock()
@@ -131,7 +131,7 @@ func (f *logFollower) begin(run run) bool {
 	if f.known.active == maxStreams {
 		if !f.known.full {
 			f.known.full = true
-			f.problem(fmt.Sprintf("%s and others are not followed: these are more than %d containers; choose some of them", run, maxStreams))
+			f.problem(fmt.Sprintf("%s and others are not followed: clm follows at most %d containers; select some of them", run, maxStreams))
 		}
 		return false
 	}
@@ -146,9 +146,9 @@ func (f *logFollower) end() {
 	f.known.active--
 }
 
-// stream follows one run to its end, across connections. Whatever keeps it from being read is told once, and tried again.
+// stream follows one run to its end, and reconnects if necessary. It reports each reason that prevents reading once, and retries.
 func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLogOptions) {
-	// last is the time of the latest line, shown that of the latest before the connection broke.
+	// last is the time of the latest line, shown that of the latest line before the connection broke.
 	var last, shown time.Time
 	failures := 0
 	for {
@@ -168,7 +168,7 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 		case err == nil:
 			failures = 0
 		default:
-			// A connection may break; that it cannot be made again is something to know.
+			// A broken connection is normal; a failure to reconnect is reported.
 			if failures++; failures == 2 {
 				f.report(run, err)
 			}
@@ -185,7 +185,7 @@ func (f *logFollower) stream(ctx context.Context, run run, options *corev1.PodLo
 	}
 }
 
-// isOver reports whether there is nothing more to be read of a run whose connection has ended, and tells the user what kept it from being read.
+// isOver reports whether nothing more can be read of a run whose connection has ended. It tells the user the reason if the run could not be read.
 func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
 	f.known.Lock()
 	goesOn := f.known.running[run]
@@ -201,7 +201,7 @@ func (f *logFollower) isOver(ctx context.Context, run run, err error) bool {
 	}
 }
 
-// splitTime takes a line apart that begins with its time.
+// splitTime splits a line into its leading time and the rest.
 func splitTime(line []byte) (time.Time, []byte) {
 	stamp, text, _ := bytes.Cut(line, []byte(" "))
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))
@@ -211,7 +211,7 @@ func splitTime(line []byte) (time.Time, []byte) {
 	return at, text
 }
 
-// eachLine passes on the lines, however long, without their ends.
+// eachLine passes on lines of any length, without line breaks.
 func eachLine(stream io.Reader, pass func(line []byte)) error {
 	reader := bufio.NewReader(stream)
 	for {

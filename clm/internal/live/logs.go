@@ -24,34 +24,32 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 )
 
-// LogOptions say which logs to read. The zero value of the further fields means all that there is.
+// LogOptions say which logs to read. The zero value means all logs.
 type LogOptions struct {
 	Options
-	// Follow goes on with what is written from now on, also by containers and pods that come later, until the context ends.
+	// Follow continues with new lines, including those of containers and pods that are created later, until the context ends.
 	Follow bool
-	// Since leaves out what is older. Defaults to no limit.
+	// Since omits older lines. Defaults to no limit.
 	Since time.Duration
-	// Tail is the number of lines of each container to begin with; containers that start later are shown from their first line.
-	// Defaults to all.
+	// Tail is the number of lines of each container to start with; containers that start later are shown from their first line. Defaults to all.
 	Tail *int64
-	// Container is the name of the containers to read. Defaults to all, init containers included.
+	// Container restricts the logs to containers of this name. Defaults to all, including init containers.
 	Container string
-	// Previous reads what the run before the present one has written, of containers that were started again. It cannot be followed.
+	// Previous reads the log of the previous run of containers that were restarted. It cannot be followed.
 	Previous bool
-	// Select chooses among the pods, by the dependents that they belong to (perhaps themselves), or by their own names. Defaults to all.
+	// Select selects pods by the dependents that they belong to (possibly themselves), or by their own names. Defaults to all.
 	Select func(dependent, pod dependents.Object) bool
-	// Color gives each container a colour.
+	// Color colours each container differently.
 	Color bool
-	// Problem is told in one line what cannot be read. It is not called side by side. Defaults to nobody.
+	// Problem gets one line about each log that cannot be read. It is not called concurrently. Defaults to none.
 	Problem func(text string)
 }
 
-// Logs writes what the containers of the release have written, each line preceded by the names of the pod and the container. Lines are
-// written whole. Without Follow, one container comes after the other, and it is an error if one of them cannot be read, or if no pod has such a
-// container.
+// Logs writes the logs of the containers of the release, each line preceded by the names of the pod and the container. Lines are written as a whole.
+// Without Follow, it writes one container after the other, and fails if one of them cannot be read, or if no pod has such a container.
 //
-// With Follow, lines of different containers mix as they come. It returns nil when the context ends, and an error if no namespace may
-// be watched. A lost connection is taken up again where it broke.
+// With Follow, lines of different containers are interleaved. It returns nil when the context ends, and an error if no namespace may be watched. If a
+// connection is lost, it reconnects and continues after the last line.
 func Logs(ctx context.Context, options LogOptions, out io.Writer) error {
 	s, err := newSurvey(options.Options)
 	if err != nil {
@@ -72,12 +70,12 @@ type logReader struct {
 	LogOptions
 	survey *survey
 
-	mu    sync.Mutex // guards all below, and calls of Problem
+	mu    sync.Mutex // guards all fields below, and calls of Problem
 	out   io.Writer
 	noted map[dependents.Note]bool
 }
 
-// run is one run of a container: when a container is started again, there is a new log.
+// run is one run of a container: each restart of a container begins a new log.
 type run struct {
 	namespace, pod, container string
 	podUID                    string
@@ -86,7 +84,7 @@ type run struct {
 
 func (r run) String() string { return r.pod + "/" + r.container }
 
-// readAll reads what is there.
+// readAll reads the logs without following them.
 func (r *logReader) readAll(ctx context.Context) error {
 	runs, names := r.chosen()
 	failed := 0
@@ -104,16 +102,16 @@ func (r *logReader) readAll(ctx context.Context) error {
 	case failed > 0:
 		return fmt.Errorf("reading logs: %d of %d containers could not be read", failed, len(runs))
 	case r.Container != "" && len(names) > 0 && !names[r.Container]:
-		return fmt.Errorf("no pod that was chosen has a container %q; there are: %s", r.Container, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+		return fmt.Errorf("no selected pod has a container %q; allowed are: %s", r.Container, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 	case len(runs) == 0 && r.Previous:
-		r.problem("no container that was chosen was started more than once")
+		r.problem("no selected container was started more than once")
 	case len(runs) == 0:
-		r.problem("no container that was chosen was started yet")
+		r.problem("no selected container has started yet")
 	}
 	return nil
 }
 
-// chosen returns what is to be read, and the names of all containers of the pods that were chosen.
+// chosen returns the runs to read, and the names of all containers of the selected pods.
 func (r *logReader) chosen() ([]run, map[string]bool) {
 	var runs []run
 	names := map[string]bool{}
@@ -165,7 +163,7 @@ func (r *logReader) logOptions(run run) *corev1.PodLogOptions {
 	return options
 }
 
-// copy passes on the lines of a log, without their ends, until the log ends.
+// copy passes on the lines of a log, without line breaks, until the log ends.
 func (r *logReader) copy(ctx context.Context, run run, options *corev1.PodLogOptions, pass func(line []byte)) error {
 	stream, err := r.survey.core.Pods(run.namespace).GetLogs(run.pod, options).Stream(ctx)
 	if err != nil {
@@ -175,7 +173,7 @@ func (r *logReader) copy(ctx context.Context, run run, options *corev1.PodLogOpt
 	return eachLine(stream, pass)
 }
 
-// write prints a line behind the names of its pod and container.
+// write prints a line after the names of its pod and container.
 func (r *logReader) write(run run, line []byte) {
 	var text bytes.Buffer
 	prefix := run.String() + ":"
@@ -188,7 +186,7 @@ func (r *logReader) write(run run, line []byte) {
 	_, _ = r.out.Write(text.Bytes())
 }
 
-// report says what cannot be read. What is forbidden is said once for a namespace, what is gone is not worth a word.
+// report tells the user what cannot be read. It reports denied access once per namespace, and does not report what no longer exists.
 func (r *logReader) report(run run, err error) {
 	var status apierrors.APIStatus
 	switch {
@@ -196,7 +194,7 @@ func (r *logReader) report(run run, err error) {
 		r.survey.note(dependents.Note{Verb: "get", Resource: podLogs, Namespace: run.namespace})
 		r.tellNotes()
 	case errors.As(err, &status):
-		// The text of other errors names the address of the server, which helps nobody.
+		// The text of other errors has the address of the server, which does not help.
 		r.problem(fmt.Sprintf("%s cannot be read: %s", run, oneLine(status.Status().Message)))
 	default:
 		r.problem(fmt.Sprintf("%s cannot be read: %s", run, oneLine(err.Error())))
@@ -223,7 +221,7 @@ func (r *logReader) tellNotes() {
 	}
 }
 
-// colorOf gives a name one of the colours that can be read on any background, as the parameter of the sequence that selects it.
+// colorOf returns one of the colours that are legible on any background for a name, as the parameter of its control sequence.
 func colorOf(name string) int {
 	palette := []int{32, 33, 34, 35, 36, 92, 94, 95}
 	hash := fnv.New32a()

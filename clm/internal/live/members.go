@@ -21,21 +21,21 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// maxDepth bounds how far the owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.
+// maxDepth limits how many owners of an object are followed: CronJob, Job, Pod, claim, and one custom resource above.
 const maxDepth = 5
 
-// members knows which objects belong to which dependent, and finds out about those that come later. It is safe for concurrent use.
+// members maps objects to the dependents that they belong to, including objects that are created later. It is safe for concurrent use.
 type members struct {
 	survey *survey
-	// byKey holds the dependents. Those that are created anew are recognised by it.
+	// byKey holds the dependents. It identifies a dependent that was recreated.
 	byKey map[dependents.Key]dependents.Object
 
 	mu sync.Mutex
-	// byUID holds the dependent that an object belongs to, and the empty Object for what belongs to none.
+	// byUID holds the dependent that an object belongs to, or the empty Object if it belongs to none.
 	byUID map[apitypes.UID]dependents.Object
 }
 
-// members starts out with what was read.
+// members returns the members that are known from the survey.
 func (s *survey) members() *members {
 	m := &members{survey: s, byKey: map[dependents.Key]dependents.Object{}, byUID: map[apitypes.UID]dependents.Object{}}
 	for _, root := range s.grow() {
@@ -49,7 +49,7 @@ func (s *survey) members() *members {
 	return m
 }
 
-// known returns the dependent that the object belongs to, as far as that is known without asking.
+// known returns the dependent that the object belongs to, if that is known without a request.
 func (m *members) known(object dependents.Object) (dependents.Object, bool) {
 	if dependent, ok := m.byKey[object.Key()]; ok {
 		return dependent, true
@@ -60,8 +60,7 @@ func (m *members) known(object dependents.Object) (dependents.Object, bool) {
 	return dependent, ok && dependent != dependents.Object{}
 }
 
-// find returns the dependent that the object belongs to. If need be it asks the cluster for the owners of the object, once for each
-// object.
+// find returns the dependent that the object belongs to. If necessary, it reads the owners of the object from the cluster, once per object.
 func (m *members) find(ctx context.Context, object dependents.Object) (dependents.Object, bool, error) {
 	dependent, err := m.climb(ctx, object, nil, maxDepth)
 	return dependent, dependent != dependents.Object{}, err
@@ -110,14 +109,14 @@ func (m *members) climb(ctx context.Context, object dependents.Object, owners []
 	return found, nil
 }
 
-// isClusterScoped takes for namespaced what is not known.
+// isClusterScoped reports whether the type is cluster-scoped. Unknown types count as namespaced.
 func (m *members) isClusterScoped(object dependents.Object) bool {
 	gvk := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
 	mapping, err := m.survey.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	return err == nil && mapping.Scope.Name() == "root"
 }
 
-// ownersOf asks for the owners of an object. One that is gone has none any more.
+// ownersOf reads the owners of an object. An object that no longer exists has no owners.
 func (m *members) ownersOf(ctx context.Context, object dependents.Object) ([]metav1.OwnerReference, error) {
 	gvk := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
 	metadata := &metav1.PartialObjectMetadata{}
@@ -139,7 +138,7 @@ func (m *members) ownersOf(ctx context.Context, object dependents.Object) ([]met
 	return slices.Clip(append([]metav1.OwnerReference{}, metadata.OwnerReferences...)), nil
 }
 
-// namespaces returns those that dependents are in.
+// namespaces returns the namespaces of the dependents.
 func (m *members) namespaces() []string {
 	found := map[string]bool{}
 	for at := range m.byKey {

@@ -25,28 +25,28 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// survey is what was read from the cluster so far.
+// survey holds what was read from the cluster so far.
 type survey struct {
 	Options
 	core    corev1client.CoreV1Interface
 	targets []*target
-	// deadline is the earliest of all verdicts.
+	// deadline is the earliest time at which a status may change by itself.
 	deadline time.Duration
 
-	mu sync.Mutex // guards all below
+	mu sync.Mutex // guards all fields below
 	// objects holds the live objects that were read.
 	objects map[dependents.Key]*unstructured.Unstructured
 	owned   map[apitypes.UID][]*unstructured.Unstructured
 	notes   map[dependents.Note]bool
 }
 
-// target is a dependent to be looked at.
+// target is a dependent to read.
 type target struct {
 	item *reconciler.InventoryItem
 	// resource is empty if the type is not served.
 	resource resource
 	key      dependents.Key
-	// denied is the reason for not knowing whether the object is there.
+	// denied is the reason if the object could not be read.
 	denied *dependents.Note
 }
 
@@ -66,7 +66,7 @@ func newSurvey(options Options) (*survey, error) {
 	return s, s.resolve()
 }
 
-// resolve finds out how the recorded types are served today.
+// resolve finds the resources by which the recorded types are served at present.
 func (s *survey) resolve() error {
 	for _, item := range s.Items {
 		t := &target{item: item, key: dependents.KeyOf(item)}
@@ -93,11 +93,11 @@ func (s *survey) resolve() error {
 type query struct {
 	resource  resource
 	namespace string
-	// all is true if more than the dependents themselves is wanted.
+	// all includes objects that are not dependents themselves.
 	all bool
 }
 
-// read sends all requests that the tree needs.
+// read sends all requests of the tree.
 func (s *survey) read(ctx context.Context) error {
 	complete := map[schema.GroupKind]map[string]bool{}
 	var mu sync.Mutex
@@ -124,7 +124,7 @@ func (s *survey) read(ctx context.Context) error {
 	return each(ctx, doubtful, s.get)
 }
 
-// planQueries decides on the lists to be asked for: one for each type and namespace of the dependents, and for what they may own.
+// planQueries returns the LIST requests: one for each type and namespace of the dependents, and for the types that they may own.
 func planQueries(targets []*target) []query {
 	type place struct {
 		schema.GroupKind
@@ -177,7 +177,7 @@ func planQueries(targets []*target) []query {
 	return queries
 }
 
-// list reports whether it was allowed.
+// list reports whether the user was allowed to list.
 func (s *survey) list(ctx context.Context, q query) (bool, error) {
 	options := []client.ListOption{client.InNamespace(q.namespace)}
 	if !q.all && !s.Selector.Empty() {
@@ -186,13 +186,13 @@ func (s *survey) list(ctx context.Context, q query) (bool, error) {
 	objects, err := s.fetch(ctx, q.resource.GroupVersionKind, options)
 	switch {
 	case apierrors.IsForbidden(err):
-		// The dependents themselves are asked for one by one: whoever may not list them may be allowed to get them.
+		// Read the dependents one by one: a user who may not list them may be allowed to get them.
 		if q.all {
 			s.note(dependents.Note{Verb: "list", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
 		}
 		return false, nil
 	case apierrors.IsNotFound(err), cluster.IsNoMatch(err):
-		// The type is not served any more, although discovery remembers it.
+		// The type is no longer served, although discovery still has it.
 		return true, nil
 	case err != nil:
 		return false, fmt.Errorf("listing %s in namespace %q: %w", q.resource.plural, q.namespace, err)
@@ -234,7 +234,7 @@ func (s *survey) fetch(ctx context.Context, kind schema.GroupVersionKind, option
 	return objects, nil
 }
 
-// expand makes an object of its metadata.
+// expand converts metadata to an object.
 func expand(metadata *metav1.PartialObjectMetadata, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(metadata)
 	if err != nil {
@@ -245,7 +245,7 @@ func expand(metadata *metav1.PartialObjectMetadata, kind schema.GroupVersionKind
 	return object, nil
 }
 
-// get reads a dependent that no list has shown.
+// get reads a dependent that was not in any list.
 func (s *survey) get(ctx context.Context, t *target) error {
 	kind := t.resource.GroupVersionKind
 	object := &unstructured.Unstructured{}

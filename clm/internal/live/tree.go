@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Tree looks at the dependents and what they own. It fails if the cluster does not answer; what the user may not read is no failure,
-// but missing and noted.
+// Tree reads the dependents and the objects that they own. It fails if the cluster does not answer. What the user may not read is not an error, but
+// is missing and noted.
 func Tree(ctx context.Context, options Options) (*Report, error) {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -45,12 +45,12 @@ func (s *survey) sortedNotes() []dependents.Note {
 	return slices.SortedFunc(maps.Keys(s.notes), func(a, b dependents.Note) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// grow builds the nodes from what was read.
+// grow builds the nodes from the objects that were read.
 func (s *survey) grow() []*dependents.Node {
 	placed := map[apitypes.UID]bool{}
 	for _, t := range s.targets {
 		if live := s.objects[t.key]; live != nil {
-			// A dependent stands for itself, also if another one owns it.
+			// A dependent has a node of its own, even if another dependent owns it.
 			placed[live.GetUID()] = true
 		}
 	}
@@ -99,9 +99,9 @@ func missingMessage(t *target) string {
 	}
 }
 
-// judge fills the node from the live object.
+// judge sets the status of the node from the live object.
 func (s *survey) judge(node *dependents.Node, live *unstructured.Unstructured) {
-	// An invalid hint comes as a message, too.
+	// An invalid status hint is reported in the message, too.
 	result, _ := s.Analyzer.AnalyzeAnnotated(live)
 	node.Object, node.Live = objectOf(live), live
 	node.Status, node.Message = result.Status, oneLine(result.Message)
@@ -111,8 +111,8 @@ func (s *survey) judge(node *dependents.Node, live *unstructured.Unstructured) {
 	}
 }
 
-// judgePod adds to the verdict on a pod that another object owns. For the analyzer, a pod that has failed is as current as one that has
-// succeeded, since it is up to its owner what becomes of it; and a pod that is ready may have been so for a moment only.
+// judgePod refines the status of a pod that another object owns. For the analyzer, a failed pod is as current as one that has succeeded, since its
+// owner decides what to do; and a pod may have been ready for a moment only.
 func judgePod(node *dependents.Node) {
 	if node.Object.Key().GroupKind != pods.GroupKind() || node.Status == status.TerminatingStatus {
 		return
@@ -130,7 +130,7 @@ func judgePod(node *dependents.Node) {
 	}
 }
 
-// restartsOf returns the restarts of all containers of a pod.
+// restartsOf returns the number of restarts of all containers of a pod.
 func restartsOf(live *unstructured.Unstructured) int64 {
 	containers, _, _ := unstructured.NestedSlice(live.Object, "status", "containerStatuses")
 	var total int64
@@ -142,7 +142,7 @@ func restartsOf(live *unstructured.Unstructured) int64 {
 	return total
 }
 
-// addChildren adds what the object owns, unless it has a place already.
+// addChildren adds the objects that the object owns, unless they have a node already.
 func (s *survey) addChildren(node *dependents.Node, placed map[apitypes.UID]bool) {
 	for _, live := range slices.Concat(s.owned[node.Object.UID], s.claimsOf(node)) {
 		if placed[live.GetUID()] || isEarlierRollout(live) {
@@ -158,7 +158,7 @@ func (s *survey) addChildren(node *dependents.Node, placed map[apitypes.UID]bool
 	slices.SortFunc(node.Children, func(a, b *dependents.Node) int { return a.Object.Compare(b.Object) })
 }
 
-// isEarlierRollout reports whether this is a ReplicaSet that is kept only to go back to it.
+// isEarlierRollout reports whether this is a ReplicaSet that is kept only for a rollback.
 func isEarlierRollout(live *unstructured.Unstructured) bool {
 	if live.GroupVersionKind().GroupKind() != replicaSets.GroupKind() {
 		return false
@@ -168,8 +168,8 @@ func isEarlierRollout(live *unstructured.Unstructured) bool {
 	return found && wanted == 0 && present == 0
 }
 
-// claimsOf returns the claims of a StatefulSet. Unless they are to be deleted along with it, nothing but their names says whose they
-// are: <template>-<set>-<ordinal>.
+// claimsOf returns the claims of a StatefulSet. Unless they are deleted along with it, only their names show which set they belong to:
+// <template>-<set>-<ordinal>.
 func (s *survey) claimsOf(node *dependents.Node) []*unstructured.Unstructured {
 	if node.Object.Key().GroupKind != statefulSets.GroupKind() {
 		return nil

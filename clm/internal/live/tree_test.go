@@ -69,7 +69,7 @@ kind: Secret
 metadata: {name: token}
 stringData: {token: secret}
 `)
-	// What belongs to nobody, and what looks as if it did, is not shown.
+	// Objects without an owner are not shown.
 	w.createForeign(workload("Deployment", "other", "") + `
 ---
 apiVersion: v1

@@ -15,16 +15,16 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// Options say what to look at.
+// Options say what to read.
 type Options struct {
 	// Client reads from the cluster. It must not answer from a cache. Required.
 	Client cluster.Client
 	// Items are the inventory of the release. Defaults to none.
 	Items []*reconciler.InventoryItem
-	// Analyzer is that of the engine. Defaults to one that knows no hints.
+	// Analyzer is the status analyzer of the engine. Defaults to one without hints.
 	Analyzer *status.Analyzer
-	// Selector fits the labels of the dependents, so that no others have to be read. Those that have lost their labels are found
-	// nevertheless, at the price of a request each. Defaults to everything.
+	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have lost their labels are found
+	// nevertheless, by one request each. Defaults to everything.
 	Selector labels.Selector
 	// SkipReasons leaves Node.Why empty, and saves the requests for events and logs.
 	SkipReasons bool
@@ -41,13 +41,13 @@ func (o Options) complete() Options {
 	return o
 }
 
-// Report is what Tree has found.
+// Report is the result of Tree.
 type Report struct {
 	// Nodes are the dependents, sorted by apply order, kind, namespace and name.
 	Nodes []*dependents.Node `json:"dependents"`
-	// Notes say what is missing because the user may not read it. Sorted.
+	// Notes say what is missing because the user may not read it. They are sorted.
 	Notes []dependents.Note `json:"notes,omitempty"`
-	// Deadline is the time after which a verdict may change although no object does; zero if there is none.
+	// Deadline is the time after which a status may change although no object does; zero if there is none.
 	Deadline time.Duration `json:"-"`
 }
 

@@ -25,19 +25,18 @@ import (
 	"github.com/component-operator/runtime/internal/lists"
 )
 
-// WatchSink is told when it is time for another picture.
+// WatchSink is notified when the tree may have changed.
 type WatchSink struct {
-	// Changed is called once when everything is watched that Tree looks at, and then whenever something of it has changed. It must not block, and
-	// may be called from several goroutines. Required.
+	// Changed is called once when everything that Tree reads is watched, and then after each change of it. It must not block, and may be called
+	// concurrently. Required.
 	Changed func()
-	// Note is told once about each thing whose changes go unnoticed because the user may not watch it. It may be called from several
-	// goroutines. Defaults to nobody.
+	// Note gets one note about each resource that is not watched because the user may not watch it. It may be called concurrently. Defaults to none.
 	Note func(note dependents.Note)
 }
 
-// Watch tells when Tree with the same options may have another result, until the context ends, which is no error. It watches no more than the
-// metadata of objects: one watch for each kind and namespace, and, unless Options.SkipReasons is set, the events of each namespace. What
-// belongs to others calls nobody's attention.
+// Watch calls Changed when Tree with the same options may have another result, until the context ends, which is not an error. It watches only the
+// metadata of objects: one watch per kind and namespace, and, unless Options.SkipReasons is set, the events of each namespace. Changes of objects
+// outside the tree are ignored.
 func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	s, err := newSurvey(options)
 	if err != nil {
@@ -88,7 +87,7 @@ func Watch(ctx context.Context, options Options, sink WatchSink) error {
 	return errors.Join(found...)
 }
 
-// treeWatch knows which objects belong to the tree. It learns who owns whom from what it watches: all that Tree looks at.
+// treeWatch knows which objects belong to the tree. It learns the owners of objects from its watches, which cover all that Tree reads.
 type treeWatch struct {
 	*survey
 	sink     WatchSink
@@ -96,7 +95,7 @@ type treeWatch struct {
 	roots    map[dependents.Key]bool
 
 	mu      sync.Mutex
-	missing int // watches that have not shown yet what there is
+	missing int // watches that have not listed their objects yet
 	owners  map[apitypes.UID][]apitypes.UID
 	members map[apitypes.UID]bool
 }
@@ -112,7 +111,7 @@ func (w *treeWatch) kind(ctx context.Context, q query) error {
 	return w.follow(ctx, lists.Of(resource, selection), look, dependents.Note{Verb: "list and watch", Group: q.resource.Group, Resource: q.resource.plural, Namespace: q.namespace})
 }
 
-// events watches what is reported, as far as it may be a reason.
+// events watches the events that may be reasons.
 func (w *treeWatch) events(ctx context.Context, namespace string) error {
 	reported := cache.NewListWatchFromClient(w.core.RESTClient(), events.plural, namespace, fields.Everything())
 	look := func(object runtime.Object) bool {
@@ -131,7 +130,7 @@ func (w *treeWatch) events(ctx context.Context, namespace string) error {
 	return w.follow(ctx, reported, look, dependents.Note{Verb: "list and watch", Resource: events.plural, Namespace: namespace})
 }
 
-// follow calls attention to what the function says is ours.
+// follow watches a list, and notifies of changes to objects that the function accepts.
 func (w *treeWatch) follow(ctx context.Context, lists cache.ListerWatcherWithContext, isOurs func(object runtime.Object) bool, denial dependents.Note) error {
 	first := true
 	tell := func(objects ...runtime.Object) {
@@ -157,7 +156,7 @@ func (w *treeWatch) follow(ctx context.Context, lists cache.ListerWatcherWithCon
 			w.sink.Note(denial)
 		}
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
-		// The type is not served any more, or nobody can watch it.
+		// The type is no longer served, or cannot be watched.
 	default:
 		return err
 	}
@@ -167,7 +166,7 @@ func (w *treeWatch) follow(ctx context.Context, lists cache.ListerWatcherWithCon
 	return nil
 }
 
-// arrived counts the watches that have shown what there is.
+// arrived counts the watches that have listed their objects.
 func (w *treeWatch) arrived() {
 	w.mu.Lock()
 	w.missing--
@@ -178,7 +177,7 @@ func (w *treeWatch) arrived() {
 	}
 }
 
-// belongs reports whether an object is part of the tree, as far as that is known. Whoever owns it is watched, too, and calls attention when it comes.
+// belongs reports whether an object is part of the tree, as far as its owners are known. Its owner is watched as well, and notifies when it arrives.
 func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
 	found, ok := object.(metav1.Object)
 	if !ok {
@@ -191,7 +190,7 @@ func (w *treeWatch) belongs(kind schema.GroupKind, object runtime.Object) bool {
 		owners = append(owners, owner.UID)
 	}
 	w.owners[found.GetUID()] = owners
-	// The claims of a StatefulSet are known by their names alone.
+	// The claims of a StatefulSet are recognized only by their names.
 	isMember := w.roots[dependents.Key{GroupKind: kind, Namespace: found.GetNamespace(), Name: found.GetName()}] ||
 		kind == claims.GroupKind() && len(owners) == 0 || w.ownedLocked(owners, maxDepth)
 	if isMember {

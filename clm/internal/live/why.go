@@ -19,7 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// maxExplained is the number of pods of one owner that are asked about: they mostly fail for the same reason.
+// maxExplained is the maximum number of pods of one owner that are explained: they mostly fail for the same reason.
 const maxExplained = 3
 
 // explain adds the reasons to all nodes that are not ready.
@@ -30,7 +30,7 @@ func (s *survey) explain(ctx context.Context, roots []*dependents.Node) error {
 			var explained int
 			for _, child := range node.Children {
 				isPod := child.Object.Key().GroupKind == pods.GroupKind()
-				// Pods that have failed stay there after others have succeeded.
+				// Failed pods remain after others have succeeded.
 				isPast := isPod && child.Status == status.FailedStatus && node.IsReady()
 				if child.IsReady() || isPast || isPod && explained == maxExplained {
 					continue
@@ -48,8 +48,8 @@ func (s *survey) explain(ctx context.Context, roots []*dependents.Node) error {
 	return each(ctx, unready, s.explainOne)
 }
 
-// explainOne orders what it finds from the specific to the vague: what the object itself says, then what others have reported
-// about it, and only if there is nothing else, what merely restates the status.
+// explainOne orders the reasons from specific to vague: the state of the object itself, then events about it, and only if there is nothing else, what
+// merely restates the status.
 func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 	var vague []dependents.Reason
 	if node.Object.Key().GroupKind == pods.GroupKind() {
@@ -67,7 +67,7 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 			}
 		}
 	} else if node.Object.Key().GroupKind != deployments.GroupKind() || len(node.Children) == 0 {
-		// A Deployment repeats what its ReplicaSets say.
+		// A Deployment repeats the conditions of its ReplicaSets.
 		node.Why = conditionReasons(node.Live, node.Message)
 	}
 	if reason, ok := deletionReason(node.Live); ok {
@@ -88,7 +88,7 @@ func (s *survey) explainOne(ctx context.Context, node *dependents.Node) error {
 	return nil
 }
 
-// deletionReason says since when an object is being deleted, and who holds it.
+// deletionReason says how long an object has been terminating, and which finalizers hold it.
 func deletionReason(live *unstructured.Unstructured) (dependents.Reason, bool) {
 	deleted := live.GetDeletionTimestamp()
 	if deleted == nil {
@@ -101,7 +101,7 @@ func deletionReason(live *unstructured.Unstructured) (dependents.Reason, bool) {
 	return reason, true
 }
 
-// bad are the conditions that say something is wrong by being True; of all others, False is what says it.
+// bad are the conditions that indicate a problem if they are True; all others do if they are False.
 var bad = map[string]bool{
 	"ReplicaFailure": true, "Failed": true, "FailureTarget": true, "Stalled": true, "Degraded": true,
 
@@ -109,7 +109,7 @@ var bad = map[string]bool{
 	"NamespaceContentRemaining": true, "NamespaceFinalizersRemaining": true,
 }
 
-// conditionReasons returns the conditions that something is wrong, with the exception of what the message already says.
+// conditionReasons returns the conditions that indicate a problem, except those that the message repeats.
 func conditionReasons(live *unstructured.Unstructured, message string) []dependents.Reason {
 	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
 	var reasons []dependents.Reason
@@ -139,7 +139,7 @@ func conditionReasons(live *unstructured.Unstructured, message string) []depende
 	return reasons
 }
 
-// withoutRepetitions drops events that say again what a state already says, and leaves their count with the state.
+// withoutRepetitions drops events that repeat a state, and adds their count to the state.
 func withoutRepetitions(reasons []dependents.Reason) []dependents.Reason {
 	var kept []dependents.Reason
 	for _, reason := range reasons {
@@ -157,11 +157,10 @@ func withoutRepetitions(reasons []dependents.Reason) []dependents.Reason {
 	return kept
 }
 
-// controlSequence matches what colours text in a terminal, and the like.
+// controlSequence matches terminal control sequences, such as colours.
 var controlSequence = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
 
-// oneLine makes text of others fit to be shown: in one line, without colours and what else a terminal would take for commands, and not
-// endless.
+// oneLine makes external text safe to show: one line of limited length, without control sequences.
 func oneLine(text string) string {
 	text = controlSequence.ReplaceAllString(strings.ToValidUTF8(text, "?"), "")
 	text = terminal.Clean(strings.Join(strings.Fields(text), " "))

@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 		name, reason, manifest string
 		// state is what the kubelet says about the container of the pod, if it is asked at all.
 		state *corev1.ContainerStatus
-		// event is what somebody reports about the pod.
+		// event is an event about the pod.
 		event *corev1.Event
 		logs  map[string]string
 		until []string

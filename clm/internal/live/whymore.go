@@ -18,15 +18,15 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 )
 
-// maxEventReasons is the number of kinds of events that are shown for an object.
+// maxEventReasons is the maximum number of event reasons that are shown for an object.
 const maxEventReasons = 3
 
-// eventReasons asks for the events about an object and sums them up.
+// eventReasons reads the events about an object and summarizes them.
 func (s *survey) eventReasons(ctx context.Context, node *dependents.Node) ([]dependents.Reason, error) {
 	selector := fields.Set{"involvedObject.uid": string(node.Object.UID)}
 	isClaim := node.Object.Key().GroupKind == claims.GroupKind()
 	if !isClaim {
-		// What a claim waits for is no cause for alarm to those who report it, but it is what we want to know.
+		// The reason that a claim waits is reported as Normal, so all events of claims are read.
 		selector["type"] = corev1.EventTypeWarning
 	}
 	namespace := cmp.Or(node.Object.Namespace, metav1.NamespaceDefault)
@@ -41,8 +41,7 @@ func (s *survey) eventReasons(ctx context.Context, node *dependents.Node) ([]dep
 	return sumUp(list.Items), nil
 }
 
-// sumUp makes one reason of all events with the same reason: the message of the latest, since the earliest, with the number of
-// all. The latest comes first.
+// sumUp combines events with the same reason: the message of the latest, the time of the earliest, and the total count. The latest comes first.
 func sumUp(list []corev1.Event) []dependents.Reason {
 	found := make([]Event, 0, len(list))
 	for i := range list {
@@ -72,12 +71,12 @@ func sumUp(list []corev1.Event) []dependents.Reason {
 	return reasons
 }
 
-// restates reports whether an event of a kubelet says only what the state of the container says better.
+// restates reports whether an event of a kubelet only repeats the state of the container, which says it better.
 func restates(event Event) bool {
 	return event.Reason == "BackOff" || event.Reason == "Failed" && strings.HasPrefix(event.Message, "Error: ")
 }
 
-// lastLine returns the last line that a crashed container has written, if there is one.
+// lastLine returns the last line in the log of a crashed container, if there is one.
 func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f finding) []dependents.Reason {
 	lines := int64(1)
 	raw, err := s.core.Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{
@@ -89,7 +88,7 @@ func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f finding) []dep
 		s.note(dependents.Note{Verb: "get", Resource: podLogs, Namespace: pod.Namespace})
 		return nil
 	case err != nil:
-		// The node may be out of reach, and the log of an earlier run may be gone. That is no reason to show nothing at all.
+		// The node may be unreachable, and the log of an earlier run may be gone. The other reasons are shown nevertheless.
 		return []dependents.Reason{{Source: dependents.SourceLog, Text: joined("the log of container "+f.crashed+" cannot be read", err.Error())}}
 	case text == "":
 		return nil
@@ -99,6 +98,6 @@ func (s *survey) lastLine(ctx context.Context, pod *corev1.Pod, f finding) []dep
 
 const (
 	podLogs = "pods/log"
-	// maxLastLine bounds the bytes of the last line of a log.
+	// maxLastLine limits the bytes of the last line of a log.
 	maxLastLine = 4096
 )

@@ -13,17 +13,17 @@ import (
 	"github.com/component-operator/runtime/clm/internal/dependents"
 )
 
-// finding is a reason that a pod itself gives.
+// finding is a reason from the status of a pod.
 type finding struct {
 	dependents.Reason
-	// vague is true for what says no more than that the pod is not ready.
+	// vague is true if the reason says no more than that the pod is not ready.
 	vague bool
-	// crashed is the name of the container whose last words may tell more; previous, that they are those of its run before this one.
+	// crashed is the name of a container whose log may say more; previous says that it is the log of the previous run.
 	crashed  string
 	previous bool
 }
 
-// podFindings reads from the status of a pod why it is not ready.
+// podFindings returns the reasons in the status of a pod why it is not ready.
 func podFindings(pod *corev1.Pod) []finding {
 	var found []finding
 	if pod.Status.Reason != "" {
@@ -94,7 +94,7 @@ func waitingFinding(pod *corev1.Pod, c corev1.ContainerStatus) finding {
 	return f
 }
 
-// exitText says how a container has ended.
+// exitText describes how a container has ended.
 func exitText(t *corev1.ContainerStateTerminated) string {
 	text := fmt.Sprintf("exited with code %d", t.ExitCode)
 	if t.Signal != 0 {
@@ -108,7 +108,7 @@ func exitText(t *corev1.ContainerStateTerminated) string {
 	return joined(text, t.Message)
 }
 
-// gateFindings returns the readiness gates that are closed.
+// gateFindings returns the readiness gates that are not True.
 func gateFindings(pod *corev1.Pod) []finding {
 	var found []finding
 	for _, gate := range pod.Spec.ReadinessGates {

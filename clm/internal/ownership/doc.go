@@ -5,7 +5,7 @@
 //
 // # Contract
 //
-// The label of an object decides who owns it. It is a hash of the id of the owner, which an annotation has in plain text. Anybody who may write the object
-// can write both: they are evidence of what is in the cluster, not trusted input. An object without the label that has the recorded UID still
+// The label of an object decides who owns it. It is a hash of the id of the owner, which an annotation has in plain text. Any user who may write the object
+// can write both: they are evidence, not trusted input. An object without the label that has the recorded UID still
 // counts as a dependent.
 package ownership

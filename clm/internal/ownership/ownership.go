@@ -40,7 +40,7 @@ type Mark struct {
 // IsMissing reports whether the object does not carry the label of any owner.
 func (m Mark) IsMissing() bool { return m.label == "" }
 
-// OwnerID returns the value of the annotation, which anybody can write; may be empty.
+// OwnerID returns the value of the annotation, which any user can write; may be empty.
 func (m Mark) OwnerID() string { return m.id }
 
 // Release returns namespace and name of the release that the annotation names; empty if it names none.
@@ -49,10 +49,10 @@ func (m Mark) Release() string { return releaseOf(m.id) }
 // Is reports whether the label is that of an owner.
 func (m Mark) Is(ownerID string) bool { return m.label == digest.OwnerLabel(ownerID) }
 
-// String names the owner for people.
+// String returns the display name of the owner.
 func (m Mark) String() string {
 	if m.label == "" {
-		return "nobody"
+		return "no owner"
 	}
 	if release := releaseOf(m.id); release != "" {
 		return "release " + release
@@ -69,11 +69,11 @@ func (m Mark) LostLabel(item *reconciler.InventoryItem) bool {
 func (m Mark) Loss(ownerID string, item *reconciler.InventoryItem) string {
 	switch {
 	case m.LostLabel(item):
-		return "somebody has removed its label; it still counts as a dependent, and goes when the release does not want it any more"
+		return "another client has removed its label; it is still a dependent, and is deleted when the release no longer renders it"
 	case m.label == "":
-		return "somebody has removed its label, so that it belongs to nobody"
+		return "another client has removed its label, so it has no owner"
 	case m.id == ownerID:
-		return "somebody has changed its label, so that it does not belong to the release"
+		return "another client has changed its label, so it does not belong to the release"
 	default:
 		return "belongs to " + m.String()
 	}
@@ -100,7 +100,7 @@ func Selector(ownerID string) labels.Selector {
 	return labels.SelectorFromSet(labels.Set{Label: digest.OwnerLabel(ownerID)})
 }
 
-// releaseOf returns namespace and name of the release with an owner id; empty if the id is not a valid one. Anybody can write anything into the annotation
+// releaseOf returns namespace and name of the release with an owner id; empty if the id is invalid. Any user can write the annotation
 // that has the id.
 func releaseOf(ownerID string) string {
 	release, ok := strings.CutPrefix(ownerID, releases.ReconcilerName+"/")

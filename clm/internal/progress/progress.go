@@ -13,7 +13,7 @@ import (
 )
 
 // Printer shows an operation. Its methods may be called from several goroutines; none blocks on anything but the output,
-// whose errors are ignored: an operation must not fail because nobody looks at it.
+// whose errors are ignored: an operation must not fail because its output has no reader.
 type Printer interface {
 	// Update takes the present state, and keeps nothing of it that the caller could change. After Finish it does nothing.
 	Update(state State)

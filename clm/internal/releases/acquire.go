@@ -25,10 +25,10 @@ import (
 // defaultValidity is how long a lease lasts that is not renewed.
 const defaultValidity = 15 * time.Second
 
-// Lock acquires the lock of a release. It waits as long as somebody else has it and the options allow that; after their timeout the
-// error is a LockedError. A lease that is not renewed for as long as it lasts, counted by our own clock from when we have seen
-// it, is taken over; that of a process that has ended on this machine at once. In a namespace that is being deleted no
-// Lease can be created; there the lock excludes nobody as soon as the Lease has gone that there was.
+// Lock acquires the lock of a release. It waits while another process has it, if the options allow that; after their timeout, the
+// error is a LockedError. Lock takes over a lease that was not renewed for its duration, by our own clock since it was read,
+// and at once that of a process that has ended on this machine. In a namespace that is being deleted, no
+// Lease can be created: there the lock excludes no other process once the Lease is deleted.
 func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := ValidateName(options.Name); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	if err := l.acquire(ctx); err != nil {
 		return nil, err
 	}
-	// The lock outlasts the context: what was begun has to be ended under it.
+	// The lock outlasts the context, because the operation must be ended under it.
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	if l.lease == nil {
@@ -67,15 +67,15 @@ func (s *Store) Lock(ctx context.Context, options LockOptions) (*Lock, error) {
 	return l, nil
 }
 
-// rival is what is known about a lease that others have.
+// rival is a lease that another process has.
 type rival struct {
 	lease *coordinationv1.Lease
 	// seen is when the lease was seen first in its present state.
 	seen time.Time
 }
 
-// acquire returns when the lock is held. The timeout limits the waiting for others, not our own requests: those end by the limits of
-// the connection, so that whoever waits in vain always learns for whom.
+// acquire returns when the lock is held. The timeout limits the waiting for other processes, not our own requests, which
+// have the limits of the connection: so the error always names the process that has the lock.
 func (l *Lock) acquire(ctx context.Context) error {
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if l.options.Timeout > 0 {
@@ -91,7 +91,7 @@ func (l *Lock) acquire(ctx context.Context) error {
 		case held:
 			return nil
 		case other.lease == nil:
-			// It changed hands at this very moment; another look tells whom it belongs to.
+			// It has just changed hands; reading it again shows its holder.
 			continue
 		case l.options.Timeout < 0:
 			return l.lockedBy(other.lease)
@@ -104,9 +104,9 @@ func (l *Lock) acquire(ctx context.Context) error {
 	}
 }
 
-// try acquires the lease if it does not exist, or nobody holds it, or its holder has not renewed it.
+// try acquires the lease if it does not exist, has no holder, or was not renewed in time.
 func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
-	// Mostly there is none.
+	// Usually there is none.
 	created, err := l.create(ctx)
 	terminating := apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	if created || err != nil && !terminating {
@@ -130,13 +130,13 @@ func (l *Lock) try(ctx context.Context, other *rival) (held bool, err error) {
 	}
 	held, err = l.take(ctx, lease)
 	if !held {
-		// Somebody else was faster.
+		// Another process was faster.
 		*other = rival{}
 	}
 	return held, err
 }
 
-// note takes over what was seen of a lease.
+// note records the lease as it was read.
 func (l *Lock) note(other *rival, lease *coordinationv1.Lease) {
 	before := other.lease
 	if before != nil && before.UID == lease.UID && before.ResourceVersion == lease.ResourceVersion {
@@ -164,7 +164,7 @@ func (l *Lock) create(ctx context.Context) (held bool, err error) {
 	return true, nil
 }
 
-// take makes a lease ours if it is still what was seen of it.
+// take takes over a lease if it has not changed since it was read.
 func (l *Lock) take(ctx context.Context, lease *coordinationv1.Lease) (held bool, err error) {
 	sent := l.now()
 	next := lease.DeepCopy()

@@ -166,7 +166,7 @@ func (a ancestry) removeUnchanged(ctx context.Context, configMap *corev1.ConfigM
 		return err
 	}
 	if string(configMap.UID) != seen.UID || checksum != seen.Checksum {
-		return errors.New("it has changed since the release was taken over; please make sure that nobody uses the earlier clm for this release any more, " +
+		return errors.New("it has changed since the release was taken over; please make sure that the earlier clm is no longer used for this release, " +
 			"delete the ConfigMap, with its finalizer " + ancestorFinalizer + ", and try again")
 	}
 	finalizers := slices.DeleteFunc(slices.Clone(configMap.Finalizers), func(name string) bool { return name == ancestorFinalizer })

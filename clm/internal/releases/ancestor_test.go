@@ -99,7 +99,7 @@ metadata: {name: web, namespace: %s, labels: {clm.cs.sap.com/owner-id: %s}, anno
 	if list, err = w.store.List(t.Context(), w.namespace); err != nil || len(list) != 1 || list[0].Ancestor {
 		t.Errorf("want it to be listed once, got %v, %v", list, err)
 	}
-	if _, err := w.store.Content(t.Context(), release, 3); err == nil || !strings.Contains(err.Error(), "nothing is kept of it; kept are: 4") {
+	if _, err := w.store.Content(t.Context(), release, 3); err == nil || !strings.Contains(err.Error(), "its content is not kept; kept are: 4") {
 		t.Errorf("got %v", err)
 	}
 

@@ -43,7 +43,7 @@ func expectDamage(t *testing.T, err error, texts ...string) {
 	}
 }
 
-// TestLostChunkOfARevision must not keep anybody from working with the release.
+// TestLostChunkOfARevision must not prevent work on the release.
 func TestLostChunkOfARevision(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -53,18 +53,18 @@ func TestLostChunkOfARevision(t *testing.T) {
 	w.lose(lost)
 	release = w.get("demo")
 	_, err := w.store.Content(t.Context(), release, 1)
-	expectDamage(t, err, "revision 1 of release "+w.namespace+"/demo is damaged", lost, "it does not exist", "everything else is not concerned")
+	expectDamage(t, err, "revision 1 of release "+w.namespace+"/demo is damaged", lost, "it does not exist", "the rest of the release is not affected")
 	w.expectContent(release, 2, content(10, "b"))
 	w.must(w.store.AddRevision(t.Context(), release, Revision{}, content(10, "a")))
 	// The third revision has the same content, and so makes the first one whole again.
 	w.expectContent(release, 3, content(10, "a"))
 	w.expectContent(release, 1, content(10, "a"))
-	if _, err := w.store.Content(t.Context(), release, 7); err == nil || !strings.HasSuffix(err.Error(), "nothing is kept of it; kept are: 1, 2, 3") {
+	if _, err := w.store.Content(t.Context(), release, 7); err == nil || !strings.HasSuffix(err.Error(), "its content is not kept; kept are: 1, 2, 3") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// TestLostInventoryCanBeReplaced plays what repairs it: somebody who finds the dependents by other means.
+// TestLostInventoryCanBeReplaced plays a repair that finds the dependents by other means.
 func TestLostInventoryCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -127,7 +127,7 @@ func (w *world) edit(before, after string) {
 	w.must(w.client.Update(w.Context(), secret))
 }
 
-// TestRecordOfANewerClmIsLeftAlone is about what this one does not understand.
+// TestRecordOfANewerClmIsLeftAlone is about a format that this clm does not understand.
 func TestRecordOfANewerClmIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -274,7 +274,7 @@ func TestInventoryIsWrittenWhileItIsRead(t *testing.T) {
 	w.equal("the release as it was written last", release, got)
 }
 
-// TestRecordsThatCannotBeOurs are those that somebody has forged who may write Secrets.
+// TestRecordsThatCannotBeOurs were forged by a user who may write Secrets.
 func TestRecordsThatCannotBeOurs(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{

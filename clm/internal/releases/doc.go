@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package releases keeps the records of releases in Secrets of the namespaces of these releases, and their locks.
+// Package releases stores the records of releases, and their locks, in the namespaces of the releases.
 //
 // # Contract
 //
-// A release has one Secret with all that is recorded of it, its index, and further ones, the chunks, for what is too large or too
-// rarely read to be in the index. Only what the index names counts. Each write goes in this order: the chunks that
-// are new, the index, and then the removal of the chunks that it does not name any more. So a process that dies between any two
-// requests loses nothing. It leaves at worst chunks that nobody needs; the next process that writes removes them.
+// The record of a release is one Secret, the index, and further Secrets, the chunks, for parts that are too large for the index or rarely
+// read. Only chunks that the index names count. Each write creates new chunks first, then updates the index, and then removes the
+// chunks that it no longer names. So a process that dies between any two
+// requests loses nothing. At worst it leaves unused chunks, which the next write removes.
 //
 // The index is written only in the state in which it was read. Of two processes that have read the same one, the second one to
-// write gets [ErrOutdated], and must read again. [Lock] keeps others from beginning at all.
+// write gets [ErrOutdated], and must read again. [Lock] prevents other processes from starting at all.
 //
 // Index and chunks have a finalizer: they survive the deletion of their namespace until [Store.Remove] is called, because they
 // are all that is known about dependents elsewhere.

@@ -30,16 +30,16 @@ type DamagedError struct {
 func (e *DamagedError) Error() string {
 	help := "try: clm doctor"
 	if e.Revision != 0 {
-		help = "it can be neither shown nor applied again; everything else is not concerned"
+		help = "it can be neither shown nor applied again; the rest of the release is not affected"
 	}
 	return fmt.Sprintf("%s of release %s is damaged: %s; %s", e.Part, e.Release, e.Damage, help)
 }
 
-// LostLockError says that a lock is not held any more, because somebody else has taken or removed its lease.
+// LostLockError says that a lock is no longer held, because another process has taken or removed its lease.
 type LostLockError struct {
 	// Release is namespace and name of the release.
 	Release string
-	// Reason says what was found.
+	// Reason says how the lock was lost.
 	Reason error
 }
 

@@ -16,9 +16,9 @@ type hold struct {
 	chunks map[string]bool
 }
 
-// decideHold holds what would be missed if the namespace went: the inventories, if any of the dependents is outside; what the current revision has
-// applied, if there are deletion hooks in it, which somebody has to run or to leave out. Everything else goes with the namespace. Once a release is
-// being deleted, what holds it stays until its record is removed, so that the deletion can be ended.
+// decideHold holds the parts of the record that must outlive the namespace: the inventories, if any dependent is outside of it, and the content of the
+// current revision, if it has deletion hooks, which clm delete must run or skip. All other parts are deleted with the namespace. Once a release is
+// being deleted, the parts stay held until the record is removed, so that the deletion can be completed.
 func decideHold(next index, outside, held bool) hold {
 	decided := hold{index: outside, chunks: map[string]bool{}}
 	if outside {

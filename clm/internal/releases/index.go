@@ -176,7 +176,7 @@ func (i *index) encode() ([]byte, error) {
 		return nil, fmt.Errorf("encoding the record: %w", err)
 	}
 	if len(raw) > maxIndex {
-		return nil, fmt.Errorf("encoding the record: it takes %d bytes, of which %d revisions are a part; allowed are at most %d: keep fewer revisions",
+		return nil, fmt.Errorf("encoding the record: it takes %d bytes, including %d revisions; allowed are at most %d: keep fewer revisions",
 			len(raw), len(i.Revisions), maxIndex)
 	}
 	return raw, nil

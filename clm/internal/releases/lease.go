@@ -39,7 +39,7 @@ func (l *Lock) describe(lease *coordinationv1.Lease, now time.Time) {
 
 func (l *Lock) lockedBy(lease *coordinationv1.Lease) error {
 	return &LockedError{
-		Release: l.release, Holder: cmp.Or(holderOf(lease), "somebody"), Age: max(0, l.now().Sub(acquiredAt(lease))), validity: l.validityOf(lease),
+		Release: l.release, Holder: cmp.Or(holderOf(lease), "an unknown process"), Age: max(0, l.now().Sub(acquiredAt(lease))), validity: l.validityOf(lease),
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Store) Tidy(ctx context.Context, release *Release) error {
 	if err == nil {
 		var complete bool
 		if complete, err = s.chunks(release.Namespace, release.Name).Remove(ctx, left); err == nil && !complete {
-			err = errors.New("some of them are held by finalizers of others, or are being changed by them")
+			err = errors.New("other clients have set finalizers on some of them, or keep changing them")
 		}
 	}
 	if err != nil {
@@ -117,12 +117,12 @@ func (s *Store) AncestorLeft(ctx context.Context, release *Release) (bool, error
 	return err == nil, nil
 }
 
-// FinishTakeOver removes the record of the ancestor if it is the one whose place the record of the release has taken, and nobody has changed it
+// FinishTakeOver removes the record of the ancestor if it is the one that the record of the release has replaced, and it has not changed
 // since.
 func (s *Store) FinishTakeOver(ctx context.Context, release *Release) error {
 	seen := release.stored.index.TakenOver
 	if seen == nil {
-		return fmt.Errorf("ConfigMap %s/%s was written after release %s was taken over; please make sure that nobody uses the earlier clm for it any more, "+
+		return fmt.Errorf("ConfigMap %s/%s was written after release %s was taken over; please make sure that the earlier clm is no longer used for it, "+
 			"and delete the ConfigMap, with its finalizer %s", release.Namespace, ancestorPrefix+release.Name, release, ancestorFinalizer)
 	}
 	return s.ancestry.remove(ctx, release.Namespace, release.Name, seen)
@@ -132,7 +132,7 @@ func (s *Store) FinishTakeOver(ctx context.Context, release *Release) error {
 type HeldLock struct {
 	// Release is namespace and name of the release.
 	Release apitypes.NamespacedName
-	// Holder is who has the lock.
+	// Holder is the process that has the lock.
 	Holder string
 	// Renewed is when the holder has renewed it last, by his clock.
 	Renewed time.Time
@@ -175,7 +175,7 @@ func (s *Store) Locks(ctx context.Context, namespace string) ([]HeldLock, error)
 	return locks, nil
 }
 
-// RemoveLock removes a lock if nobody has touched it since it was listed.
+// RemoveLock removes a lock if it has not changed since it was listed.
 func (s *Store) RemoveLock(ctx context.Context, lock HeldLock) error {
 	leases, err := coordinationclient.NewForConfigAndClient(s.options.Client.Config(), s.options.Client.HttpClient())
 	if err != nil {

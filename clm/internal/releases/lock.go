@@ -27,9 +27,9 @@ type LockOptions struct {
 	Namespace, Name string
 	// Holder tells people who has the lock, for example "jane@laptop/4711". Required.
 	Holder string
-	// Timeout is how long to wait for others. If it is negative, there is no waiting. Defaults to no limit.
+	// Timeout is how long to wait for other processes. If it is negative, Lock does not wait. Defaults to no limit.
 	Timeout time.Duration
-	// Wait is called when somebody else has the lock, with who that is and since when, and again when it passes on to a third one.
+	// Wait is called with the holder of the lock and the time since it has it if Lock must wait, and again when the holder changes.
 	// Defaults to nothing.
 	Wait func(holder string, since time.Time)
 	// Doubt is called when Fence has to wait because the lease could not be renewed in time, with the reason. It may be called from several
@@ -40,33 +40,33 @@ type LockOptions struct {
 	validity time.Duration
 }
 
-// LockedError says that somebody else has the lock.
+// LockedError says that another process has the lock.
 type LockedError struct {
 	// Release is namespace and name of the release.
 	Release string
-	// Holder is who has the lock.
+	// Holder is the process that has the lock.
 	Holder string
-	// Age is for how long.
+	// Age is how long the holder has had it.
 	Age time.Duration
-	// validity is how long the lease lasts.
+	// validity is the duration of the lease.
 	validity time.Duration
 }
 
-// Error says who has the lock and for how long, and what happens if the holder is dead.
+// Error names the holder, and says how long it has had the lock, and when the lock of a dead process expires.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("release %s is locked by %s, for %s; the lock of a process that died becomes free after %s",
+	return fmt.Sprintf("release %s is locked by %s, for %s; the lock of a process that has died expires after %s",
 		e.Release, e.Holder, duration.HumanDuration(e.Age), e.validity)
 }
 
 // Lock is the right to work on a release, which one process has at a time. It is a Lease, named as the index of the release, that is
 // renewed as long as the process lives. Its methods may be called from several goroutines.
 //
-// The lock is lost only when somebody else has taken or removed the lease. If the API server does not answer for longer than the lease lasts, the
-// holder is in doubt: Fence waits until a renewal has succeeded, which proves that nobody has taken the lease in between, because each renewal is
+// The lock is lost only when another process has taken or removed the lease. If the API server does not answer for longer than the lease lasts, it is
+// uncertain who holds it: Fence waits until a renewal has succeeded, which proves that no other process has taken the lease in between, because each renewal is
 // guarded by the resourceVersion of the one before.
 //
-// A lease is no fence: whoever holds it may be stopped between looking at the clock and sending a request. So what is sent must in
-// addition be guarded by what was observed before.
+// A lease is not enough: its holder may be paused between reading the clock and sending a request. So each write must also be guarded by the
+// observed UID and resourceVersion.
 type Lock struct {
 	release  string
 	options  LockOptions
@@ -75,26 +75,26 @@ type Lock struct {
 	now      func() time.Time
 	identity string
 	lost     chan struct{}
-	// hurry has the lease renewed at once.
+	// hurry triggers a renewal at once.
 	hurry chan struct{}
 	// stop ends the renewals, stopped is closed when they have ended.
 	stop    context.CancelFunc
 	stopped chan struct{}
 
 	mu sync.Mutex
-	// lease is what was written last; nil if there is none because nothing can be created in the namespace any more.
+	// lease is the last written lease; nil if there is none because the namespace is being deleted.
 	lease *coordinationv1.Lease
-	// renewed is when the request was sent that has renewed the lease last.
+	// renewed is when the request of the last renewal was sent.
 	renewed time.Time
-	// failure is why the lease could not be renewed since then; nil if that was not tried.
+	// failure is the error of the last attempt to renew the lease since then; nil if there was none.
 	failure error
 	// settled is closed, and replaced, when the lease was renewed or the lock is over.
 	settled chan struct{}
-	// over says why the lock is not held any more.
+	// over says why the lock has ended.
 	over error
 }
 
-// reliance is for how long a lease is relied upon after the request to renew it was sent: others take it over only some time later.
+// reliance is how long the process relies on the lease after sending the request that renewed it. Other processes take it over only some time later.
 func (l *Lock) reliance() time.Duration { return l.options.validity * 2 / 3 }
 
 // interval is the time between two renewals.
@@ -103,11 +103,11 @@ func (l *Lock) interval() time.Duration { return l.options.validity / 3 }
 // pause is the time between two attempts after a failure.
 func (l *Lock) pause() time.Duration { return l.options.validity / 15 }
 
-// Fence returns when the lock is certainly held at the beginning of the call or later. It waits as long as that is in doubt. The error is a
-// LostLockError if the lock is lost, and wraps the cause of the context if that ends before.
+// Fence returns when the lock was certainly held at the beginning of the call or later. It waits while that is uncertain. The error is a
+// LostLockError if the lock is lost, and wraps the cause of the context if that ends first.
 func (l *Lock) Fence(ctx context.Context) error {
 	for told := false; ; told = true {
-		doubt, settled, err := l.standing()
+		doubt, settled, err := l.held()
 		if err != nil || doubt == nil {
 			return err
 		}
@@ -126,9 +126,9 @@ func (l *Lock) Fence(ctx context.Context) error {
 	}
 }
 
-// standing reports whether the lock is held: doubt says why this is not certain, and settled is closed when it may have become so; err says why the
-// lock is over.
-func (l *Lock) standing() (doubt error, settled <-chan struct{}, err error) {
+// held checks whether the lock is held. doubt says why this is uncertain; settled is then closed when it may be certain again. err says why the
+// lock has ended.
+func (l *Lock) held() (doubt error, settled <-chan struct{}, err error) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *Lock) standing() (doubt error, settled <-chan struct{}, err error) {
 	case l.lease == nil || age < l.reliance():
 		return nil, nil, nil
 	}
-	doubt = fmt.Errorf("waiting for the API server to renew the lock of release %s, which was renewed %s ago, and is relied upon for %s",
+	doubt = fmt.Errorf("waiting for the API server to renew the lock of release %s, which was last renewed %s ago, and is trusted for %s",
 		l.release, age.Round(time.Second), l.reliance())
 	if l.failure != nil {
 		doubt = fmt.Errorf("%w: %w", doubt, l.failure)
@@ -147,18 +147,18 @@ func (l *Lock) standing() (doubt error, settled <-chan struct{}, err error) {
 	return doubt, l.settled, nil
 }
 
-// settle notes what is certain again, and lets those go on who wait for it. The caller holds the mutex.
+// settle ends the doubt, and wakes up the callers that wait for that. The caller holds the mutex.
 func (l *Lock) settle() {
 	l.failure = nil
 	close(l.settled)
 	l.settled = make(chan struct{})
 }
 
-// Lost returns a channel that is closed when the lock is lost, because others have taken or removed the lease. Fence tells why.
+// Lost returns a channel that is closed when the lock is lost, because another process has taken or removed the lease. Fence returns the reason.
 func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
-// Release gives the lock back, so that others need not wait until it expires. If it is lost, what others have made of it stays. Any
-// further call does nothing.
+// Release gives the lock back, so that other processes need not wait until it expires. If the lock is lost, Release does not touch the lease. Further
+// calls do nothing.
 func (l *Lock) Release(ctx context.Context) error {
 	l.stop()
 	<-l.stopped
@@ -222,7 +222,7 @@ func (l *Lock) renewals(ctx context.Context) {
 }
 
 // errTaken says that a lease is not ours any more.
-var errTaken = errors.New("others have taken or removed it")
+var errTaken = errors.New("another process has taken or removed it")
 
 func (l *Lock) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.interval())
@@ -259,8 +259,8 @@ func (l *Lock) renew(ctx context.Context) error {
 	return nil
 }
 
-// outlived reports whether the lease has gone because its namespace is being deleted, where nobody can create another one. Then the lock goes on
-// without a lease, as one does that is acquired there.
+// outlived reports whether the lease was deleted because its namespace is being deleted, where no lease can be created. Then the lock continues
+// without a lease, like one that is acquired there.
 func (l *Lock) outlived(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, l.interval())
 	defer cancel()
@@ -269,7 +269,7 @@ func (l *Lock) outlived(ctx context.Context) bool {
 	if !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return false
 	}
-	// Others may have taken the one that there is, as long as it stays.
+	// While a lease exists, another process may have taken it.
 	if _, err := l.leases.Get(ctx, lease.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		return false
 	}
@@ -280,7 +280,7 @@ func (l *Lock) outlived(ctx context.Context) bool {
 	return true
 }
 
-// fail notes why the lease could not be renewed.
+// fail records why the lease could not be renewed.
 func (l *Lock) fail(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -34,7 +34,7 @@ func TestFenceFollowsTheClock(t *testing.T) {
 	}{
 		{"just acquired", 0, ""},
 		{"as long as others certainly do not take it", 10*time.Second - 1, ""},
-		{"before others may take it", 10 * time.Second, "was renewed 10s ago, and is relied upon for 10s"},
+		{"before others may take it", 10 * time.Second, "was last renewed 10s ago, and is trusted for 10s"},
 		{"the clock was set back: that is no time", -time.Hour, ""},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -68,11 +68,11 @@ func TestLockIsLost(t *testing.T) {
 				lease.Spec.HolderIdentity, lease.Annotations = new("thief@host/3"), nil
 				w.must(w.client.Update(w.Context(), lease))
 			},
-			want: "others have taken or removed it",
+			want: "another process has taken or removed it",
 		}, {
 			reason:  "somebody removes the lease",
 			happens: func(w *world) { w.must(w.client.Delete(w.Context(), w.lease())) },
-			want:    "others have taken or removed it",
+			want:    "another process has taken or removed it",
 		},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestLockIsLost(t *testing.T) {
 	}
 }
 
-// TestReleaseLeavesTheLeaseOfARival has somebody take the lease between two renewals, so that the holder does not know.
+// TestReleaseLeavesTheLeaseOfARival has another process take the lease between two renewals, so that the holder does not know.
 func TestReleaseLeavesTheLeaseOfARival(t *testing.T) {
 	t.Parallel()
 	for reason, take := range map[string]func(w *world, lease *coordinationv1.Lease) error{
@@ -206,7 +206,7 @@ func TestFenceEndsWithItsContext(t *testing.T) {
 	options := w.lockOptions("first@host/1")
 	options.validity = time.Second
 	ctx, cancel := context.WithCancelCause(t.Context())
-	over := errors.New("the time is over")
+	over := errors.New("the timeout has expired")
 	options.Doubt = func(error) { cancel(over) }
 	lock, err := NewStore(Options{Client: clnt}).Lock(t.Context(), options)
 	w.must(err)

@@ -16,9 +16,9 @@ import (
 	"github.com/component-operator/runtime/internal/conflicts"
 )
 
-// Remove removes all that is recorded of a release, the index last. It is refused as long as the release has dependents, deletion
-// hooks or tests: nobody would know of them any more. Removing what is removed already is no error. It works in a namespace that is being
-// deleted, too.
+// Remove removes the record of a release, the index last. It refuses while the release has dependents, deletion
+// hooks or tests, which would be lost. Removing a record that does not exist is not an error. It also works in a namespace that is being
+// deleted.
 func (s *Store) Remove(ctx context.Context, release *Release) error {
 	if !release.stored.exists() {
 		return nil
@@ -54,10 +54,10 @@ func (s *Store) remove(ctx context.Context, release *Release) error {
 			return err
 		}
 		if !complete {
-			return errors.New("further Secrets with parts of it are held by finalizers of others, or are being changed by them")
+			return errors.New("other clients have set finalizers on further Secrets with parts of it, or keep changing them")
 		}
 	}
-	// Not before the chunks have gone: with the namespace, an index without finalizer would go at once, and nobody would know of them.
+	// After the chunks: in a namespace that is being deleted, an index without finalizer would be deleted at once, and the chunks would be lost.
 	w := &writing{Store: s, chunks: store, known: known, change: change{namespace: release.Namespace, name: release.Name}}
 	var err error
 	if known.held() {

@@ -68,7 +68,7 @@ func (s *Store) addRevision(ctx context.Context, changed *Release, revision Revi
 	encode := sync.OnceValues(func() ([]chunks.Item, error) { return encodeContent(content, s.options.chunkSize/2) })
 	if changed.stored.uid == "" {
 		inventory, outside := changed.Inventory, changed.Outside()
-		// Before the first chunk there is an index, so that whoever looks for the release finds it, also if no more than that gets done. It
+		// The index is written before the first chunk, so that the release can be found even if the process dies then. It
 		// replaces the record of the ancestor; if there is none, nothing was done yet.
 		if !changed.Ancestor {
 			changed.Inventory = nil

@@ -75,13 +75,13 @@ func (s *Store) chunks(namespace, name string) *chunks.Store {
 }
 
 // Get reads a release, be it one that only the ancestor of clm has recorded. The error is ErrNotFound if there is none, and a DamagedError if it, or its inventory, cannot be
-// read because somebody has damaged the record. With a DamagedError comes what is left of the release, for those who are going to
-// repair it: saved, it replaces the record.
+// read because the record is damaged. With a DamagedError, it also returns what is left of the release, for repairs:
+// saving that replaces the record.
 func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err
 	}
-	// The inventory is read after the index that names its parts. If somebody writes both in between, some of these parts may be gone.
+	// The inventory is read after the index that names its parts. If another process writes both in between, some of these parts may be gone.
 	for attempt := 1; ; attempt++ {
 		release, err := s.get(ctx, namespace, name)
 		var damaged *DamagedError
@@ -94,7 +94,7 @@ func (s *Store) Get(ctx context.Context, namespace, name string) (*Release, erro
 	}
 }
 
-// maxReads bounds how often a record is read that others change all the time.
+// maxReads limits how often a record is read that other processes keep changing.
 const maxReads = 5
 
 // Unchanged reports whether the record of a release is still the one that was read or written last.
@@ -132,7 +132,7 @@ func (s *Store) get(ctx context.Context, namespace, name string) (*Release, erro
 func decodeSecret(secret *corev1.Secret) (*Release, error) {
 	name, named := strings.CutPrefix(secret.Name, prefix)
 	if secret.Type != SecretType || !named {
-		return nil, fmt.Errorf("reading the release %s/%s: Secret %s is no record of a release: its type is %q; allowed is %q",
+		return nil, fmt.Errorf("reading the release %s/%s: Secret %s is not the record of a release: its type is %q; allowed is %q",
 			secret.Namespace, name, secret.Name, secret.Type, SecretType)
 	}
 	decoded, err := decodeIndex(secret.Data[dataKey])
@@ -178,7 +178,7 @@ func readInventories(ctx context.Context, store *chunks.Store, release *Release)
 		default:
 			damaged.Damage += "; " + part.name + ": " + damage
 		}
-		// So that it is written anew, whatever it is then.
+		// So that the next write stores it again.
 		*part.list, known.raw = nil, nil
 	}
 	known.incomplete = false
@@ -188,11 +188,11 @@ func readInventories(ctx context.Context, store *chunks.Store, release *Release)
 	return nil
 }
 
-// Content reads what is kept of a revision.
+// Content reads the stored content of a revision.
 func (s *Store) Content(ctx context.Context, release *Release, number int64) (Content, error) {
 	names := release.stored.index.chunksOf(number)
 	if len(names) == 0 {
-		return Content{}, fmt.Errorf("revision %d of release %s: nothing is kept of it; kept are: %s", number, release, release.keptNumbers())
+		return Content{}, fmt.Errorf("revision %d of release %s: its content is not kept; kept are: %s", number, release, release.keptNumbers())
 	}
 	found, err := s.chunks(release.Namespace, release.Name).Read(ctx, names)
 	if err != nil {

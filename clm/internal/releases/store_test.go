@@ -146,7 +146,7 @@ func TestTwoWriters(t *testing.T) {
 	}
 	found := w.get("demo")
 	w.equal("record", first, found)
-	// What the refused writes have left is removed by whoever writes next.
+	// The next write removes what the refused writes have left.
 	found.Message = "next"
 	w.must(w.store.Save(t.Context(), found))
 	w.expectNoWaste(found)

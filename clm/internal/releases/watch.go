@@ -53,7 +53,7 @@ type Holder struct {
 	Validity time.Duration
 }
 
-// Holder tells who has the lock of a release; nil if nobody has, or if the user may not know.
+// Holder returns the holder of the lock of a release; nil if there is none, or if the user may not read the lease.
 func (s *Store) Holder(ctx context.Context, namespace, name string) (*Holder, error) {
 	lease := &coordinationv1.Lease{}
 	err := s.options.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + name}, lease)

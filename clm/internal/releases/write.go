@@ -20,30 +20,30 @@ import (
 	"github.com/component-operator/runtime/internal/guarded"
 )
 
-// writing brings a record from what is known about it to something else.
+// writing updates a record from its known state to a new one.
 type writing struct {
 	*Store
 	// chunks are those of the release.
 	chunks *chunks.Store
-	// known is what is known about the record. It is updated with each request that succeeds.
+	// known is the state of the record in the cluster, as far as it is known. Each successful request updates it.
 	known *stored
 	change
 }
 
-// change is what is to be written.
+// change is the new state.
 type change struct {
 	namespace, name string
 	next            index
 	// contents of the chunks to which the next index refers, as far as they may be missing.
 	contents [][]byte
-	// hold says what has the finalizer afterwards.
+	// hold says which Secrets have the finalizer afterwards.
 	hold hold
 }
 
-// run writes first the chunks, then the index, then what is not needed any more.
+// run writes first the chunks, then the index, and then removes unused chunks.
 //
 // The index has the finalizer before the first chunk gets it, and until the last one has lost it: a chunk that outlives its namespace without an index
-// would be one that nobody can remove.
+// could not be removed.
 func (w *writing) run(ctx context.Context) error {
 	w.next.stamp(w.now(), w.known.index.State)
 	raw, err := w.next.encode()

@@ -133,7 +133,7 @@ func lingering(ctx context.Context, grace time.Duration) (context.Context, conte
 }
 
 // ErrTimeout is the cause with which a context of Limited ends after its timeout.
-var ErrTimeout = errors.New("the time is over")
+var ErrTimeout = errors.New("the timeout has expired")
 
 // Limited returns a context that ends after the timeout, unless that is zero.
 func Limited(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {

@@ -152,7 +152,7 @@ func (o *Operation) Record(ctx context.Context, change func(release *releases.Re
 	}
 	if err != nil && ctx.Err() != nil {
 		// The cancelled context must not be mistaken for an interrupt.
-		return fmt.Errorf("recording how far it came: it could not be written within %s", saveTimeout)
+		return fmt.Errorf("recording the progress: the record could not be written within %s", saveTimeout)
 	}
 	return err
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sources turns what a release is made from into one generator.
+// Package sources combines the sources of a release in one generator.
 //
-// A source is given by a reference, whose form and content say what it is:
+// The form and the content of a reference determine the kind of the source:
 //
 //	a folder with Chart.yaml              a Helm chart
 //	a folder with a kustomization file    a kustomization
@@ -13,6 +13,5 @@
 //	-                                     manifests from standard input
 //	oci://..., https://...                a chart or manifests that are fetched, see package remote
 //
-// Everything is read by [Load], and never again. Charts and kustomizations with templates are given the values; manifests are
-// taken as they are.
+// [Load] reads everything, once. Charts and kustomizations with templates get the values; manifests are used as they are.
 package sources

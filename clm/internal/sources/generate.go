@@ -18,30 +18,30 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Request is what objects are generated for.
+// Request says which release to generate objects for.
 type Request struct {
-	// ReconcilerName is the prefix of annotations, and the group of the component that templates see.
+	// ReconcilerName is the prefix of annotations, and the API group of the component that templates see.
 	ReconcilerName string
-	// Namespace and Name are those of the release.
+	// Namespace and Name of the release.
 	Namespace, Name string
-	// Revision is the number of the revision that the objects will make up, at least 1.
+	// Revision is the number of the revision that the objects are generated for, at least 1.
 	Revision int64
-	// Installed tells that an earlier revision was completely installed; otherwise this is still the installation.
+	// Installed says that an earlier revision was completely installed; otherwise, templates see an installation.
 	Installed bool
-	// Digest identifies what the revision is made from.
+	// Digest identifies the input of the revision.
 	Digest string
-	// ReleaseHooks asks for what is applied when the release is tested or rolled back, too. Whether or not, the caller has to take out what
-	// has the annotation release-hook, since manifests may carry it themselves. Defaults to false.
+	// ReleaseHooks includes the objects that are applied when the release is tested or rolled back. In any case, the caller must separate the objects
+	// with the annotation release-hook, since manifests may have it, too. Defaults to false.
 	ReleaseHooks bool
-	// Client is for the cluster of the release. Defaults to none: looking something up finds nothing then.
+	// Client reads from the cluster of the release. Defaults to a client that finds no objects.
 	Client cluster.Client
-	// Discovery is what templates see of the API server. Defaults to what the cluster says, without one to what
-	// Kubernetes serves in version DefaultKubernetesVersion.
+	// Discovery is the API server's discovery information that templates see. Defaults to that of the cluster or, without a cluster, to that of
+	// Kubernetes version DefaultKubernetesVersion.
 	Discovery *cluster.Discovery
 }
 
-// Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release as a component of
-// kind Component that has the values as spec. An error of the context, or one of a source, ends it.
+// Generate returns the objects of all sources for a release, with the values as parameters. Templates see the release as a component of kind
+// Component that has the values as spec. It fails if the context ends or a source fails.
 func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, error) {
 	ctx, err := s.contextFor(ctx, request)
 	if err != nil {
@@ -50,15 +50,15 @@ func (s *Set) Generate(ctx context.Context, request Request) ([]client.Object, e
 	return s.generator.Generate(ctx, request.Namespace, request.Name, types.UnstructurableMap(s.values))
 }
 
-// GenerateWithOrigins is Generate, and also tells of each object where it comes from: the file of the chart, which begins with the
-// name of the chart, or the reference of the source.
+// GenerateWithOrigins is Generate, and also returns the origin of each object: the file of the chart, beginning with the name of the chart, or the
+// reference of the source.
 func (s *Set) GenerateWithOrigins(ctx context.Context, request Request) ([]client.Object, []string, error) {
 	var origins []string
 	objects, err := s.Generate(context.WithValue(ctx, originsKey{}, &origins), request)
 	return objects, origins, err
 }
 
-// Notes returns what the charts have to tell users, one after the other; empty if that is nothing. It renders them once more.
+// Notes returns the notes of the charts, one after the other; may be empty. It renders them again.
 func (s *Set) Notes(ctx context.Context, request Request) (string, error) {
 	ctx, err := s.contextFor(ctx, request)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Set) Notes(ctx context.Context, request Request) (string, error) {
 	return strings.Join(all, "\n\n"), nil
 }
 
-// contextFor prepares what generators find in their context, as an operator does.
+// contextFor returns the context that generators expect, as in an operator.
 func (s *Set) contextFor(ctx context.Context, request Request) (context.Context, error) {
 	var err error
 	if request.Client == nil && request.Discovery == nil {
@@ -112,7 +112,7 @@ func (s *Set) contextFor(ctx context.Context, request Request) (context.Context,
 	return generator.NewContext(ctx, surroundings), nil
 }
 
-// component returns what stands for the release in templates that ask for their component.
+// component returns the component that templates see in place of the release.
 func (s *Set) component(request Request) *unstructured.Unstructured {
 	component := &unstructured.Unstructured{Object: map[string]any{"spec": s.Values()}}
 	component.SetGroupVersionKind(schema.GroupVersionKind{Group: request.ReconcilerName, Version: "v1alpha1", Kind: "Component"})

@@ -41,7 +41,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestConflict: nobody can say which of two definitions is meant.
+// TestConflict: two definitions of the same object are ambiguous.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	root := files{
@@ -123,7 +123,7 @@ func TestReleaseHooks(t *testing.T) {
 	}
 }
 
-// TestNotes: what the main charts say, and nobody else.
+// TestNotes: the notes of the main charts, and not those of subcharts.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	root := merged(

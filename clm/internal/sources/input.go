@@ -14,14 +14,14 @@ import (
 	"github.com/component-operator/runtime/internal/helm"
 )
 
-// input reads files, and standard input once.
+// input reads files, and standard input at most once.
 type input struct {
 	stdin io.Reader
-	// used tells that standard input was read.
+	// used reports whether standard input was read.
 	used bool
 }
 
-// file reads a file, or standard input. It does not wait for whoever writes to a pipe after the context has ended.
+// file reads a file, or standard input. It does not wait for the writer of a pipe after the context has ended.
 func (i *input) file(ctx context.Context, name string) ([]byte, error) {
 	if name != stdinReference {
 		return await(ctx, func() ([]byte, error) { return os.ReadFile(name) })
@@ -36,7 +36,7 @@ func (i *input) file(ctx context.Context, name string) ([]byte, error) {
 	return await(ctx, func() ([]byte, error) { return io.ReadAll(i.stdin) })
 }
 
-// await returns what a function reads, or the error of the context if that ends before.
+// await returns the result of a function, or the error of the context if that ends first.
 func await(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	type outcome struct {
 		content []byte
@@ -64,7 +64,7 @@ func loadValues(ctx context.Context, input *input, options Options) (map[string]
 		SetFile:   options.SetFile,
 		Read: func(name string) ([]byte, error) {
 			if strings.Contains(name, "://") {
-				return nil, fmt.Errorf("values must be in a local file; %s is none", name)
+				return nil, fmt.Errorf("values must be in a local file; %s is not one", name)
 			}
 			return input.file(ctx, name)
 		},

@@ -24,13 +24,13 @@ import (
 
 const (
 	chartFile = "Chart.yaml"
-	// componentConfigFile makes a kustomization of a folder even if it has no kustomization file.
+	// componentConfigFile makes a folder a kustomization even without a kustomization file.
 	componentConfigFile = ".component-config.yaml"
-	// packageFile is what messages call a packaged chart that was fetched.
+	// packageFile is the name in messages of a packaged chart that was fetched.
 	packageFile = "package.tgz"
 )
 
-// manifestExtensions are those of the files in a folder that are manifests.
+// manifestExtensions are the extensions of manifest files in a folder.
 var manifestExtensions = []string{".yaml", ".yml", ".json"}
 
 // member is a source with its generator.
@@ -41,16 +41,16 @@ type member struct {
 	takesVersion bool
 }
 
-// pureGenerator is what all sources have.
+// pureGenerator is the interface of the generators of all sources.
 type pureGenerator interface {
 	manifests.Generator
 	manifests.Pure
 }
 
-// chartOfRepository matches what looks like a chart in a repository that Helm was told the name of.
+// chartOfRepository matches REPO/CHART, the form in which Helm refers to a chart in a named repository.
 var chartOfRepository = regexp.MustCompile(`^[a-z0-9-]+/[a-z0-9-]+$`)
 
-// load finds out what the reference leads to.
+// load loads the source that the reference leads to.
 func load(ctx context.Context, reference string, input *input, options Options) (member, error) {
 	if err := ctx.Err(); err != nil {
 		return member{}, err
@@ -130,7 +130,7 @@ func loadRemote(ctx context.Context, text string, options remote.Options) (membe
 	return loaded, err
 }
 
-// loadFile tells packaged charts from manifests by their content, since names say little.
+// loadFile distinguishes packaged charts from manifests by their content, since names say little.
 func loadFile(ctx context.Context, name string, input *input) (member, error) {
 	content, err := input.file(ctx, name)
 	if err != nil {
@@ -146,7 +146,7 @@ func isCompressed(content []byte) bool {
 	return bytes.HasPrefix(content, []byte("\x1f\x8b"))
 }
 
-// loadChartFolder loads a chart that is not packaged.
+// loadChartFolder loads a chart from a folder.
 func loadChartFolder(folder string, options Options) (member, error) {
 	if options.Unrestricted {
 		return loadChart(folder, os.DirFS(folder), ".")
@@ -160,10 +160,10 @@ func loadChartFolder(folder string, options Options) (member, error) {
 	return loaded, ifRestricted(err)
 }
 
-// escapes is what the operating system's files say of symbolic links that lead out of a folder.
+// escapes is the error text of package os for symbolic links that lead out of a folder.
 const escapes = "path escapes from parent"
 
-// ifRestricted completes an error about a file that must not be read by what can be done.
+// ifRestricted adds advice to an error about a file that must not be read.
 func ifRestricted(err error) error {
 	switch {
 	case err == nil:
@@ -204,7 +204,7 @@ func loadKustomization(folder string, options Options) (member, error) {
 	}, nil
 }
 
-// loadManifests expects at least one file.
+// loadManifests fails if there is no file.
 func loadManifests(ctx context.Context, reference string, names []string, input *input) (member, error) {
 	files := make([]file, 0, len(names))
 	for _, name := range names {

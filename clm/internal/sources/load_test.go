@@ -161,12 +161,12 @@ func TestLoadErrors(t *testing.T) {
 		"NoSeparator": {
 			reason: "of keys that are there twice the last one counts, so that the first object would be lost", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + configMap("c", "p: |\n    kind: text")},
-			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion is there already, in line ", "separated by lines with ---"},
+			want:  []string{"loading ROOT/m.yaml: parsing ROOT/m.yaml: line ", "apiVersion was given already in line ", "separated by lines with ---"},
 		},
 		"KeyOccursTwice": {
 			reason: "of keys that are there twice the last one counts, so that what the first one has would be deleted", references: []string{"m.yaml"},
 			files: files{"m.yaml": configMap("a", "p: q") + "---\n" + configMap("b", "p: q") + "data: {r: s}\n"},
-			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" is there already, in line `},
+			want:  []string{"parsing ROOT/m.yaml: document 2: line ", `key "data" was given already in line `},
 		},
 		"FieldOccursTwice": {
 			reason: "so it is in JSON", references: []string{"m.json"},
@@ -186,7 +186,7 @@ func TestLoadErrors(t *testing.T) {
 		"NoSeparatorAfterAByteOrderMark": {
 			reason: "the first line is one like the others", references: []string{"m.yaml"},
 			files: files{"m.yaml": "\ufeff" + configMap("a", "p: q") + configMap("b", "p: q")},
-			want:  []string{"apiVersion is there already, in line 1;"},
+			want:  []string{"apiVersion was given already in line 1;"},
 		},
 		"NoKind": {
 			reason: "what a document says may be confidential", files: files{"m.yaml": "password: secret\n"}, references: []string{"m.yaml"},
@@ -258,7 +258,7 @@ func TestLoadEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// TestLoadFromAPipe reads what nobody writes.
+// TestLoadFromAPipe reads from a pipe that no process writes to.
 func TestLoadFromAPipe(t *testing.T) {
 	t.Parallel()
 	for _, options := range []sources.Options{{}, {ValuesFiles: []string{"-"}}} {

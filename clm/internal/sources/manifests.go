@@ -21,13 +21,13 @@ type file struct {
 	content []byte
 }
 
-// manifestGenerator yields objects that were read once.
+// manifestGenerator returns objects that were read at the beginning.
 type manifestGenerator struct {
 	objects     []*unstructured.Unstructured
 	fingerprint string
 }
 
-// newManifestGenerator reads YAML documents and JSON values as kubectl does. Lists are taken apart.
+// newManifestGenerator reads YAML documents and JSON values as kubectl does. It replaces lists by their items.
 func newManifestGenerator(files []file) (*manifestGenerator, error) {
 	g := &manifestGenerator{}
 	hash := sha256.New()

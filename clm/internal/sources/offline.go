@@ -17,12 +17,12 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
-// DefaultKubernetesVersion is the version of Kubernetes that the libraries in use belong to.
+// DefaultKubernetesVersion is the Kubernetes version of the client libraries.
 const DefaultKubernetesVersion = "v1.37.0"
 
-// Offline returns what a cluster would say about itself that has the given version, and serves the given API versions besides those
-// of Kubernetes. The version may lack the "v" and the last number, and defaults to DefaultKubernetesVersion; what follows the three
-// numbers is ignored. API versions have the form group/version or group/version/Kind.
+// Offline returns the discovery information of a cluster of the given version that serves the given API versions in addition to those of Kubernetes.
+// The version may lack the "v" and the patch number, and defaults to DefaultKubernetesVersion; suffixes are ignored. API versions have the form
+// group/version or group/version/Kind.
 func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery, error) {
 	if kubernetesVersion == "" {
 		kubernetesVersion = DefaultKubernetesVersion
@@ -49,7 +49,7 @@ func Offline(kubernetesVersion string, apiVersions []string) (*cluster.Discovery
 	return result, nil
 }
 
-// noCluster returns a client for a cluster that serves nothing, so that looking something up finds nothing.
+// noCluster returns a client for a cluster without types, so that lookups find nothing.
 func noCluster() (cluster.Client, error) {
 	config := &rest.Config{}
 	clnt, err := client.New(config, client.Options{HTTPClient: &http.Client{Transport: unreachable{}}, Mapper: meta.NewDefaultRESTMapper(nil)})
@@ -59,9 +59,9 @@ func noCluster() (cluster.Client, error) {
 	return cluster.NewClient(clnt, nil, nil, config, &http.Client{Transport: unreachable{}}), nil
 }
 
-// unreachable is in the place of a network.
+// unreachable is a transport without a network.
 type unreachable struct{}
 
 func (unreachable) RoundTrip(request *http.Request) (*http.Response, error) {
-	return nil, fmt.Errorf("there is no cluster to be asked for %s", request.URL.Path)
+	return nil, fmt.Errorf("there is no cluster to read %s from", request.URL.Path)
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/component-operator/runtime/internal/parallel"
 )
 
-// byteOrderMark may be at the beginning of files that were written on Windows.
+// byteOrderMark may be at the beginning of files from Windows.
 const byteOrderMark = "\ufeff"
 
 // part is a document of a file.
 type part struct {
 	content []byte
-	line    int // where it begins, from 1
+	line    int // number of its first line, from 1
 }
 
-// parseManifests reads YAML documents, several side by side; in place of each there may be several JSON values.
+// parseManifests parses YAML documents concurrently; each document may instead consist of several JSON values.
 func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	split, err := splitManifests(bytes.TrimPrefix(content, []byte(byteOrderMark)))
 	if err != nil {
@@ -45,13 +45,13 @@ func parseManifests(content []byte) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// splitManifests returns the documents. It refuses those in which an
-// object begins anew: the separator is missing, and of fields that are there twice the last one counts, so that nothing would be left of
-// the first object. The fields are looked for at the beginnings of lines, where nothing else can be that looks like them.
+// splitManifests returns the documents. It refuses a document in which a second object begins because a separator is missing: the last value of a
+// duplicate field wins, so the first object would be lost. It looks for the fields at the beginning of lines only, where nothing else can look like
+// them.
 func splitManifests(content []byte) ([]part, error) {
 	var split []part
 	begin, offset, number, first := 0, 0, 0, 1
-	seen := map[string]int{} // where a field is in the document
+	seen := map[string]int{} // line of each field in the document
 	for line := range bytes.Lines(content) {
 		number++
 		if rest, ok := bytes.CutPrefix(line, []byte("---")); ok {
@@ -69,7 +69,7 @@ func splitManifests(content []byte) ([]part, error) {
 				continue
 			}
 			if seen[field] > 0 {
-				return nil, fmt.Errorf("line %d: %s is there already, in line %d; objects must be separated by lines with ---", number, field, seen[field])
+				return nil, fmt.Errorf("line %d: %s was given already in line %d; objects must be separated by lines with ---", number, field, seen[field])
 			}
 			seen[field] = number
 		}
@@ -78,7 +78,7 @@ func splitManifests(content []byte) ([]part, error) {
 	return append(split, part{content: content[begin:], line: first}), nil
 }
 
-// parseDocument reads a YAML document, or JSON values.
+// parseDocument parses a YAML document, or JSON values.
 func parseDocument(document part) ([]*unstructured.Unstructured, error) {
 	if yaml.IsJSONBuffer(document.content) {
 		if values, ok, err := decodeJSON(document.content); ok {
@@ -100,7 +100,7 @@ func parseDocument(document part) ([]*unstructured.Unstructured, error) {
 	return objectsOf(nil, value)
 }
 
-// decodeJSON returns all values of a text, if it consists of nothing but JSON. That a field occurs twice in an object is an error.
+// decodeJSON returns all values of a text that consists of JSON only. It fails if a field occurs twice in an object.
 func decodeJSON(text []byte) (values []any, ok bool, err error) {
 	for decoder := stdjson.NewDecoder(bytes.NewReader(text)); ; {
 		var raw stdjson.RawMessage
@@ -117,7 +117,7 @@ func decodeJSON(text []byte) (values []any, ok bool, err error) {
 	}
 }
 
-// objectsOf returns the objects that values are, or have as items, unless the values could not be read.
+// objectsOf returns the values, or their items, as objects.
 func objectsOf(err error, values ...any) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err

@@ -58,8 +58,8 @@ func TestRemoteErrors(t *testing.T) {
 		want              string
 	}{
 		{"what is not encrypted has to be allowed", host + "/manifests.yaml", remote.Options{}, "--plain-http allows that"},
-		{"a version is for charts that can have several", host + "/charts/web-1.2.3.tgz", remote.Options{PlainHTTP: true, Version: "1.2.3"}, "version 1.2.3 is demanded, but no source leaves its version open"},
-		{"a version of a reference is not overridden", host + "/charts#web:1.2.3", remote.Options{PlainHTTP: true, Version: "1.2.4"}, "version 1.2.4 is demanded"},
+		{"a version is for charts that can have several", host + "/charts/web-1.2.3.tgz", remote.Options{PlainHTTP: true, Version: "1.2.3"}, "version 1.2.3 is given, but each source has a version or takes none"},
+		{"a version of a reference is not overridden", host + "/charts#web:1.2.3", remote.Options{PlainHTTP: true, Version: "1.2.4"}, "version 1.2.4 is given"},
 		{"the reference is named", host + "/charts#db", remote.Options{PlainHTTP: true}, "loading " + host + `/charts#db: there is no chart "db"`},
 		{"so it is if the chart is broken", host + "/broken.tgz", remote.Options{PlainHTTP: true}, "loading " + host + "/broken.tgz: reading chart package.tgz: "},
 		{"other schemes are not known", "git://example.com/web", remote.Options{}, `loading git://example.com/web: the scheme "git" is not known`},

@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/sources"
 )
 
-// TestFilesOfOthers renders what somebody else has written, who wants to know what is in a file of whoever renders it.
+// TestFilesOfOthers renders sources whose author tries to read a file of the user who renders them.
 func TestFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	outside := files{"secret": "stolen", "secret.yaml": configMap("stolen", "x: stolen"), "elsewhere/secret": "stolen", "elsewhere/s.yaml": configMap("stolen", "x: stolen")}

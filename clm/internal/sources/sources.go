@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/manifests"
 )
 
-// Kind says what a source is.
+// Kind is the kind of a source.
 type Kind string
 
 const (
@@ -23,7 +23,7 @@ const (
 	Chart Kind = "chart"
 	// Kustomization is a folder that Kustomize builds.
 	Kustomization Kind = "kustomization"
-	// Manifests are objects that are taken as they are.
+	// Manifests are objects that are used as they are.
 	Manifests Kind = "manifests"
 )
 
@@ -32,45 +32,44 @@ const stdinReference = "-"
 
 // Source describes a source that was loaded.
 type Source struct {
-	// Reference is what it was loaded by.
+	// Reference is the reference that the source was loaded from.
 	Reference string `json:"reference"`
 	Kind      Kind   `json:"kind"`
-	// Name, Version and AppVersion are those of a chart, and otherwise empty.
+	// Name, Version and AppVersion are those of a chart; empty for other sources.
 	Name       string `json:"name,omitempty"`
 	Version    string `json:"version,omitempty"`
 	AppVersion string `json:"appVersion,omitempty"`
 }
 
-// Options say how sources are loaded. The zero value is good for sources that need no values.
+// Options say how to load sources. The zero value suits sources without values.
 type Options struct {
-	// ValuesFiles are YAML files with values; a later one wins. "-" is standard input. Defaults to none.
+	// ValuesFiles are YAML files with values; later files override earlier ones. "-" is standard input. Defaults to none.
 	ValuesFiles []string
-	// Set, SetString and SetFile are values in the notation of Helm's flags of these names, and win over files. Default to none.
+	// Set, SetString and SetFile are values in the notation of Helm's flags with these names. They override values of files. Default to none.
 	Set, SetString, SetFile []string
-	// Stdin is read at most once, for the reference or the file "-". Defaults to none, which makes these errors.
+	// Stdin is read at most once, for the reference or the file "-". Defaults to none: such a reference or file is an error.
 	Stdin io.Reader
-	// Template makes that every folder which is no chart is a kustomization whose files are templates. Defaults to false: only
-	// what asks for templates in .component-config.yaml has some.
+	// Template treats the files of all folders other than charts as templates of a kustomization. Defaults to false: only files of folders whose
+	// .component-config.yaml asks for it are templates.
 	Template bool
-	// Unrestricted lets kustomizations read files outside of their folders, and charts and kustomizations what symbolic links lead to that
-	// point out of their folders. Defaults to false: whoever writes the sources need not be somebody who may read all files here.
+	// Unrestricted lets kustomizations read files outside of their folders, and lets charts and kustomizations follow symbolic links out of their
+	// folders. Defaults to false: the author of the sources may not be allowed to read all files on this machine.
 	Unrestricted bool
-	// Remote says how sources are fetched that are published elsewhere. A version that it demands is for all references that leave it
-	// open, and an error if none does.
+	// Remote says how to fetch remote sources. Its version applies to all references without a version; it is an error if there are none.
 	Remote remote.Options
-	// PolicyRules set annotations on what the sources yield. Defaults to none.
+	// PolicyRules set annotations on the objects of the sources. Defaults to none.
 	PolicyRules []manifests.PolicyRule
 }
 
-// Set is what was loaded. It is safe for concurrent use.
+// Set is a set of loaded sources. It is safe for concurrent use.
 type Set struct {
 	members []member
 	values  map[string]any
-	// generator has the policy rules applied.
+	// generator also applies the policy rules.
 	generator manifests.Generator
 }
 
-// Load reads the sources that the references lead to, and the values. It fails if there are values, but no source that takes any.
+// Load loads the sources of the references, and the values. It fails if there are values, but no source that takes any.
 func Load(ctx context.Context, references []string, options Options) (*Set, error) {
 	if len(references) == 0 {
 		return nil, errors.New("no source is given")
@@ -96,7 +95,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 			"charts do, and kustomizations with templates, but manifests are taken as they are")
 	}
 	if options.Remote.Version != "" && !slices.ContainsFunc(set.members, func(m member) bool { return m.takesVersion }) {
-		return nil, fmt.Errorf("version %s is demanded, but no source leaves its version open", options.Remote.Version)
+		return nil, fmt.Errorf("version %s is given, but each source has a version or takes none", options.Remote.Version)
 	}
 	rules, err := manifests.NewPolicyRulesObjectTransformer(options.PolicyRules)
 	if err != nil {
@@ -115,18 +114,18 @@ func (s *Set) Sources() []Source {
 	return described
 }
 
-// Values returns the values, which are the parameters of the generator, as Helm merges them. The caller may change them.
+// Values returns the values, merged as Helm does, which are the parameters of the generator. The caller may modify them.
 func (s *Set) Values() map[string]any {
 	return manifests.MergeMaps(nil, s.values)
 }
 
-// Generator returns a generator that yields the objects of all sources, one source after the other, with annotations as the policy
-// rules demand. It fails if two sources define the same object. It is pure. See [Set.Generate] for how to call it.
+// Generator returns a generator for the objects of all sources, one source after the other, with the annotations that the policy rules set. It fails
+// if two sources define the same object. It is pure. See [Set.Generate] for how to call it.
 func (s *Set) Generator() manifests.Generator {
 	return s.generator
 }
 
-// displayed is how messages name a reference. Passwords in it do not belong there, and are not repeated.
+// displayed returns a reference as it appears in messages, without passwords.
 func displayed(reference string) string {
 	if reference == stdinReference {
 		return "standard input"

@@ -19,19 +19,19 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// union yields what its members yield.
+// union generates the objects of all its members.
 type union struct {
 	members []member
 }
 
-// identity is what makes objects the same one, whatever their content.
+// identity identifies an object, whatever its content.
 type identity struct {
 	kind            schema.GroupKind
 	namespace, name string
 }
 
-// Generate fails if two members define the same object. That a member itself does so is for the engine to judge, since an object and
-// its deletion hook may share a name.
+// Generate fails if two members define the same object. Duplicates within a member are left to the engine, since an object and its deletion hook may
+// share a name.
 func (u *union) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	var all []client.Object
 	definedBy := map[identity]int{}
@@ -53,11 +53,11 @@ func (u *union) Generate(ctx context.Context, namespace string, name string, par
 	return all, nil
 }
 
-// originsKey leads to the list to which the origin of each object is added, if somebody wants to know. Transformers neither add nor
-// reorder objects, so the list fits what they return.
+// originsKey is the context key of the list that collects the origins of objects, if they are requested. Transformers neither add nor reorder
+// objects, so the list matches their result.
 type originsKey struct{}
 
-// generate also notes where the objects come from.
+// generate also collects the origins of the objects.
 func (m member) generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	origins, wanted := ctx.Value(originsKey{}).(*[]string)
 	if !wanted {
@@ -85,7 +85,7 @@ func (u *union) Fingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// identityOf knows where an object without a namespace ends up, if its type is namespaced.
+// identityOf resolves the namespace of an object that has none, if its type is namespaced.
 func identityOf(object client.Object, namespace string) identity {
 	key := identity{kind: object.GetObjectKind().GroupVersionKind().GroupKind(), namespace: object.GetNamespace(), name: object.GetName()}
 	if key.namespace == "" {
@@ -94,8 +94,8 @@ func identityOf(object client.Object, namespace string) identity {
 	return key
 }
 
-// wholeNumbers makes that templates of kustomizations get integers where values files have whole numbers, as they get from their
-// own defaults. Helm's templates get floats, because that is what Helm does.
+// wholeNumbers converts whole numbers in values files to integers for templates of kustomizations, as in their own defaults. Helm's templates get
+// floats, as in Helm.
 type wholeNumbers struct {
 	pureGenerator
 }
@@ -109,10 +109,10 @@ func (w wholeNumbers) Generate(ctx context.Context, namespace string, name strin
 	return objects, ifRestricted(err)
 }
 
-// maxExactFloat is the number up to which a float64 represents each integer.
+// maxExactFloat is the largest number up to which a float64 represents every integer.
 const maxExactFloat = 1 << 53
 
-// withWholeNumbers may change the value.
+// withWholeNumbers may modify the value.
 func withWholeNumbers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -9,14 +9,14 @@ import (
 	"os"
 )
 
-// Color says when output is coloured. A pointer to it is the value of a flag. The zero value is ColorAuto.
+// Color says when output is coloured. A pointer to it is a flag value. The zero value is ColorAuto.
 type Color string
 
 const (
 	// ColorAuto means that output to a terminal is coloured, unless the environment variable NO_COLOR has a value or
 	// TERM is dumb.
 	ColorAuto Color = "auto"
-	// ColorAlways means that output is coloured wherever it goes, and whatever the environment says.
+	// ColorAlways means that output is always coloured.
 	ColorAlways Color = "always"
 	// ColorNever means that output is not coloured.
 	ColorNever Color = "never"
@@ -41,7 +41,7 @@ func (c *Color) Set(value string) error {
 	}
 }
 
-// Type is what help calls the value.
+// Type is the name of the value in help texts.
 func (c *Color) Type() string { return "when" }
 
 // Style returns the style for output to that writer.
@@ -56,28 +56,28 @@ func (c Color) Style(out io.Writer) Style {
 	return Style(os.Getenv("NO_COLOR") == "" && IsCapable(out))
 }
 
-// Style paints text, if it is true. The text must be a single line.
+// Style colours text if it is true. The text must be a single line.
 type Style bool
 
 // Bold is for headings.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
 
-// Faint is for what matters less.
+// Faint is for less important text.
 func (s Style) Faint(text string) string { return s.paint("2", text) }
 
-// Red is for failures, and for what goes.
+// Red is for failures and deletions.
 func (s Style) Red(text string) string { return s.paint("31", text) }
 
-// Green is for success, and for what comes.
+// Green is for success and creations.
 func (s Style) Green(text string) string { return s.paint("32", text) }
 
-// Yellow is for what is not finished, and for what changes.
+// Yellow is for unfinished objects and changes.
 func (s Style) Yellow(text string) string { return s.paint("33", text) }
 
-// Cyan is for places.
+// Cyan is for positions in a diff.
 func (s Style) Cyan(text string) string { return s.paint("36", text) }
 
-// paint ends with a reset, so that a line that is cut off or lost colours nothing else.
+// paint ends with a reset, so that the colour does not continue after a line that is cut off.
 func (s Style) paint(code, text string) string {
 	if !s || text == "" {
 		return text

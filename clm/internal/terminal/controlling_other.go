@@ -7,5 +7,5 @@ package terminal
 
 import "os"
 
-// openControlling knows no controlling terminals here.
+// openControlling finds no controlling terminal on this system.
 func openControlling() (*os.File, error) { return nil, errNoTerminal }

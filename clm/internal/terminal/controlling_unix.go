@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openControlling opens the controlling terminal. In the background of a terminal, whoever reads from it is stopped until it comes to the foreground,
-// which nobody would understand.
+// openControlling opens the controlling terminal. It refuses a process in the background of the terminal: reading would stop that process without a
+// message.
 func openControlling() (*os.File, error) {
 	device, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -25,8 +25,8 @@ func openControlling() (*os.File, error) {
 	}
 	_ = device.Close()
 	if err != nil {
-		// It has been hung up.
+		// The terminal has been hung up.
 		return nil, errNoTerminal
 	}
-	return nil, errors.New("nobody can be asked, because this process runs in the background of its terminal")
+	return nil, errors.New("clm cannot ask, because it runs in the background of its terminal")
 }

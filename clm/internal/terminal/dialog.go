@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Dialog is a terminal at which somebody answers questions, wherever the standard streams of the process go.
+// Dialog is a terminal on which a user answers questions, even if the standard streams of the process are redirected.
 type Dialog struct {
 	io.Writer
 
@@ -21,11 +21,11 @@ type Dialog struct {
 	close func() error
 }
 
-// SilenceError says why nobody can be asked.
+// SilenceError says why no user can be asked.
 type SilenceError struct {
 	// Reason is a clause, such as "there is no terminal".
 	Reason string
-	// Attended means that somebody sits at a terminal all the same.
+	// Attended means that a user sits at a terminal nevertheless.
 	Attended bool
 }
 
@@ -35,12 +35,12 @@ func (e *SilenceError) Error() string { return e.Reason }
 // errNoTerminal says that the process has no controlling terminal.
 var errNoTerminal = errors.New("there is no terminal")
 
-// OpenDialog opens the controlling terminal of the process. If it has none, input and messages serve, provided that both are terminals. The error is a
-// SilenceError: there is no terminal, or the process runs in its background, or the environment variable CI says that nobody is there. The dialog is
-// to be closed.
+// OpenDialog opens the controlling terminal of the process, or uses input and messages if there is none and both are terminals. Otherwise it returns
+// a SilenceError, as it does if the process runs in the background of its terminal, or if the environment variable CI is set. The caller must close
+// the dialog.
 func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 	if unattended(os.Getenv("CI")) {
-		return nil, &SilenceError{Reason: "nobody can be asked, as the environment variable CI says"}
+		return nil, &SilenceError{Reason: "clm cannot ask, because the environment variable CI is set"}
 	}
 	device, err := openControlling()
 	switch {
@@ -51,20 +51,19 @@ func OpenDialog(input io.Reader, messages io.Writer) (*Dialog, error) {
 	case isTerminal(input) && IsTerminal(messages):
 		return &Dialog{Writer: messages, in: input, close: func() error { return nil }}, nil
 	default:
-		return nil, &SilenceError{Reason: "nobody can be asked, because " + err.Error()}
+		return nil, &SilenceError{Reason: "clm cannot ask, because " + err.Error()}
 	}
 }
 
 // Close closes the terminal.
 func (d *Dialog) Close() error { return d.close() }
 
-// Ask writes a question and returns the line that is entered, without the line break. What was typed before, when nobody could know what would be asked, is
-// no answer, and is lost. The end of the input instead of a line is io.EOF. If the context
-// ends first, what is entered is lost.
+// Ask writes a question and returns the line that the user enters, without the line break. It discards what was typed before the question. It returns
+// io.EOF if the input ends. If the context ends first, the answer is lost.
 func (d *Dialog) Ask(ctx context.Context, question string) (string, error) {
 	if device, isFile := d.in.(*os.File); isFile {
 		if err := discardPending(device); err != nil {
-			return "", fmt.Errorf("asking: discarding what was typed before: %w", err)
+			return "", fmt.Errorf("asking: discarding earlier input: %w", err)
 		}
 	}
 	if _, err := fmt.Fprintf(d, "%s ", question); err != nil {

@@ -14,7 +14,7 @@ import (
 // incoming is FREAD of sys/fcntl.h.
 const incoming = 1
 
-// discardPending has a terminal forget what was typed and not read.
+// discardPending discards input that was typed and not read.
 func discardPending(device *os.File) error {
 	return unix.IoctlSetPointerInt(int(device.Fd()), unix.TIOCFLUSH, incoming)
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardPending has a terminal forget what was typed and not read.
+// discardPending discards input that was typed and not read.
 func discardPending(device *os.File) error {
 	return unix.IoctlSetInt(int(device.Fd()), unix.TCFLSH, unix.TCIFLUSH)
 }

@@ -7,5 +7,5 @@ package terminal
 
 import "os"
 
-// discardPending does not know how a terminal forgets here what was typed.
+// discardPending does nothing: pending input cannot be discarded on this system.
 func discardPending(*os.File) error { return nil }

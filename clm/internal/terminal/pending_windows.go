@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// discardPending has a terminal forget what was typed and not read.
+// discardPending discards input that was typed and not read.
 func discardPending(device *os.File) error {
 	return windows.FlushConsoleInputBuffer(windows.Handle(device.Fd()))
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Screen is the part of a terminal on which a view stands. Between calls the cursor is at the beginning of the line
-// below it. It changes no mode of the terminal, not even the visibility of the cursor, so there is nothing to restore,
-// however the process ends. It is not safe for concurrent use.
+// Screen is the part of a terminal that shows a view. Between calls, the cursor is at the beginning of the line below it. Screen does not change the
+// mode of the terminal, not even the visibility of the cursor, so nothing has to be restored when the process ends. It is not safe for concurrent
+// use.
 type Screen struct {
 	out           io.Writer
 	lines         []string
@@ -21,8 +21,8 @@ type Screen struct {
 // NewScreen returns a screen without a view.
 func NewScreen(out io.Writer) *Screen { return &Screen{out: out} }
 
-// Show replaces the view, in one write, and leaves alone what stays as it is. Lines must be shorter than the terminal is
-// wide, and fewer than it has rows.
+// Show replaces the view in one write, and does not rewrite unchanged lines. Lines must be shorter than the width of the terminal, and fewer than its
+// rows.
 func (s *Screen) Show(lines []string, columns, rows int) {
 	var b strings.Builder
 	if columns != s.columns || rows != s.rows {
@@ -45,7 +45,7 @@ func (s *Screen) Show(lines []string, columns, rows int) {
 		}
 		b.WriteString("\r\n")
 	}
-	// What is below is the rest of a longer view, and the ^C that the terminal itself writes where the cursor is.
+	// Below is the rest of a longer view, or the ^C that the terminal itself writes at the cursor.
 	b.WriteString("\x1b[J")
 	s.lines = lines
 	_, _ = io.WriteString(s.out, b.String())
@@ -58,20 +58,20 @@ func (s *Screen) Clear(columns, rows int) {
 	_, _ = io.WriteString(s.out, b.String())
 }
 
-// erase counts on what terminals do that have become narrower: they break the lines. If a terminal has become lower, what
-// it has moved out of sight stays there.
+// erase relies on terminals that become narrower to wrap lines. If a terminal has become lower, the lines that it has scrolled out of sight stay
+// there.
 func (s *Screen) erase(b *strings.Builder, columns, rows int) {
 	height := 0
 	for _, line := range s.lines {
 		height += max(1, (Width(line)+columns-1)/columns)
 	}
 	height = min(height, rows-1)
-	// Line by line, because some terminals keep for posterity what is cleared from their first line on.
+	// Clear line by line, because some terminals keep in the scrollback what is cleared from their first line on.
 	b.WriteString(up(height) + strings.Repeat("\x1b[K\r\n", max(0, height)) + "\x1b[J" + up(height))
 	s.lines = nil
 }
 
-// up moves the cursor to the beginning of a line above.
+// up moves the cursor up by that many lines, to the beginning of the line.
 func up(lines int) string {
 	if lines <= 0 {
 		return "\r"

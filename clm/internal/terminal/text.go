@@ -11,14 +11,13 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// cells measures text that may be painted.
+// cells measures text that may contain colour sequences.
 var cells = displaywidth.Options{ControlSequences: true}
 
-// Width returns the number of cells that a line takes; colours take none.
+// Width returns the number of cells that a line occupies, without colour sequences.
 func Width(line string) int { return cells.String(line) }
 
-// Truncate returns a line that takes at most that many cells, and that ends with an ellipsis if something is missing.
-// Colours stay in order.
+// Truncate shortens a line to that many cells, and ends it with an ellipsis if something is cut off. Colour sequences stay intact.
 func Truncate(line string, width int) string {
 	if width <= 0 {
 		return ""
@@ -26,7 +25,7 @@ func Truncate(line string, width int) string {
 	return cells.TruncateString(line, width, "…")
 }
 
-// Wrap breaks a line between words so that none of the lines takes more than that many cells, unless a single word does.
+// Wrap breaks a line between words so that each line occupies at most that many cells, unless a single word is longer.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -44,18 +43,17 @@ func Wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// Pad appends blanks until the line takes that many cells.
+// Pad appends blanks until the line occupies that many cells.
 func Pad(line string, width int) string {
 	return line + strings.Repeat(" ", max(0, width-Width(line)))
 }
 
-// Clean makes one harmless line of a text that comes from elsewhere: what separates lines becomes a blank, and what
-// terminals might obey is written as an escape sequence of Go.
+// Clean makes one safe line of an external text: line separators become blanks, and terminal control characters become escape sequences of Go.
 func Clean(text string) string {
 	return Escape(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " "))
 }
 
-// CleanLines makes a harmless text of one that comes from elsewhere, whose lines stay.
+// CleanLines makes an external text safe, and keeps its lines.
 func CleanLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -64,7 +62,7 @@ func CleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Escape writes what is not printable, or no text at all, as an escape sequence of Go, except tabs.
+// Escape replaces unprintable characters and invalid UTF-8, except tabs, by escape sequences of Go.
 func Escape(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text
@@ -80,7 +78,7 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// hidden leaves alone the joiner that makes one character of several, as in emojis and in Indic scripts.
+// hidden reports whether a character must be escaped. The joiner stays: it makes one character of several, as in emojis and in Indic scripts.
 func hidden(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
 	return r != '\t' && r != joiner && r != nonJoiner && !unicode.IsGraphic(r)

@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// Clear removes, in an operation on the release, what runs of its tests have left. Zero as the timeout means that there is no limit.
+// Clear removes the objects of test runs, as part of an operation on the release. A timeout of 0 means no limit.
 func Clear(ctx context.Context, c *connection.Connection, o *runner.Operation, release *releases.Release, timeout time.Duration) error {
 	target, err := runner.NewTarget(c, releases.TestOwnerID(release.Namespace, release.Name), release.TestInventory)
 	if err != nil {
@@ -25,12 +25,12 @@ func Clear(ctx context.Context, c *connection.Connection, o *runner.Operation, r
 	return r.run(ctx)
 }
 
-// removal removes what runs of tests have left.
+// removal removes the objects of test runs.
 type removal struct {
 	store   *store
 	target  *runner.Target
 	timeout time.Duration
-	// stays reports whether an object is not removed. Defaults to no.
+	// stays reports whether to keep an object. Defaults to removing all.
 	stays func(item *reconciler.InventoryItem) bool
 }
 
@@ -71,7 +71,7 @@ func (r *removal) run(ctx context.Context) error {
 	return r.store.operation.Record(ctx, func(release *releases.Release) { release.TestInventory = r.store.kept })
 }
 
-// owner is the release as owner of its tests.
+// owner is the release as the owner of its tests.
 func (s *store) owner(ctx context.Context, target *runner.Target) reconciler.Owner {
 	return reconciler.Owner{ID: target.Owner(), Namespace: s.release.Namespace, Home: []string{s.release.Namespace}, Store: s, Fence: s.operation.Fence(ctx)}
 }
@@ -81,11 +81,11 @@ type store struct {
 	connection *connection.Connection
 	operation  *runner.Operation
 	release    *releases.Release
-	// kept are tests that are kept whatever is done about the others.
+	// kept are items that stay in the inventory, in addition to those of Save.
 	kept []*reconciler.InventoryItem
 }
 
-// Save records the inventory, and what is kept besides.
+// Save records the inventory and the kept items.
 func (s *store) Save(ctx context.Context, inventory []*reconciler.InventoryItem) error {
 	if err := s.operation.CheckLock(ctx); err != nil {
 		return err

@@ -23,17 +23,17 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Request says which tests of a release are to be run.
+// Request says which tests of a release to run.
 type Request struct {
 	runner.Limits
 
 	// Namespace and Name of the release.
 	Namespace, Name string
-	// Only are the names of the tests to be run. Defaults to all.
+	// Only are the names of the tests to run. Defaults to all.
 	Only []string
-	// Except are the names of tests that are left out.
+	// Except are the names of tests to skip.
 	Except []string
-	// AllLogs has the logs of all tests read from their beginning; otherwise it is the last lines of those that have not passed.
+	// AllLogs reads the complete logs of all tests. Defaults to the last lines of tests that have not passed.
 	AllLogs bool
 }
 
@@ -41,27 +41,27 @@ type Request struct {
 type State string
 
 const (
-	// Passed means that the test was completed, or is ready if it is nothing that completes.
+	// Passed means that the test has completed, or is ready if it is of a kind that does not complete.
 	Passed State = "Passed"
 	// Failed means that the test has failed.
 	Failed State = "Failed"
-	// Unfinished means that the test was begun, and has neither passed nor failed.
+	// Unfinished means that the test was started, and has neither passed nor failed.
 	Unfinished State = "Unfinished"
-	// NotRun means that the test was not begun, because others before it have not passed.
+	// NotRun means that the test was not started, because tests of an earlier wave have not passed.
 	NotRun State = "NotRun"
 )
 
-// Result says what came out of a test.
+// Result is the outcome of a test.
 type Result struct {
-	// Test is the object that makes the test.
+	// Test is the test's object.
 	Test dependents.Object
-	// State of the test when the run ended.
+	// State is the state of the test when the run ended.
 	State State
-	// Message says more about the state; empty if the test has passed.
+	// Message explains the state; empty if the test has passed.
 	Message string
-	// Why says what keeps the test from passing, the most specific reason first.
+	// Why lists the reasons that the test has not passed, the most specific first.
 	Why []dependents.Reason
-	// Log is what containers of the test have written, each line preceded by pod and container; or why that cannot be read.
+	// Log is the output of the test's containers, each line preceded by pod and container; or the error that occurred when reading it.
 	Log string
 
 	item *reconciler.InventoryItem
@@ -69,18 +69,18 @@ type Result struct {
 
 // Run is one run of tests.
 type Run struct {
-	// Release as it was found.
+	// Release is the release as it was read.
 	Release *releases.Release
 
 	connection *connection.Connection
 	request    Request
 	tests      []*unstructured.Unstructured
-	// target and operation are there as soon as the tests are run.
+	// target and operation are set when the run starts.
 	target    *runner.Target
 	operation *runner.Operation
 }
 
-// Plan finds out which tests a release has: the objects of its current revision that are applied for that purpose.
+// Plan determines the tests of a release: the objects of its current revision that are applied for a test run only.
 func Plan(ctx context.Context, c *connection.Connection, request Request) (*Run, error) {
 	release, err := c.Release(ctx, request.Namespace, request.Name)
 	if err != nil {
@@ -94,12 +94,12 @@ func Plan(ctx context.Context, c *connection.Connection, request Request) (*Run,
 	return run, err
 }
 
-// Empty reports whether there are no tests to be run.
+// Empty reports whether there are no tests to run.
 func (r *Run) Empty() bool { return len(r.tests) == 0 }
 
-// Execute runs the tests, in their waves. A wave begins when the one before has passed. What the last run has left is removed before; this one leaves
-// its objects behind, except those whose policies say otherwise. The error is a NotReadyError if not all have passed; there are
-// results in that case, too. Other errors are those of Apply.
+// Execute runs the tests wave by wave. A wave begins when the one before has passed. Execute first removes the objects of the last run, and leaves
+// those of this run, except those whose policies say otherwise. The error is a NotReadyError if not all tests have passed; the results are valid in
+// that case, too. Other errors are those of Apply.
 func (r *Run) Execute(ctx context.Context) ([]Result, error) {
 	b := runner.NewBoard(r.connection, "test", r.Release.String(), 0)
 	results, err := r.underLock(ctx, b)
@@ -128,7 +128,7 @@ func tested(release *releases.Release, results []Result, err error) progress.Out
 	}
 }
 
-// testsOf returns the tests that are to be run.
+// testsOf returns the tests to run.
 func testsOf(ctx context.Context, records *releases.Store, release *releases.Release, request Request) ([]*unstructured.Unstructured, error) {
 	current := release.Current()
 	if current == nil {
@@ -146,7 +146,7 @@ func testsOf(ctx context.Context, records *releases.Store, release *releases.Rel
 	for _, name := range slices.Concat(request.Only, request.Except) {
 		switch {
 		case len(names) == 0:
-			return nil, fmt.Errorf("release %s has no test %q, nor any other", release, name)
+			return nil, fmt.Errorf("release %s has no test %q, and no other tests", release, name)
 		case !slices.Contains(names, name):
 			return nil, fmt.Errorf("release %s has no test %q; its tests are: %s", release, name, strings.Join(names, ", "))
 		}
@@ -156,7 +156,7 @@ func testsOf(ctx context.Context, records *releases.Store, release *releases.Rel
 	}), nil
 }
 
-// underLock runs the tests if the release is still as it was when they were planned.
+// underLock runs the tests if the release has not changed since they were planned.
 func (r *Run) underLock(ctx context.Context, b *runner.Board) ([]Result, error) {
 	o, done, err := runner.Begin(ctx, r.connection, r.Release, b, r.request.Limits)
 	if err != nil {
@@ -176,12 +176,12 @@ func (r *Run) underLock(ctx context.Context, b *runner.Board) ([]Result, error) 
 	return r.run(ctx)
 }
 
-// run runs the tests, finds out what came out of them, and removes what is not to stay.
+// run runs the tests, determines the results, and removes objects as the policies say.
 func (r *Run) run(ctx context.Context) ([]Result, error) {
 	limited, stop := runner.Limited(ctx, r.request.Timeout)
 	defer stop()
 	if err := r.remove(limited, nil); err != nil {
-		return nil, fmt.Errorf("removing what the last run has left: %w", err)
+		return nil, fmt.Errorf("removing the objects of the last run: %w", err)
 	}
 	result, failure := r.apply(limited)
 	results := r.judge(result)
@@ -192,7 +192,7 @@ func (r *Run) run(ctx context.Context) ([]Result, error) {
 		return results, failure
 	}
 	stays := func(item *reconciler.InventoryItem) bool {
-		return !slices.ContainsFunc(results, func(result Result) bool { return result.item == item && r.goes(result) })
+		return !slices.ContainsFunc(results, func(result Result) bool { return result.item == item && r.isRemoved(result) })
 	}
 	return results, errors.Join(failure, r.remove(limited, stays))
 }
@@ -201,20 +201,20 @@ func (r *Run) store() *store {
 	return &store{connection: r.connection, operation: r.operation, release: r.Release}
 }
 
-// remove removes what runs of tests have left, except what stays. Defaults to everything.
+// remove removes the objects of test runs except those that stay. Defaults to all.
 func (r *Run) remove(ctx context.Context, stays func(item *reconciler.InventoryItem) bool) error {
 	removal := removal{store: r.store(), target: r.target, timeout: r.request.Timeout, stays: stays}
 	return removal.run(ctx)
 }
 
-// apply applies the tests until all have passed, or no more will.
+// apply applies the tests until all have passed, or no further one can pass.
 func (r *Run) apply(ctx context.Context) (reconciler.Result, error) {
 	request := reconciler.ApplyRequest{
 		Owner:    r.store().owner(ctx, r.target),
 		Objects:  manifest.Objects(testObjects(r.tests)),
 		Policies: r.Release.Current().Policies,
 	}
-	// What is there already would be gone after the next run.
+	// Objects that exist already would be deleted by the next run.
 	request.Policies.Adoption = reconciler.AdoptionPolicyNever
 	r.operation.Board().Say("running tests")
 	c := &runner.Convergence{

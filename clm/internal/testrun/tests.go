@@ -31,7 +31,7 @@ const (
 	statusHintKey     = releases.ReconcilerName + "/" + types.AnnotationKeySuffixStatusHint
 )
 
-// testObjects returns what is applied for tests. They are not purged while they run, because their logs are read before.
+// testObjects returns the objects of the tests. They are not purged during the run, because their logs are read first.
 func testObjects(tests []*unstructured.Unstructured) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, len(tests))
 	for i, test := range tests {
@@ -51,9 +51,9 @@ func testObjects(tests []*unstructured.Unstructured) []*unstructured.Unstructure
 	return objects
 }
 
-// goes reports whether the object of a test is removed at the end of the run.
-func (r *Run) goes(result Result) bool {
-	at := slices.IndexFunc(r.tests, func(test *unstructured.Unstructured) bool { return r.makes(test, result.item) })
+// isRemoved reports whether the object of a test is deleted at the end of the run.
+func (r *Run) isRemoved(result Result) bool {
+	at := slices.IndexFunc(r.tests, func(test *unstructured.Unstructured) bool { return r.isItemOf(test, result.item) })
 	if at < 0 {
 		return false
 	}
@@ -63,19 +63,19 @@ func (r *Run) goes(result Result) bool {
 	return afterSuccess && result.State == Passed || afterFailure && result.State == Failed
 }
 
-// makes reports whether a test is the object of an item.
-func (r *Run) makes(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
+// isItemOf reports whether the item is that of the test.
+func (r *Run) isItemOf(test *unstructured.Unstructured, item *reconciler.InventoryItem) bool {
 	return item != nil && test.GroupVersionKind().GroupKind() == item.GroupVersionKind().GroupKind() && test.GetName() == item.Name &&
 		(test.GetNamespace() == item.Namespace || test.GetNamespace() == "" && item.Namespace == r.Release.Namespace)
 }
 
-// judge tells how the tests have ended, in the order of their waves.
+// judge returns the results of the tests, in the order of their waves.
 func (r *Run) judge(result reconciler.Result) []Result {
 	failed, waits := failures.Messages(result.Failures), failures.Messages(result.Waits)
 	results := make([]Result, 0, len(r.tests))
 	for _, test := range r.tests {
 		judged := Result{Test: dependents.ObjectOf(test), State: NotRun}
-		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.makes(test, item) }); at >= 0 {
+		if at := slices.IndexFunc(result.Inventory, func(item *reconciler.InventoryItem) bool { return r.isItemOf(test, item) }); at >= 0 {
 			item := result.Inventory[at]
 			judged.item, judged.Test = item, dependents.ObjectOf(item)
 			key := dependents.KeyOf(item)
@@ -102,13 +102,13 @@ func orderOf(item *reconciler.InventoryItem) int {
 }
 
 const (
-	// explainTimeout bounds how long it may take to find out why tests have not passed.
+	// explainTimeout limits how long to look for the reasons why tests have not passed.
 	explainTimeout = 30 * time.Second
-	// lastLines is how much is read of the log of each container of a test that has not passed.
+	// lastLines is the number of log lines that are read of each container of a test that has not passed.
 	lastLines = 10
 )
 
-// explain adds reasons and logs. What cannot be read is missing.
+// explain adds reasons and logs, as far as they can be read.
 func (r *Run) explain(ctx context.Context, results []Result) {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
@@ -137,7 +137,7 @@ func (r *Run) explain(ctx context.Context, results []Result) {
 	}
 }
 
-// reasons returns those of the nodes or, if these have none, of what they own.
+// reasons returns the reasons of the nodes or, if they have none, of the objects that they own.
 func reasons(nodes []*dependents.Node) []dependents.Reason {
 	var found []dependents.Reason
 	for _, node := range nodes {

@@ -23,7 +23,7 @@ type Request struct {
 	Objects []string
 }
 
-// PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must render, whoever owns them now. The caller
+// PlanAdoption plans to apply the current revision such that the release adopts the objects, which the revision must render, even if they have another owner. The caller
 // closes the plan.
 func PlanAdoption(ctx context.Context, c *connection.Connection, request Request) (*apply.Plan, error) {
 	plan, err := apply.Current(ctx, c, request.Namespace, request.Name)
@@ -65,7 +65,7 @@ func confirmAdoptable(plan *apply.Plan, wanted []dependent) error {
 		case change.Refusal != "":
 			return fmt.Errorf("adopting %s: %s", change.Object, change.Refusal)
 		default:
-			return failures.Refused("%s does not exist, so that there is nothing to adopt; clm apply, or clm drift --heal, creates it", change.Object)
+			return failures.Refused("%s does not exist, so there is nothing to adopt; clm apply, or clm drift --heal, creates it", change.Object)
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func PlanOrphaning(ctx context.Context, c *connection.Connection, request Reques
 			object.item.DeletePolicy = reconciler.DeletePolicyOrphan
 		}
 	}
-	if err := leaveOut(plan, found, "let go of "+objectTexts(found)); err != nil {
+	if err := leaveOut(plan, found, "orphaned "+objectTexts(found)); err != nil {
 		return nil, err
 	}
 	return plan, plan.Compare(ctx, compare)

@@ -67,7 +67,7 @@ func handedOver(receivers map[string][]dependent) string {
 	var texts []string
 	for receiver, objects := range receivers {
 		slices.SortFunc(objects, func(a, b dependent) int { return strings.Compare(a.String(), b.String()) })
-		texts = append(texts, "handed over to "+receiver+": "+objectTexts(objects))
+		texts = append(texts, "moved to "+receiver+": "+objectTexts(objects))
 	}
 	slices.Sort(texts)
 	return strings.Join(texts, "; ")

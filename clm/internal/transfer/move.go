@@ -60,11 +60,11 @@ func (t *Transfer) move(ctx context.Context, options apply.Options, b *runner.Bo
 	if err := t.confirmOwner(ctx); err != nil {
 		return errors.Join(failure, err)
 	}
-	b.Say(fmt.Sprintf("release %s lets go", t.From.Release))
+	b.Say(fmt.Sprintf("release %s gives up its ownership", t.From.Release))
 	// Its progress is not about the objects that were moved.
 	from.Mute()
 	if err := t.From.CarryOut(ctx, from, options); err != nil {
-		return errors.Join(failure, fmt.Errorf("release %s, which lets go: %w", t.From.Release, err))
+		return errors.Join(failure, fmt.Errorf("ending the ownership of release %s: %w", t.From.Release, err))
 	}
 	return failure
 }
@@ -104,7 +104,7 @@ func (t *Transfer) confirmOwner(ctx context.Context) error {
 		}
 	}
 	if len(left) > 0 {
-		return failures.Refused("release %s has not taken over %v, because it is not ready up to their waves; they stay with release %s until the same command succeeds",
+		return failures.Refused("release %s has not adopted %v, because it is not ready up to their waves; they stay with release %s until the same command succeeds",
 			t.To.Release, left, t.From.Release)
 	}
 	return nil

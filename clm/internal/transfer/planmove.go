@@ -51,7 +51,7 @@ type MoveRequest struct {
 // PlanMove plans to move objects. If some were moved already, perhaps incompletely, it plans what is left to be done. The caller closes the plan.
 func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest, compare bool) (*Transfer, error) {
 	if request.From == request.To {
-		return nil, failures.Refused("release %s cannot hand over objects to itself", request.From)
+		return nil, failures.Refused("release %s cannot move objects to itself", request.From)
 	}
 	t := &Transfer{connection: c}
 	var err error
@@ -66,7 +66,7 @@ func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := leaveOut(t.From, leaving, fmt.Sprintf("handed over to release %s: %s", t.To.Release, objectTexts(leaving))); err != nil {
+	if err := leaveOut(t.From, leaving, fmt.Sprintf("moved to release %s: %s", t.To.Release, objectTexts(leaving))); err != nil {
 		return nil, err
 	}
 	for _, plan := range []*apply.Plan{t.To, t.From} {
@@ -154,7 +154,7 @@ func (t *Transfer) takeIn(objects []dependent) error {
 			t.To.Release.Inventory = append(t.To.Release.Inventory, item.DeepCopy())
 		}
 	}
-	return t.To.Derive(content, fmt.Sprintf("taken over from release %s: %s", t.From.Release, objectTexts(objects)))
+	return t.To.Derive(content, fmt.Sprintf("moved from release %s: %s", t.From.Release, objectTexts(objects)))
 }
 
 // withPolicies returns annotations that preserve the policies that an object had in its former release.
@@ -182,7 +182,7 @@ func (t *Transfer) confirmMovable(ctx context.Context, object dependent) (owners
 	owner, err := ownership.Read(ctx, t.connection.Client(), object)
 	switch {
 	case apierrors.IsNotFound(err):
-		return owner, failures.Refused("%s does not exist, so that there is nothing to hand over", object)
+		return owner, failures.Refused("%s does not exist, so there is nothing to move", object)
 	case err != nil:
 		return owner, err
 	}

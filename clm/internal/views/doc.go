@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package views reports how a release stands, without changing anything.
+// Package views reads the state of releases, without changing anything.
 //
 // # Contract
 //
-// A Standing is put together from the record, the dependents and the lock, which are read one after the other. It notes what the user may not read. Follow
-// looks again whenever one of them has changed, by watches and not by polling. Commands show a Standing, or use package live for further
+// A Snapshot consists of the record, the dependents and the lock, which are read one after the other. It notes what the user may not read. Follow
+// reads a new snapshot after each change of one of them, by watches and not by polling. Commands show a Snapshot, or use package live for further
 // details.
 package views

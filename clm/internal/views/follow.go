@@ -27,8 +27,8 @@ type Following struct {
 	Namespace, Name string
 	// SkipReasons leaves out the reasons why dependents are not ready.
 	SkipReasons bool
-	// Show gets the standing of the release, first at once and then after each change, and reports whether to stop. Required.
-	Show func(standing *Standing) (enough bool)
+	// Show gets the snapshot of the release, first at once and then after each change, and reports whether to stop. Required.
+	Show func(snapshot *Snapshot) (enough bool)
 	// Trouble gets the errors after which Follow retries. Defaults to a function that does nothing.
 	Trouble func(err error)
 }
@@ -53,7 +53,7 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 	delay, first := runner.FirstRetry, true
 	for {
 		began := time.Now()
-		standing, err := Look(ctx, c, following.Namespace, following.Name, following.SkipReasons)
+		snapshot, err := Look(ctx, c, following.Namespace, following.Name, following.SkipReasons)
 		took := time.Since(began)
 		var next time.Duration
 		switch {
@@ -65,12 +65,12 @@ func Follow(ctx context.Context, c *connection.Connection, following Following) 
 			f.trouble(err)
 			next, delay = delay, min(2*delay, runner.LastRetry)
 		default:
-			first, delay, next = false, runner.FirstRetry, standing.deadline
-			standing.Notes = f.addNotes(standing.Notes)
-			if f.show(standing) {
+			first, delay, next = false, runner.FirstRetry, snapshot.deadline
+			snapshot.Notes = f.addNotes(snapshot.Notes)
+			if f.show(snapshot) {
 				return nil
 			}
-			f.watch(watching, standing.Release)
+			f.watch(watching, snapshot.Release)
 		}
 		if err := f.sleep(ctx, max(shortestPause, took), next); err != nil {
 			return err
@@ -93,10 +93,10 @@ type follower struct {
 	unwatched map[dependents.Note]bool
 }
 
-func (f *follower) show(standing *Standing) (enough bool) {
+func (f *follower) show(snapshot *Snapshot) (enough bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.Show(standing)
+	return f.Show(snapshot)
 }
 
 func (f *follower) trouble(err error) {

@@ -74,27 +74,27 @@ func (w *waiting) trouble(err error) {
 }
 
 // show reports whether the goal is reached.
-func (w *waiting) show(standing *Standing) bool {
-	reached := standing.Ready()
+func (w *waiting) show(snapshot *Snapshot) bool {
+	reached := snapshot.Ready()
 	if w.goal == GoalDeleted {
-		reached = standing.Release == nil
+		reached = snapshot.Release == nil
 	}
-	w.take(standing)
+	w.take(snapshot)
 	w.printer.Update(w.state)
 	return reached
 }
 
-func (w *waiting) take(standing *Standing) {
+func (w *waiting) take(snapshot *Snapshot) {
 	now, before := time.Now(), map[dependents.Object]dependents.Dependent{}
 	for _, d := range w.state.Objects {
 		before[d.Object] = d
 	}
-	w.waits, w.abandoned = nil, standing.Abandoned() && !standing.Complete()
-	w.state.Phase, w.state.Revision, w.state.Objects = w.situation(standing), 0, nil
-	if standing.Release != nil && standing.Release.Current() != nil && w.goal == GoalReady {
-		w.state.Revision = standing.Release.Current().Number
+	w.waits, w.abandoned = nil, snapshot.Abandoned() && !snapshot.Complete()
+	w.state.Phase, w.state.Revision, w.state.Objects = w.situation(snapshot), 0, nil
+	if snapshot.Release != nil && snapshot.Release.Current() != nil && w.goal == GoalReady {
+		w.state.Revision = snapshot.Release.Current().Number
 	}
-	for _, node := range standing.Dependents {
+	for _, node := range snapshot.Dependents {
 		d := w.dependent(node)
 		d.Since = now
 		if was, known := before[d.Object]; known && was.Phase == d.Phase && was.Status == d.Status {
@@ -156,21 +156,21 @@ func leavingDependent(d dependents.Dependent, node *dependents.Node) dependents.
 }
 
 // situation says what the command waits for.
-func (w *waiting) situation(standing *Standing) string {
-	release := standing.Release
+func (w *waiting) situation(snapshot *Snapshot) string {
+	release := snapshot.Release
 	switch {
 	case release == nil && w.goal == GoalDeleted:
 		return ""
 	case release == nil:
 		return "waiting until the release exists"
 	case release.State == releases.StateReady && w.goal == GoalReady:
-		if standing.Ready() {
+		if snapshot.Ready() {
 			return ""
 		}
 		return "waiting until all dependents are ready again"
 	}
-	if standing.Complete() && w.goal == GoalReady {
-		if standing.Ready() {
+	if snapshot.Complete() && w.goal == GoalReady {
+		if snapshot.Ready() {
 			return ""
 		}
 		return "waiting until all dependents are ready"
@@ -178,9 +178,9 @@ func (w *waiting) situation(standing *Standing) string {
 	text := fmt.Sprintf("waiting until the release is %s; it is %s", w.goal, release.State)
 	switch {
 	case w.abandoned:
-		text += ", and nobody is working on it; to go on: clm " + map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[release.State]
-	case standing.Holder != nil:
-		text += ", and " + standing.Holder.Name + " is working on it"
+		text += ", and no process is working on it; to continue: clm " + map[releases.State]string{releases.StateApplying: "apply", releases.StateDeleting: "delete"}[release.State]
+	case snapshot.Holder != nil:
+		text += ", and " + snapshot.Holder.Name + " is working on it"
 	}
 	return text
 }
@@ -195,7 +195,7 @@ func (w *waiting) finish(err error) {
 		outcome.Summary = fmt.Sprintf("release %s is not %s: %s", w.name, w.goal, failures.Summary(err))
 		switch {
 		case w.abandoned:
-			outcome.Next = "Nobody is working on the release: waiting alone does not help."
+			outcome.Next = "No process is working on the release: waiting alone does not help."
 		case len(w.waits) > 0 && w.goal == GoalReady:
 			outcome.Next = "clm status shows more."
 		}

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// run starts the manager and returns after it was told to stop.
+// run runs the manager until a signal stops it.
 func run() error {
 	var metricsAddress, probeAddress string
 	var leaderElection bool

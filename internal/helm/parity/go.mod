@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/component-operator/runtime v0.0.0
 	github.com/google/go-cmp v0.7.0
-	golang.org/x/tools v0.48.0
+	golang.org/x/tools v0.49.0
 	helm.sh/helm/v3 v3.22.0
 	k8s.io/apimachinery v0.37.2
 	sigs.k8s.io/controller-runtime v0.25.2

@@ -25,7 +25,7 @@ func TestParseErrors(t *testing.T) {
 		{"another machine has a name", "https:///web.tgz", "it names no host"},
 		{"a version of nothing", "https://example.com/charts#:1.0.0", "URL#CHART:VERSION"},
 		{"a registry is no repository", "oci://example.com/charts#web", "allowed are: oci://HOST/PATH, followed by :TAG or @DIGEST"},
-		{"no URL", "https://exa mple.com/secret", "it is no valid URL"},
+		{"no URL", "https://exa mple.com/secret", "it is not a valid URL"},
 	} {
 		_, err := Parse(test.reference)
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
@@ -176,7 +176,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestContext: a server that does not answer keeps nobody who does not want to wait, also not within Helm's SDK.
+// TestContext: a server that does not answer does not outlast the context, not even within Helm's SDK.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)

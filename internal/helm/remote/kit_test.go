@@ -24,7 +24,7 @@ import (
 // silent keeps what servers say out of the output of tests.
 var silent = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 
-// server is a host that speaks TLS with a certificate that nobody knows.
+// server is a host that speaks TLS with an unknown certificate.
 type server struct {
 	*testing.T
 

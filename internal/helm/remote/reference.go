@@ -38,7 +38,7 @@ func Parse(text string) (Reference, error) {
 	parsed, err := url.Parse(text)
 	if err != nil {
 		// The error of the parser repeats the text.
-		return Reference{}, errors.New("it is no valid URL")
+		return Reference{}, errors.New("it is not a valid URL")
 	}
 	if parsed.User != nil {
 		return Reference{}, errors.New("it contains a user name; user name and password have options of their own")

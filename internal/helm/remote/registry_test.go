@@ -69,7 +69,7 @@ func TestRegistryErrors(t *testing.T) {
 	_, err = s.fetch("oci://HOST/charts/web:3.0.0", Options{})
 	s.expectError("no such tag", err, "pulling HOST/charts/web:3.0.0: ", "not found")
 	_, err = rc.fetch("oci://HOST/charts/web", Options{})
-	rc.expectError("pre-releases only", err, "there is no version that is no pre-release; demand one of 2.0.0-rc.1")
+	rc.expectError("pre-releases only", err, "all versions are pre-releases; give one of 2.0.0-rc.1")
 	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: filepath.Join(t.TempDir(), "none")})
 	s.expectError("no such file with certificates", err, "reading certificates: open ")
 	_, err = s.fetch("oci://HOST/charts/web", Options{CAFile: "registry_test.go"})

@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/offline"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -67,7 +68,9 @@ func (s Suite) scheme() (*runtime.Scheme, error) {
 
 // generate calls the generator as a reconciler does.
 func (s Suite) generate(ctx context.Context, c Case, scheme *runtime.Scheme) ([]client.Object, error) {
-	clnt, err := newClient(c, scheme)
+	clnt, err := offline.NewClient(offline.Options{
+		KubernetesVersion: c.KubernetesVersion, APIVersions: c.APIVersions, Scheme: scheme, Objects: c.Objects,
+	})
 	if err != nil {
 		return nil, err
 	}

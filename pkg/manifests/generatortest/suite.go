@@ -122,8 +122,5 @@ func (c Case) withDefaults() Case {
 	if c.Revision == 0 {
 		c.Revision = 1
 	}
-	if c.KubernetesVersion == "" {
-		c.KubernetesVersion = "v1.36.0"
-	}
 	return c
 }

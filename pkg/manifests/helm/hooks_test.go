@@ -24,7 +24,7 @@ func TestHooks(t *testing.T) {
 	// The states that matter to hooks: the first revision, a later one of an installation that has not succeeded
 	// yet, and an upgrade.
 	first, retried, upgrade := state{1, false}, state{2, false}, state{3, true}
-	// As soon as the first revision is complete, nothing may change: nobody has changed the component.
+	// As soon as the first revision is complete, nothing may change: the component has not changed.
 	completed := state{1, true}
 	hook := func(reconcilePolicy, applyOrder string) map[string]string {
 		return map[string]string{"reconcile-policy": reconcilePolicy, "apply-order": applyOrder, "update-policy": recreate}

@@ -45,7 +45,7 @@ func TestEndOfTheContext(t *testing.T) {
 	events.expectEnd(t)
 }
 
-// TestMemory: whoever takes too much fails, and nobody else.
+// TestMemory: only the generator that uses too much memory fails.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	generator := newGenerator(t, "chart", isolated.Options{Memory: 128 << 20})
@@ -68,7 +68,7 @@ func TestLeastMemory(t *testing.T) {
 	}
 }
 
-// TestDeathOfTheOperator: nobody is there to kill the process, which notices it.
+// TestDeathOfTheOperator: the process ends by itself when the operator is gone.
 func TestDeathOfTheOperator(t *testing.T) {
 	t.Parallel()
 	events := newEvents(t)
@@ -86,7 +86,7 @@ func TestDeathOfTheOperator(t *testing.T) {
 	events.expectEnd(t)
 }
 
-// TestMarkerWithoutOperator: whoever sets the variable by accident is told so; there is no second operator.
+// TestMarkerWithoutOperator: setting the variable by accident is an error, and does not start a second operator.
 func TestMarkerWithoutOperator(t *testing.T) {
 	t.Parallel()
 	command := exec.Command(os.Args[0])

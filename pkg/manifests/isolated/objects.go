@@ -61,7 +61,7 @@ func unpackObjects(scheme *runtime.Scheme, packed []object) ([]client.Object, er
 		}
 		typed, ok := made.(client.Object)
 		if !ok {
-			return nil, fmt.Errorf("receiving object %d: a %T is no object", i+1, made)
+			return nil, fmt.Errorf("receiving object %d: a %T is not an object", i+1, made)
 		}
 		if err := decode(received.Value, reflect.ValueOf(typed).Elem()); err != nil {
 			return nil, fmt.Errorf("receiving object %d of type %T: %w", i+1, typed, err)

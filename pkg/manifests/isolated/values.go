@@ -111,7 +111,7 @@ func (k knownTypes) unpackComponent(packed *carried) (client.Object, error) {
 	}
 	component, ok := value.(client.Object)
 	if !ok {
-		return nil, fmt.Errorf("a component of type %T is no object", value)
+		return nil, fmt.Errorf("a component of type %T is not an object", value)
 	}
 	return component, nil
 }

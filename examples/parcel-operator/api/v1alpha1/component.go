@@ -20,7 +20,7 @@ func (s *ParcelService) GetStatus() *component.Status {
 	return &s.Status
 }
 
-// ToUnstructured returns the values that the chart knows: what steers the reconciler is none of its business.
+// ToUnstructured returns the values of the chart: the spec without the fields for the reconciler.
 func (s *ParcelServiceSpec) ToUnstructured() map[string]any {
 	routes := make([]any, len(s.Routes))
 	for i, route := range s.Routes {
@@ -35,7 +35,7 @@ func (s *ParcelServiceSpec) ToUnstructured() map[string]any {
 	}
 }
 
-// values leaves out what is not set, so that the defaults of the chart apply.
+// values omits fields that are not set, so that the defaults of the chart apply.
 func (s *WorkloadSpec) values() map[string]any {
 	values := map[string]any{}
 	if s.Replicas > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/component-operator/runtime/pkg/component"
 )
 
-// ParcelServiceSpec says what a parcel service looks like. The embedded parts come with the runtime and say where it
-// is deployed, as whom, and how patient the reconciler is; the fields are what the chart takes as values.
+// ParcelServiceSpec is the desired state of a parcel service. The embedded types belong to the runtime: where to deploy, as which
+// user, and the intervals and timeout of the reconciler. The other fields are the values of the chart.
 type ParcelServiceSpec struct {
 	component.PlacementSpec     `json:",inline"`
 	component.ImpersonationSpec `json:",inline"`
@@ -25,26 +25,26 @@ type ParcelServiceSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	Region string `json:"region"`
 
-	// Host is the name under which the API is reached from outside. Without it there is no Ingress.
+	// Host is the external host name of the API. Without it, there is no Ingress.
 	// +optional
 	Host string `json:"host,omitempty"`
 
-	// API is the service that customers talk to.
+	// API is the service that customers use.
 	// +optional
 	API WorkloadSpec `json:"api,omitempty"`
 
-	// Database is where parcels are remembered.
+	// Database stores the parcels.
 	// +optional
 	Database DatabaseSpec `json:"database,omitempty"`
 
-	// Routes are the delivery routes that come with the service; users may add routes of their own.
+	// Routes are the delivery routes of the service; users may create further routes.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Routes []RouteSpec `json:"routes,omitempty"`
 }
 
-// WorkloadSpec is what can be said about the pods of a part of the service.
+// WorkloadSpec configures the pods of a part of the service.
 type WorkloadSpec struct {
 	// Replicas is the number of pods.
 	// +optional
@@ -57,10 +57,10 @@ type WorkloadSpec struct {
 	Image component.ImageSpec `json:"image,omitempty"`
 }
 
-// DatabaseSpec is what can be said about the database.
+// DatabaseSpec configures the database.
 type DatabaseSpec struct {
-	// PasswordSecretRef names the Secret with the password of the database. A change of that Secret changes
-	// the component. Without it the chart's example password is used.
+	// PasswordSecretRef names the Secret with the password of the database. If that Secret changes, the component is
+	// reconciled. Without it, the chart uses an example password.
 	// +optional
 	PasswordSecretRef *component.SecretKeyReference `json:"passwordSecretRef,omitempty" fallbackKeys:"password"`
 }
@@ -71,7 +71,7 @@ type RouteSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 
-	// Stops are the places that the route goes through.
+	// Stops are the stops of the route, in order.
 	// +kubebuilder:validation:MinItems=1
 	Stops []string `json:"stops"`
 }

@@ -24,8 +24,8 @@ func TestKeyedDigests(t *testing.T) {
 		{"a version without keys has recorded it", one, [2]string{}, "plain", digest.Keyed(key, "plain")},
 		{"it is recorded", one, [2]string{}, digest.Keyed(key, "plain"), digest.Keyed(key, "plain")},
 		{"something else is recorded", one, [2]string{}, "other", "other"},
-		{"a Secret was created anew", other, [2]string{"plain", digest.Keyed(key, "plain")}, digest.Keyed(key, "plain"), digest.Keyed(other.key(), "plain")},
-		{"a Secret was created anew with another content", other, [2]string{"before", digest.Keyed(key, "before")}, digest.Keyed(key, "before"), digest.Keyed(key, "before")},
+		{"a Secret was recreated", other, [2]string{"plain", digest.Keyed(key, "plain")}, digest.Keyed(key, "plain"), digest.Keyed(other.key(), "plain")},
+		{"a Secret was recreated with another content", other, [2]string{"before", digest.Keyed(key, "before")}, digest.Keyed(key, "before"), digest.Keyed(key, "before")},
 		{"nothing is recorded", one, [2]string{}, "", ""},
 	} {
 		processing, last := test.recorded, test.recorded

@@ -51,10 +51,10 @@ type Component struct {
 	Generator   string
 	// Deleting is set if the component is being deleted.
 	Deleting bool
-	// Looked is set if code of the operator may use references other than the kubeconfig while the component is being deleted.
-	Looked bool
-	// Opaque is set if it is not known which references determine the target.
-	Opaque bool
+	// NeedsReferences is set if code of the operator may use references other than the kubeconfig while the component is being deleted.
+	NeedsReferences bool
+	// TargetUnknown is set if it is not known which references determine the target.
+	TargetUnknown bool
 	// Extension loads a reference of another package, and returns its digest.
 	Extension func(ctx context.Context, value any) (string, error)
 }
@@ -76,7 +76,7 @@ func (l *Loader) Load(ctx context.Context, component Component) (Declaration, er
 	if err := l.watch(component); err != nil {
 		return Declaration{}, err
 	}
-	loading := &loading{Loader: l, component: component, digests: map[string]string{}, uids: secretUIDs{}}
+	loading := &loading{loader: l, component: component, digests: map[string]string{}, uids: secretUIDs{}}
 	if err := l.Walker.Walk(component.Spec, func(found specs.Occurrence) error { return loading.load(ctx, found) }); err != nil {
 		return Declaration{}, err
 	}
@@ -115,12 +115,12 @@ func (l *Loader) watch(component Component) error {
 
 // wants reports whether a reference must be loaded.
 func (c Component) wants(found specs.Occurrence) bool {
-	return !c.Deleting || found.Target || c.Opaque || c.Looked
+	return !c.Deleting || found.Target || c.TargetUnknown || c.NeedsReferences
 }
 
 // loading loads the references of one component.
 type loading struct {
-	*Loader
+	loader    *Loader
 	component Component
 	digests   map[string]string
 	uids      secretUIDs
@@ -142,7 +142,7 @@ func (l *loading) load(ctx context.Context, found specs.Occurrence) error {
 	problem := found.Path + ": " + err.Error()
 	var retriable types.RetriableError
 	switch {
-	case l.component.Deleting && !found.Target && !l.component.Opaque:
+	case l.component.Deleting && !found.Target && !l.component.TargetUnknown:
 		// Hooks see it empty.
 		return nil
 	case l.component.Deleting && found.IgnoredOnDeletion() && isMissing(err):
@@ -160,7 +160,7 @@ func (l *loading) load(ctx context.Context, found specs.Occurrence) error {
 
 // content loads one reference and returns the digest of its content.
 func (l *loading) content(ctx context.Context, found specs.Occurrence) (string, error) {
-	reference := l.Reference(found.Value)
+	reference := l.loader.Reference(found.Value)
 	if reference == nil {
 		return l.component.Extension(ctx, found.Value)
 	}
@@ -169,7 +169,7 @@ func (l *loading) content(ctx context.Context, found specs.Occurrence) (string, 
 	if found.Target {
 		l.kubeConfigFrom = key.String()
 	}
-	content, err := l.Watcher.Read(ctx, l.component.Key, key)
+	content, err := l.loader.Watcher.Read(ctx, l.component.Key, key)
 	if err != nil {
 		return "", err
 	}

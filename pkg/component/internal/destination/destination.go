@@ -57,8 +57,8 @@ type Options struct {
 	Local    func() targets.Identity
 	Deleting bool
 	Log      logr.Logger
-	// Warn and Tell write events about the component.
-	Warn, Tell func(reason, message string)
+	// Warn and Inform write Warning and Normal events about the component.
+	Warn, Inform func(reason, message string)
 }
 
 // Open returns the destination of a component for one pass.
@@ -140,7 +140,7 @@ func (d *Destination) holdOrLose(reason error) outcomes.Outcome {
 	if d.hold() {
 		return outcomes.Proceed
 	}
-	return d.lose(reason)
+	return d.loseTarget(reason)
 }
 
 // hold makes the deletion continue with the connection of an earlier pass. It reports whether there is one to the cluster of the dependents.
@@ -173,10 +173,10 @@ func (d *Destination) connectFormer(ctx context.Context, id targets.Identity) (m
 	var noAnswer *clients.NoAnswerError
 	switch {
 	case errors.As(err, &noAnswer) && !deleting:
-		// Whoever goes on would wait for as long again.
+		// The next step would wait just as long.
 		return true, outcomes.Of(fmt.Errorf("identifying the cluster of the dependents: %w", err))
 	case errors.As(err, &notConnected), err != nil && (!occupied || d.cluster.UID == ""):
-		// Whoever goes on finds out what is wrong.
+		// The next step reports the error.
 		return false, outcomes.Proceed
 	case err != nil && deleting:
 		return true, d.Unreachable(ctx, fmt.Errorf("identifying the cluster of the dependents: %w", err))
@@ -203,7 +203,7 @@ func (d *Destination) reachFormer() outcomes.Outcome {
 	}
 	reason := fmt.Errorf("the dependents are in %s, but the kubeconfig now refers to %s", d.cluster.Describe(), d.next.Describe())
 	if d.options.Deleting || !d.isGivenUp() {
-		return d.lose(reason)
+		return d.loseTarget(reason)
 	}
 	d.abandon(reason)
 	return d.Arrive()
@@ -211,7 +211,7 @@ func (d *Destination) reachFormer() outcomes.Outcome {
 
 // Arrive starts work in the new cluster. The first write records that it has no dependents yet.
 func (d *Destination) Arrive() outcomes.Outcome {
-	d.options.Tell("Moved", texts.Bound(fmt.Sprintf("the dependents move to %s; they were in %s", d.next.Describe(), d.cluster.Describe())))
+	d.options.Inform("Moved", texts.Bound(fmt.Sprintf("the dependents move to %s; they were in %s", d.next.Describe(), d.cluster.Describe())))
 	d.setCluster(*d.next)
 	d.next, d.abandoned = nil, false
 	d.record.Clear()

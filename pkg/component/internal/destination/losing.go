@@ -20,8 +20,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// lose decides what happens to a component whose dependents are unreachable while it is being deleted or they move.
-func (d *Destination) lose(reason error) outcomes.Outcome {
+// loseTarget decides what happens to a component whose dependents are unreachable while it is being deleted or they move.
+func (d *Destination) loseTarget(reason error) outcomes.Outcome {
 	left, gap, awaited := d.leftBehind(), d.record.Gap(), d.hooks.Awaited()
 	switch {
 	case len(left) == 0 && gap == "" && !awaited:

@@ -13,11 +13,11 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Kind classifies the outcome of a phase, and finally of a pass.
+// Kind classifies the outcome of a step, and finally of a pass.
 type Kind int
 
 const (
-	// Continue lets the next phase run. It is never the outcome of a pass.
+	// Continue lets the next step run. It is never the outcome of a pass.
 	Continue Kind = iota
 	// Ready means that all dependents are ready.
 	Ready
@@ -43,7 +43,7 @@ const (
 	Abandoned
 )
 
-// Outcome is the result of a phase.
+// Outcome is the result of a step.
 type Outcome struct {
 	Kind    Kind
 	Message string
@@ -57,7 +57,7 @@ type Outcome struct {
 	Wake time.Duration
 }
 
-// Proceed lets the next phase run.
+// Proceed lets the next step run.
 var Proceed = Outcome{}
 
 // Of classifies an error; nil means to proceed.
@@ -80,7 +80,7 @@ func Of(err error) Outcome {
 	}
 }
 
-// Retry returns the outcome of a phase that is expected to succeed later, and is retried after the delay, or after an event.
+// Retry returns the outcome of a step that is expected to succeed later, and is retried after the delay, or after an event.
 func Retry(message string, delay time.Duration) Outcome {
 	return Outcome{Kind: Retriable, Message: message, RetryAfter: &delay}
 }

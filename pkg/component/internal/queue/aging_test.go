@@ -55,7 +55,7 @@ func (q *churningQueue) wait(duration time.Duration) {
 	q.age()
 }
 
-func TestNobodyStarves(t *testing.T) {
+func TestNoComponentStarves(t *testing.T) {
 	t.Parallel()
 	q := newChurningQueue(t)
 	for _, name := range []string{"busy-1", "busy-2", "busy-3"} {
@@ -76,7 +76,7 @@ func TestNobodyStarves(t *testing.T) {
 	expect(t, "but not for ever", []string{"periodic"}, q.churn(4, busy...))
 	expect(t, "those who wait", 3, q.Len())
 
-	// The next wait begins anew.
+	// The next wait starts from zero.
 	q.AddWithOpts(low(PriorityPeriodic), named("periodic"))
 	q.wait(agingInterval)
 	expect(t, "who was served a short time ago", []string(nil), q.churn(20, busy...))
@@ -86,7 +86,7 @@ func TestNobodyStarves(t *testing.T) {
 	expect(t, "who was served a long time ago", []string{"periodic"}, q.churn(4, busy...))
 }
 
-// TestAgingOfWhatIsNotDue has nobody be served, or gain priority, before the time.
+// TestAgingOfWhatIsNotDue checks that no component is served, or gains priority, too early.
 func TestAgingOfWhatIsNotDue(t *testing.T) {
 	t.Parallel()
 	q := newChurningQueue(t)

@@ -29,12 +29,12 @@ func (r *Record) plan(ctx context.Context) error {
 	if err != nil || r.options.Deleting {
 		return err
 	}
-	return (&planning{Record: r, encoded: encoded, size: chunks.Size(encoded)}).run(ctx)
+	return (&planning{record: r, encoded: encoded, size: chunks.Size(encoded)}).run(ctx)
 }
 
 // planning chooses the form of one inventory.
 type planning struct {
-	*Record
+	record  *Record
 	encoded []chunks.Item
 	// size is the size of the inventory, in bytes of JSON.
 	size int
@@ -45,16 +45,16 @@ func (p *planning) run(ctx context.Context) error {
 	if form == formChunks {
 		err := p.planChunks(ctx)
 		var refused *reconciler.RefusedError
-		if !errors.As(err, &refused) || p.fields.form() == formChunks || items.HasGrown(p.items, *p.fields.Inventory) {
+		if !errors.As(err, &refused) || p.record.fields.form() == formChunks || items.HasGrown(p.record.items, *p.record.fields.Inventory) {
 			return err
 		}
 		// The present form had room for it so far.
-		form = p.fields.form()
+		form = p.record.fields.form()
 	}
 	if form == formPacked {
 		return p.planPacked(ctx)
 	}
-	if p.fields.hasRecord() {
+	if p.record.fields.hasRecord() {
 		p.planStatus(ctx, inventory.Record{Inline: true})
 	}
 	return nil
@@ -64,12 +64,12 @@ func (p *planning) run(ctx context.Context) error {
 // limit.
 func (p *planning) nextForm() form {
 	reached := func(limit int, form form) bool {
-		return p.size >= limit || p.fields.form() >= form && p.size >= limit/2
+		return p.size >= limit || p.record.fields.form() >= form && p.size >= limit/2
 	}
 	switch {
-	case reached(p.options.ChunkLimit, formChunks):
+	case reached(p.record.options.ChunkLimit, formChunks):
 		return formChunks
-	case reached(p.options.ListLimit, formPacked) && !p.memory.unpacked:
+	case reached(p.record.options.ListLimit, formPacked) && !p.record.memory.unpacked:
 		return formPacked
 	default:
 		return formList
@@ -78,17 +78,17 @@ func (p *planning) nextForm() form {
 
 // planStatus moves the inventory into the status. The record keeps the namespace of former chunks: as long as it is there, passes look for leftovers.
 func (p *planning) planStatus(ctx context.Context, record inventory.Record) {
-	next := &nextRecord{previous: *p.fields.Record, swept: p.memory.swept}
+	next := &nextRecord{previous: *p.record.fields.Record, swept: p.record.memory.swept}
 	if next.previous != nil {
 		record.Namespace, record.Unlisted = next.previous.Namespace, next.previous.Unlisted
-		record.PreviousNamespace = p.previousNamespace(record.Namespace)
+		record.PreviousNamespace = p.record.previousNamespace(record.Namespace)
 	}
-	if p.fields.form() == formChunks {
-		next.stale, next.swept = p.staleChunks(ctx)
+	if p.record.fields.form() == formChunks {
+		next.stale, next.swept = p.record.staleChunks(ctx)
 	}
-	p.next, *p.fields.Record = next, &record
+	p.record.next, *p.record.fields.Record = next, &record
 	if record.Inline && record.Namespace == "" && len(record.Unlisted) == 0 {
-		*p.fields.Record = nil
+		*p.record.fields.Record = nil
 	}
 }
 
@@ -98,13 +98,13 @@ func (p *planning) planPacked(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	record := newRecord(list, *p.fields.Inventory)
-	if !p.fields.hasRecord() && len(p.items) > 0 {
+	record := newRecord(list, *p.record.fields.Inventory)
+	if !p.record.fields.hasRecord() && len(p.record.items) > 0 {
 		kept, err := p.tryOut(ctx, record)
 		if err != nil {
 			return err
 		}
-		if p.memory.unpacked = !kept; !kept {
+		if p.record.memory.unpacked = !kept; !kept {
 			return nil
 		}
 	}
@@ -114,18 +114,18 @@ func (p *planning) planPacked(ctx context.Context) error {
 
 // planChunks writes chunks for the inventory.
 func (p *planning) planChunks(ctx context.Context) error {
-	namespace := p.stores.Namespace()
+	namespace := p.record.stores.Namespace()
 	if namespace == "" {
 		return p.tooLarge("unless the operator sets the option StateNamespace")
 	}
-	store, before := p.stores.In(chunks.ConfigMap, namespace), 0
-	if p.fields.form() == formChunks {
-		before = len((*p.fields.Record).Chunks)
+	store, before := p.record.stores.In(chunks.ConfigMap, namespace), 0
+	if p.record.fields.form() == formChunks {
+		before = len((*p.record.fields.Record).Chunks)
 	}
-	list, contents := store.SpreadItems(p.encoded, before, p.options.ChunkLimit)
-	reference := p.fields.refer(list)
-	reference.Namespace, reference.PreviousNamespace = namespace, p.previousNamespace(namespace)
-	if !p.fields.hasRecord() {
+	list, contents := store.SpreadItems(p.encoded, before, p.record.options.ChunkLimit)
+	reference := p.record.fields.refer(list)
+	reference.Namespace, reference.PreviousNamespace = namespace, p.record.previousNamespace(namespace)
+	if !p.record.fields.hasRecord() {
 		kept, err := p.tryOut(ctx, *reference)
 		if err != nil {
 			return err
@@ -134,25 +134,25 @@ func (p *planning) planChunks(ctx context.Context) error {
 			return p.tooLarge("because the component's CustomResourceDefinition lacks status.inventoryRecord; update it")
 		}
 	}
-	next := &nextRecord{previous: *p.fields.Record}
-	next.stale, next.swept = p.staleChunks(ctx)
+	next := &nextRecord{previous: *p.record.fields.Record}
+	next.stale, next.swept = p.record.staleChunks(ctx)
 	var err error
-	if next.written, err = store.Write(ctx, contents, p.chunks); err != nil {
-		p.memory.swept = false
+	if next.written, err = store.Write(ctx, contents, p.record.chunks); err != nil {
+		p.record.memory.swept = false
 		if errors.Is(err, chunks.ErrTooLarge) {
-			return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", p.options.Subject, err)}}
+			return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s", p.record.options.Subject, err)}}
 		}
 		return fmt.Errorf("recording the inventory: %w", err)
 	}
 	// Equal contents have the same name in every namespace.
 	next.stale.Drop(namespace, next.written.Names)
-	p.next, *p.fields.Record = next, reference
+	p.record.next, *p.record.fields.Record = next, reference
 	return nil
 }
 
 func (p *planning) tooLarge(why string) error {
 	return &reconciler.RefusedError{Problems: []string{fmt.Sprintf("%s: status.inventory: %s take %d bytes; the limit is %d, %s",
-		p.options.Subject, texts.Dependents(len(*p.fields.Inventory)), p.size, p.options.ChunkLimit, why)}}
+		p.record.options.Subject, texts.Dependents(len(*p.record.fields.Inventory)), p.size, p.record.options.ChunkLimit, why)}}
 }
 
 // tryOut finds out whether the server keeps the record before anything depends on it. It writes the record as inline, so that the present inventory
@@ -163,17 +163,17 @@ func (p *planning) tryOut(ctx context.Context, record inventory.Record) (kept bo
 	if err != nil {
 		return false, err
 	}
-	if !sameRecord(p.handle.Stored(recordField), encoded) {
-		if err := p.handle.WriteField(ctx, recordField, encoded); err != nil {
+	if !sameRecord(p.record.handle.Stored(recordField), encoded) {
+		if err := p.record.handle.WriteField(ctx, recordField, encoded); err != nil {
 			return false, err
 		}
 	}
-	if !sameRecord(p.handle.Stored(recordField), encoded) {
+	if !sameRecord(p.record.handle.Stored(recordField), encoded) {
 		// Nothing may rely on a field that the server has dropped.
-		p.handle.Disown(recordField)
+		p.record.handle.Disown(recordField)
 		return false, nil
 	}
-	*p.fields.Record = &record
+	*p.record.fields.Record = &record
 	return true, nil
 }
 

@@ -52,9 +52,9 @@ func (f Fields) putMark(next mark) (undo func()) {
 	return func() { *f.Digest = digest }
 }
 
-// nextMark returns the mark for the next write. While the inventory is not known, the recorded mark stays.
+// nextMark returns the mark for the next write. While the inventory is not known, the recorded mark stays; an inherited one has none.
 func (r *Record) nextMark() mark {
-	if !r.known || r.lost {
+	if !r.known || r.lost || r.Inherited {
 		return r.mark
 	}
 	return mark{inventory: r.fields.inventoryMark(), cluster: r.cluster}

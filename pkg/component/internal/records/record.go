@@ -41,6 +41,10 @@ func (m *Memory) ForgetNote() { m.rebuilt = "" }
 
 // Record is the inventory of a component during one pass.
 type Record struct {
+	// Inherited means that the predecessor of this SDK has recorded the inventory: it does not write a mark. As long as it is set, writes do not
+	// add a mark, so that later passes find the same.
+	Inherited bool
+
 	memory  *Memory
 	handle  *resource.Handle
 	stores  *stores.Stores
@@ -100,6 +104,7 @@ func Open(fields Fields, memory *Memory, handle *resource.Handle, places *stores
 	memory.disguises = fields.recognizeFailures()
 	r := &Record{memory: memory, handle: handle, stores: places, fields: fields, options: options, mark: fields.takeMark()}
 	r.cluster = r.mark.cluster
+	r.Inherited = r.mark == mark{} && *fields.Digest != "" && len(*fields.Inventory) > 0
 	return r
 }
 

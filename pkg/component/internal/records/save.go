@@ -16,7 +16,7 @@ import (
 
 func (r *Record) save(ctx context.Context) error {
 	status, err := r.persistent()
-	changed := err == nil && !r.handle.Says(status)
+	changed := err == nil && !r.handle.WroteStatus(status)
 	if changed {
 		err = r.handle.Write(ctx, status)
 	}

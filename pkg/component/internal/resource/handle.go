@@ -63,8 +63,8 @@ func (h *Handle) Status() (map[string]any, error) { return StatusOf(h.component)
 // Stored returns a field of the status as the server has it; nil if it has none.
 func (h *Handle) Stored(field string) any { return h.stored[field] }
 
-// Says reports whether the last written status equals this one, apart from times of observation.
-func (h *Handle) Says(status map[string]any) bool { return statusdiff.Same(h.base, status) }
+// WroteStatus reports whether the last written status equals this one, apart from times of observation.
+func (h *Handle) WroteStatus(status map[string]any) bool { return statusdiff.Same(h.base, status) }
 
 // WriteField writes one field of the status before all others.
 func (h *Handle) WriteField(ctx context.Context, field string, value any) error {

@@ -180,21 +180,21 @@ func (h *Handle) written(status map[string]any, patched client.Object) error {
 		return nil
 	}
 	h.memory.sent, h.memory.received = status, received
-	h.complain(lost)
+	h.reportDropped(lost)
 	return nil
 }
 
-// complain reports each dropped field once.
-func (h *Handle) complain(lost []string) {
-	lost = slices.DeleteFunc(lost, func(field string) bool { return h.memory.complained[field] })
+// reportDropped reports each dropped field once.
+func (h *Handle) reportDropped(lost []string) {
+	lost = slices.DeleteFunc(lost, func(field string) bool { return h.memory.reported[field] })
 	if len(lost) == 0 {
 		return
 	}
-	if h.memory.complained == nil {
-		h.memory.complained = map[string]bool{}
+	if h.memory.reported == nil {
+		h.memory.reported = map[string]bool{}
 	}
 	for _, field := range lost {
-		h.memory.complained[field] = true
+		h.memory.reported[field] = true
 	}
 	h.options.Pruned(lost)
 }

@@ -52,9 +52,9 @@ type Walker struct {
 	Leaves []reflect.Type
 	// Extension is an interface whose implementations count as references, too; may be nil.
 	Extension reflect.Type
-	// Way is the type of structs whose references determine the cluster of the dependents.
-	Way   reflect.Type
-	plans sync.Map // reflect.Type to *plan
+	// TargetType is the type of structs whose references determine the cluster of the dependents.
+	TargetType reflect.Type
+	plans      sync.Map // reflect.Type to *plan
 }
 
 type planKind int
@@ -151,7 +151,7 @@ func visitLeaf(p *plan, value reflect.Value, at Occurrence, visit func(Occurrenc
 }
 
 func (w *Walker) visitStruct(p *plan, value reflect.Value, at Occurrence, visit func(Occurrence) error) error {
-	at.Target = at.Target || value.Type() == w.Way
+	at.Target = at.Target || value.Type() == w.TargetType
 	for _, field := range p.fields {
 		inner := at
 		if !field.isEmbeddedReference() {

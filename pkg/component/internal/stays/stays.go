@@ -19,9 +19,9 @@ import (
 
 // Memory is what a process remembers about the failures of one target to answer. Only one pass uses it at a time. The zero value is ready for use.
 type Memory struct {
-	// unanswered says why the target was not reached; silences is the number of consecutive passes without an answer.
+	// unanswered says why the target was not reached; noAnswers is the number of consecutive passes without an answer.
 	unanswered string
-	silences   int
+	noAnswers  int
 }
 
 // Stay is the time that a pass takes, including its visit to a remote cluster.
@@ -85,7 +85,7 @@ func (s *Stay) crowded() outcomes.Outcome {
 // delay grows with each failure, up to the limit.
 func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom string, limit time.Duration) outcomes.Outcome {
 	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended}, o.Kind) {
-		s.memory.unanswered, s.memory.silences = "", 0
+		s.memory.unanswered, s.memory.noAnswers = "", 0
 		return o
 	}
 	where := ""
@@ -102,10 +102,10 @@ func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom
 		o = outcomes.Retry("the pass took too long; the next one continues"+where, outcomes.FirstBackoff)
 	case o.Kind == outcomes.Error && errors.As(o.Err, &noAnswer):
 		s.slowed()
-		o = outcomes.Retry(noAnswer.Error()+where, outcomes.Backoff(s.memory.silences, limit))
-		s.memory.silences++
+		o = outcomes.Retry(noAnswer.Error()+where, outcomes.Backoff(s.memory.noAnswers, limit))
+		s.memory.noAnswers++
 	default:
-		s.memory.unanswered, s.memory.silences = "", 0
+		s.memory.unanswered, s.memory.noAnswers = "", 0
 		return o
 	}
 	s.memory.unanswered = o.Message

@@ -175,7 +175,7 @@ func (t *Targets) make(connection *clients.Connection, remote bool) (*keptTarget
 		Target: Target{
 			ID: connection.ID, Client: connection, Engine: own, unwatchable: own.Unwatched,
 			types: func() {
-				own.WatchTypes(func(watched bool) { generating.KeepDiscovery(observer, watched) }, newTypeChanges(observer, t.options.TypesChanged).happened)
+				own.WatchTypes(func(watched bool) { generating.KeepDiscovery(observer, watched) }, newTypeChanges(observer, t.options.TypesChanged).noteChange)
 			},
 		},
 		view:   view,

@@ -33,7 +33,7 @@ func newTypeChanges(clnt cluster.Client, changed func()) *typeChanges {
 	}}
 }
 
-func (c *typeChanges) happened() {
+func (c *typeChanges) noteChange() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()

@@ -26,7 +26,7 @@ func TestSettlingOfTypes(t *testing.T) {
 			var settled atomic.Int64
 			changes := &typeChanges{settled: func() { settled.Add(1) }}
 			for range tc.changes {
-				changes.happened()
+				changes.noteChange()
 				time.Sleep(tc.every)
 			}
 			time.Sleep(time.Minute)

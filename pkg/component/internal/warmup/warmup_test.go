@@ -14,7 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// TestWarmupIsBounded has a status that somebody has forged.
+// TestWarmupIsBounded has a forged status.
 func TestWarmupIsBounded(t *testing.T) {
 	t.Parallel()
 	items := []*reconciler.InventoryItem{nil}
@@ -35,7 +35,7 @@ func TestWarmupIsBounded(t *testing.T) {
 	}
 }
 
-// TestKindsOfManyComponentsAreBounded has components whose statuses name kinds that nobody else has: they do not displace the kinds of others.
+// TestKindsOfManyComponentsAreBounded has components whose statuses name kinds that no other component has: they do not displace the kinds of others.
 func TestKindsOfManyComponentsAreBounded(t *testing.T) {
 	t.Parallel()
 	u := New(Options{})

@@ -70,7 +70,7 @@ func TestNoOtherKeys(t *testing.T) {
 	if err := os.WriteFile(file, key.private, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Whoever runs one of these programs leaves a trace.
+	// Running one of these programs leaves a trace.
 	trace := filepath.Join(home, "trace")
 	program := filepath.Join(home, "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch "+trace+"\n"), 0o700); err != nil {

@@ -12,9 +12,9 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -29,7 +29,7 @@ type Aliases struct {
 // the check is not worth the work then. It refuses wanted objects that are recorded with the same UID.
 func NewAliases(wanted, items []*inventory.Item) (*Aliases, error) {
 	if !slices.ContainsFunc(items, func(item *inventory.Item) bool {
-		return records.IsUnwanted(item) || item.Phase == inventory.PhaseScheduledForApplication
+		return bookkeeping.IsUnwanted(item) || item.Phase == inventory.PhaseScheduledForApplication
 	}) {
 		return nil, nil
 	}
@@ -64,7 +64,7 @@ func (a *Aliases) Take(uid apitypes.UID, key types.ObjectID) (other types.Object
 }
 
 // Refusal says why a wanted object with this UID is refused; empty if it is not.
-func (a *Aliases) Refusal(t *targets.Target, uid apitypes.UID) string {
+func (a *Aliases) Refusal(t *desired.Object, uid apitypes.UID) string {
 	if other, same := a.Take(uid, t.Key); same {
 		return strings.TrimPrefix(aliasText(t.Key, other), t.Key.String()+": ")
 	}
@@ -99,7 +99,7 @@ func aliasText(key, other types.ObjectID) string {
 }
 
 // Refuse returns a *RefusedError if the object with this UID is another wanted object, too.
-func (a *Aliases) Refuse(t *targets.Target, uid apitypes.UID) error {
+func (a *Aliases) Refuse(t *desired.Object, uid apitypes.UID) error {
 	if other, same := a.Take(uid, t.Key); same {
 		return inventory.NewRefusedError(aliasText(t.Key, other))
 	}
@@ -107,7 +107,7 @@ func (a *Aliases) Refuse(t *targets.Target, uid apitypes.UID) error {
 }
 
 // RefuseWrite is Refuse for an object that a decision would write to.
-func (a *Aliases) RefuseWrite(t *targets.Target, s decisions.Situation, d decisions.Decision) error {
+func (a *Aliases) RefuseWrite(t *desired.Object, s decisions.Situation, d decisions.Decision) error {
 	if !s.Exists || !d.Action.Writes() {
 		return nil
 	}

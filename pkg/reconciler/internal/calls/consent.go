@@ -12,9 +12,9 @@ import (
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
 // Consent asks the owner of a call before requests that change something. It is safe for concurrent use.
@@ -27,7 +27,7 @@ type Consent struct {
 	denial atomic.Pointer[inventory.FencedError] // why the owner did not confirm; nil if it did, or was not asked
 	asking sync.Mutex                            // held while the owner is asked; guards the fields below
 	asked  bool
-	// confirmed are the indexes of targets whose objects had vanished when the owner confirmed.
+	// confirmed are the indexes of desired objects that had vanished when the owner confirmed.
 	confirmed map[int]bool
 }
 
@@ -36,7 +36,7 @@ func NewConsent(ledger *Ledger, observer server.Observer, fence func() error, co
 	return &Consent{ledger: ledger, observer: observer, fence: fence, ask: confirm, confirmed: map[int]bool{}}
 }
 
-// Confirm asks the owner whether a target that was written before, and has vanished, is still wanted. It must be called after the
+// Confirm asks the owner whether a desired object that was written before, and has vanished, is still wanted. It must be called after the
 // object was found to have vanished, and before it is created again.
 //
 // Another process may work for the same owner, for a moment or by mistake, and may have deleted the object because it knows more:
@@ -47,8 +47,8 @@ func NewConsent(ledger *Ledger, observer server.Observer, fence func() error, co
 // One gap remains between the question and the create: if a third party has deleted the object, and the owner ceases to want it
 // only then, the other process may have looked for the object in vain before this call creates it. This gap exists for each
 // object that is created for the first time, too.
-func (c *Consent) Confirm(ctx context.Context, t *targets.Target) error {
-	if c.ask == nil || !records.MayExist(c.ledger.Of(t)) {
+func (c *Consent) Confirm(ctx context.Context, t *desired.Object) error {
+	if c.ask == nil || !bookkeeping.MayExist(c.ledger.Of(t)) {
 		return nil
 	}
 	c.asking.Lock()

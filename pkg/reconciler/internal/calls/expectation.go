@@ -77,7 +77,7 @@ func Differs(then, now *inventory.Change) string {
 		same = then.Fingerprint == now.Fingerprint
 	}
 	if !same {
-		return "was changed by others since the plan was made"
+		return "was changed by another client since the plan was made"
 	}
 	return ""
 }

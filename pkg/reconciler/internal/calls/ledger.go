@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
 // saveInterval is how old the last save must be for the end of a wave to cause another one. A save costs a write of the object
@@ -24,7 +24,7 @@ const saveInterval = 2 * time.Second
 type Ledger struct {
 	// Items are all that are, or were, recorded.
 	Items []*inventory.Item
-	// Wanted are the items of targets, by the index of the target.
+	// Wanted are the items of desired objects, by the index of these.
 	Wanted []*inventory.Item
 	// OrphansUnsaved means that the saved inventory does not say yet that some items are going to be orphaned.
 	OrphansUnsaved bool
@@ -45,16 +45,16 @@ func NewLedger(items []*inventory.Item, store Saver, clock clock.PassiveClock) *
 	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
 }
 
-// Want sets the items of targets, in the order of the targets.
-func (l *Ledger) Want(wanted []*targets.Target, items []*inventory.Item) {
+// Want sets the items of desired objects, in the order of these.
+func (l *Ledger) Want(wanted []*desired.Object, items []*inventory.Item) {
 	l.Wanted = make([]*inventory.Item, len(wanted))
 	for i, t := range wanted {
 		l.Wanted[t.Index] = items[i]
 	}
 }
 
-// Of returns the item of a target.
-func (l *Ledger) Of(t *targets.Target) *inventory.Item { return l.Wanted[t.Index] }
+// Of returns the item of a desired object.
+func (l *Ledger) Of(t *desired.Object) *inventory.Item { return l.Wanted[t.Index] }
 
 // Drop removes an item from the inventory.
 func (l *Ledger) Drop(item *inventory.Item) { l.gone[item] = true }
@@ -63,7 +63,7 @@ func (l *Ledger) Drop(item *inventory.Item) { l.gone[item] = true }
 func (l *Ledger) Unwanted() []*inventory.Item {
 	var unwanted []*inventory.Item
 	for _, item := range l.Items {
-		if records.IsUnwanted(item) {
+		if bookkeeping.IsUnwanted(item) {
 			unwanted = append(unwanted, item)
 		}
 	}

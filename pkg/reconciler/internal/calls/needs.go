@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
 // Needs are the kinds and namespaces that one call has the observer watch.
@@ -28,11 +28,11 @@ func NewNeeds(ledger *Ledger, observer server.Observer, label string) *Needs {
 	return &Needs{ledger: ledger, observer: observer, label: label, watched: map[schema.GroupVersionKind]map[string]bool{}}
 }
 
-// Watch has the observer watch the kinds of the targets and of redundant dependents. It leaves out kinds of targets beyond the
+// Watch has the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of desired objects beyond the
 // given stage, because they may not be served yet, unless the inventory shows that a dependent exists.
-func (n *Needs) Watch(ctx context.Context, wanted []*targets.Target, upTo targets.Stage) error {
+func (n *Needs) Watch(ctx context.Context, wanted []*desired.Object, upTo desired.Stage) error {
 	told, more := len(n.watched) > 0, false
-	var last *targets.Target
+	var last *desired.Object
 	for _, t := range wanted {
 		if last != nil && last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace {
 			continue

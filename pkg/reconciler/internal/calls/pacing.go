@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -24,7 +24,7 @@ type Pacing struct {
 
 // Paced adds to the situation how long corrections and verifications of the object have to wait, and whether it is adopted from
 // any owner.
-func (p *Pacing) Paced(t *targets.Target, s decisions.Situation) decisions.Situation {
+func (p *Pacing) Paced(t *desired.Object, s decisions.Situation) decisions.Situation {
 	s.TakeOver = p.TakeOver[t.Key]
 	if recalled := p.Memory.Peek(t.Key); recalled != nil {
 		now := p.Clock.Now()

@@ -5,20 +5,20 @@ package calls
 
 import (
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
-// Tiers are the tiers of targets within their stages, by the index of the target.
+// Tiers are the tiers of desired objects within their stages, by the index of the desired object.
 type Tiers []int
 
-// Of returns the tier of a target.
-func (r Tiers) Of(t *targets.Target) int { return r[t.Index] }
+// Of returns the tier of a desired object.
+func (r Tiers) Of(t *desired.Object) int { return r[t.Index] }
 
-// Arrange sorts the targets into the apply order of this pass, and returns their tiers. The observer must watch their kinds
+// Arrange sorts the desired objects into the apply order of this pass, and returns their tiers. The observer must watch their kinds
 // already.
-func Arrange(wanted []*targets.Target, ledger *Ledger, known server.Observer) Tiers {
+func Arrange(wanted []*desired.Object, ledger *Ledger, known server.Observer) Tiers {
 	ranks := make(Tiers, len(ledger.Wanted))
 	for _, t := range wanted {
 		exists := true
@@ -28,6 +28,6 @@ func Arrange(wanted []*targets.Target, ledger *Ledger, known server.Observer) Ti
 		}
 		ranks[t.Index] = kinds.ApplyTier(t.Key.GroupKind, exists)
 	}
-	targets.Sort(wanted, ranks.Of)
+	desired.Sort(wanted, ranks.Of)
 	return ranks
 }

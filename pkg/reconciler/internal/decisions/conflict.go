@@ -6,7 +6,7 @@ package decisions
 import "github.com/component-operator/runtime/internal/conflicts"
 
 // ChangedOnEveryAttempt is why a write was given up.
-const ChangedOnEveryAttempt = "was modified by others on every attempt"
+const ChangedOnEveryAttempt = "was modified by other clients on every attempt"
 
 // Contention explains why a write failed although it was decided again several times.
 type Contention struct {
@@ -27,5 +27,5 @@ func (c *Contention) Message() string {
 	if c.unchanged == nil {
 		return ChangedOnEveryAttempt
 	}
-	return "meets a conflict although nobody has changed it: " + conflicts.Reason(c.unchanged)
+	return "was rejected with a conflict, although it has not changed: " + conflicts.Reason(c.unchanged)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -47,8 +47,8 @@ func (a Action) Writes() bool {
 }
 
 const (
-	ChangedByOthers = "was changed by others"
-	Suspected       = "may have been changed by others"
+	ChangedByOthers = "was changed by another client"
+	Suspected       = "may have been changed by another client"
 )
 
 // Decision is an action with its reason.
@@ -62,7 +62,7 @@ type Decision struct {
 }
 
 // Apply decides what to do about a wanted object. It is a pure function.
-func Apply(t *targets.Target, item *inventory.Item, s Situation) Decision {
+func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	switch {
 	case !s.Exists:
 		return decideAbsent(t, item, s)
@@ -80,8 +80,8 @@ func Apply(t *targets.Target, item *inventory.Item, s Situation) Decision {
 	}
 }
 
-func decideAbsent(t *targets.Target, item *inventory.Item, s Situation) Decision {
-	if !records.IsWritten(item) {
+func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision {
+	if !bookkeeping.IsWritten(item) {
 		return Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}
 	}
 	finished := t.RemovesItself && item.Phase == inventory.PhaseReady && item.Status != status.FailedStatus
@@ -93,16 +93,16 @@ func decideAbsent(t *targets.Target, item *inventory.Item, s Situation) Decision
 	case finished:
 		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}
 	case t.Drift == inventory.DriftPolicyReport:
-		return Decision{Action: Report, Message: "was deleted by others"}
+		return Decision{Action: Report, Message: "was deleted by another client"}
 	case s.Correction > 0:
-		return Decision{Action: Report, Message: cmp.Or(s.Fight, "is repeatedly deleted by others"), Again: s.Correction}
+		return Decision{Action: Report, Message: cmp.Or(s.Fight, "is repeatedly deleted by other clients"), Again: s.Correction}
 	default:
-		return Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}
+		return Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}
 	}
 }
 
 // Foreign decides about an object without our label.
-func Foreign(t *targets.Target, item *inventory.Item, s Situation) Decision {
+func Foreign(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	if s.IsTakenOver() {
 		return decideTakeOver(t, item, s)
 	}
@@ -112,13 +112,13 @@ func Foreign(t *targets.Target, item *inventory.Item, s Situation) Decision {
 	}
 	if s.unlabelled(item) {
 		// We wrote this object; only its label is gone. That is drift like any other.
-		if !records.IsWritten(item) {
+		if !bookkeeping.IsWritten(item) {
 			return decideChanged(t, item, s)
 		}
 		return correct(t, s, "lost its owner label")
 	}
-	if records.IsWritten(item) {
-		if d, leave := leaveAlone(t, s, "was recreated or adopted by others"); leave {
+	if bookkeeping.IsWritten(item) {
+		if d, leave := leaveAlone(t, s, "was recreated or adopted by another client"); leave {
 			return d
 		}
 	}
@@ -158,16 +158,16 @@ func ownership(s Situation) string {
 
 // decideTakeOver decides about an object that is adopted from any owner. Such an object must not be deleted, not even to be
 // recreated.
-func decideTakeOver(t *targets.Target, item *inventory.Item, s Situation) Decision {
+func decideTakeOver(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + ownership(s)}
-	if t.Reconcile == inventory.ReconcilePolicyOnce && records.IsWritten(item) {
+	if t.Reconcile == inventory.ReconcilePolicyOnce && bookkeeping.IsWritten(item) {
 		d.Action = Mark
 	}
 	return d
 }
 
 // decideChanged decides about an object whose current manifest was not applied yet.
-func decideChanged(t *targets.Target, item *inventory.Item, s Situation) Decision {
+func decideChanged(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbUpdated, Message: "the manifest changed"}
 	if item.UID == "" && item.LastAppliedAt == nil {
 		// We created it, but the process ended before it could record that.
@@ -187,13 +187,13 @@ func decideChanged(t *targets.Target, item *inventory.Item, s Situation) Decisio
 }
 
 // decideDrift decides about an object whose current manifest was applied, and which others may have changed since.
-func decideDrift(t *targets.Target, item *inventory.Item, s Situation) Decision {
+func decideDrift(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	if t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyIgnore {
 		return Decision{Action: Keep}
 	}
 	switch {
 	case item.UID != "" && s.Seen.UID != item.UID:
-		return correct(t, s, "was recreated by others")
+		return correct(t, s, "was recreated by another client")
 	case item.Fingerprint != "" && s.Seen.Fingerprint != item.Fingerprint:
 		return correct(t, s, ChangedByOthers)
 	case item.Baseline != "" && item.Baseline == s.Seen.Baseline():
@@ -208,7 +208,7 @@ func decideDrift(t *targets.Target, item *inventory.Item, s Situation) Decision 
 }
 
 // correct decides to correct drift, unless leaveAlone says otherwise.
-func correct(t *targets.Target, s Situation, what string) Decision {
+func correct(t *desired.Object, s Situation, what string) Decision {
 	if d, leave := leaveAlone(t, s, what); leave {
 		return d
 	}
@@ -216,7 +216,7 @@ func correct(t *targets.Target, s Situation, what string) Decision {
 }
 
 // leaveAlone reports whether drift is not corrected, or not yet.
-func leaveAlone(t *targets.Target, s Situation, what string) (Decision, bool) {
+func leaveAlone(t *desired.Object, s Situation, what string) (Decision, bool) {
 	switch {
 	case t.Drift == inventory.DriftPolicyReport:
 		return Decision{Action: Report, Message: what}, true

@@ -15,7 +15,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
 	objecttypes "github.com/component-operator/runtime/pkg/types"
 )
@@ -26,9 +26,9 @@ const (
 	wave      = 7
 )
 
-// wish is a target with the default behaviour, changed by the given functions.
-func wish(changes ...func(*targets.Target)) *targets.Target {
-	t := &targets.Target{Digest: "new"}
+// wish is a desired object with the default behaviour, changed by the given functions.
+func wish(changes ...func(*desired.Object)) *desired.Object {
+	t := &desired.Object{Digest: "new"}
 	named("v1", "ConfigMap", "default", "a")(t)
 	t.Adoption, t.Reconcile, t.Update, t.Delete = inventory.AdoptionPolicyIfUnowned, inventory.ReconcilePolicyOnObjectChange, inventory.UpdatePolicyReplace, inventory.DeletePolicyDelete
 	t.Drift, t.ApplyOrder, t.ReapplyInterval = inventory.DriftPolicyCorrect, wave, time.Hour
@@ -38,9 +38,9 @@ func wish(changes ...func(*targets.Target)) *targets.Target {
 	return t
 }
 
-// named sets kind, namespace and name of a target.
-func named(apiVersion, kind, namespace, name string) func(*targets.Target) {
-	return func(t *targets.Target) {
+// named sets kind, namespace and name of a desired object.
+func named(apiVersion, kind, namespace, name string) func(*desired.Object) {
+	return func(t *desired.Object) {
 		object := &unstructured.Unstructured{}
 		object.SetAPIVersion(apiVersion)
 		object.SetKind(kind)
@@ -50,23 +50,23 @@ func named(apiVersion, kind, namespace, name string) func(*targets.Target) {
 	}
 }
 
-func adoption(p inventory.AdoptionPolicy) func(*targets.Target) {
-	return func(t *targets.Target) { t.Adoption = p }
+func adoption(p inventory.AdoptionPolicy) func(*desired.Object) {
+	return func(t *desired.Object) { t.Adoption = p }
 }
 
-func update(p inventory.UpdatePolicy) func(*targets.Target) {
-	return func(t *targets.Target) { t.Update = p }
+func update(p inventory.UpdatePolicy) func(*desired.Object) {
+	return func(t *desired.Object) { t.Update = p }
 }
 
-func drift(p inventory.DriftPolicy) func(*targets.Target) {
-	return func(t *targets.Target) { t.Drift = p }
+func drift(p inventory.DriftPolicy) func(*desired.Object) {
+	return func(t *desired.Object) { t.Drift = p }
 }
 
-func reconcileBy(p inventory.ReconcilePolicy) func(*targets.Target) {
-	return func(t *targets.Target) { t.Reconcile = p }
+func reconcileBy(p inventory.ReconcilePolicy) func(*desired.Object) {
+	return func(t *desired.Object) { t.Reconcile = p }
 }
 
-func selfRemovingJob(t *targets.Target) {
+func selfRemovingJob(t *desired.Object) {
 	named("batch/v1", "Job", "default", "a")(t)
 	t.RemovesItself = true
 }
@@ -124,7 +124,7 @@ func TestDecideApplyAbsent(t *testing.T) {
 	fought := Situation{Owner: usLabel, Correction: time.Second}
 	for _, tc := range []struct {
 		reason string
-		target *targets.Target
+		wanted *desired.Object
 		item   *inventory.Item
 		s      Situation
 		want   Decision
@@ -136,32 +136,32 @@ func TestDecideApplyAbsent(t *testing.T) {
 		{"a job that removes itself must run before it is complete", wish(selfRemovingJob), recorded(inventory.PhaseScheduledForApplication, unrecorded), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
 		{"between the deletion and the creation of a recreation it is absent", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseScheduledForApplication), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
 		{"it was deleted by us, and is wanted again", wish(), recorded(inventory.PhaseDeleting), proven, Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}},
-		{"it vanished before it was ready", wish(), recorded(inventory.PhaseCreating), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
-		{"it vanished while being updated", wish(), recorded(inventory.PhaseUpdating), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
-		{"it vanished", wish(), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
-		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
-		{"an item of the ancestor vanished", wish(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
-		{"others delete it repeatedly", wish(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is repeatedly deleted by others", Again: time.Second}},
+		{"it vanished before it was ready", wish(), recorded(inventory.PhaseCreating), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"it vanished while being updated", wish(), recorded(inventory.PhaseUpdating), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"it vanished", wish(), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"once means that content is left alone, not that it may vanish", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"an item of the ancestor vanished", wish(), recorded(inventory.PhaseReady, ancestors), cached, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"others delete it repeatedly", wish(), recorded(inventory.PhaseReady), fought, Decision{Action: Report, Message: "is repeatedly deleted by other clients", Again: time.Second}},
 		{"the fighter is named if known", wish(), recorded(inventory.PhaseReady), Situation{Owner: usLabel, Correction: time.Second, Fight: "is changed by x"}, Decision{Action: Report, Message: "is changed by x", Again: time.Second}},
 		{"reporting must not rest on the cache", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
-		{"reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Report, Message: "was deleted by others"}},
+		{"reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Report, Message: "was deleted by another client"}},
 		{"completion must not rest on the cache", wish(selfRemovingJob), recorded(inventory.PhaseReady), cached, Decision{Action: Ask}},
 		{"a finished job that removed itself", wish(selfRemovingJob), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
 		{"completion is no drift", wish(selfRemovingJob, drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), proven, Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}},
-		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
-		{"a job that never finished runs again", wish(selfRemovingJob), recorded(inventory.PhaseCreating), proven, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by others"}},
+		{"a failed job that is deleted runs again", wish(selfRemovingJob), recorded(inventory.PhaseReady, func(i *inventory.Item) { i.Status = status.FailedStatus }), proven, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
+		{"a job that never finished runs again", wish(selfRemovingJob), recorded(inventory.PhaseCreating), proven, Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			expectDecision(t, tc.target, tc.item, tc.s, tc.want)
+			expectDecision(t, tc.wanted, tc.item, tc.s, tc.want)
 		})
 	}
 }
 
-func expectDecision(t *testing.T, target *targets.Target, item *inventory.Item, s Situation, want Decision) {
+func expectDecision(t *testing.T, wanted *desired.Object, item *inventory.Item, s Situation, want Decision) {
 	t.Helper()
 	before := item.DeepCopy()
-	got := Apply(target, item, s)
+	got := Apply(wanted, item, s)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Decision{})); diff != "" {
 		t.Errorf("decision (-want +got):\n%s", diff)
 	}
@@ -181,7 +181,7 @@ func TestDecideTakeOver(t *testing.T) {
 	fresh := recorded(inventory.PhaseScheduledForApplication, unrecorded)
 	for _, tc := range []struct {
 		reason string
-		target *targets.Target
+		wanted *desired.Object
 		item   *inventory.Item
 		owner  string
 		want   Decision
@@ -198,7 +198,7 @@ func TestDecideTakeOver(t *testing.T) {
 			t.Parallel()
 			s := present(seenAs(owner(tc.owner)))
 			s.TakeOver = true
-			if diff := cmp.Diff(tc.want, Apply(tc.target, tc.item, s), cmp.AllowUnexported(Decision{})); diff != "" {
+			if diff := cmp.Diff(tc.want, Apply(tc.wanted, tc.item, s), cmp.AllowUnexported(Decision{})); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -217,7 +217,7 @@ func TestDecideApplyForeign(t *testing.T) {
 	fresh := recorded(inventory.PhaseScheduledForApplication, unrecorded)
 	for _, tc := range []struct {
 		reason string
-		target *targets.Target
+		wanted *desired.Object
 		item   *inventory.Item
 		owner  string
 		uid    bool // of another object
@@ -258,7 +258,7 @@ func TestDecideApplyForeign(t *testing.T) {
 			if tc.want.Verb == inventory.VerbAdopted {
 				tc.want.Message = map[string]string{"": "exists already and has no owner", themLabel: "exists already and has another owner"}[tc.owner]
 			}
-			expectDecision(t, tc.target, tc.item.DeepCopy(), present(seen), tc.want)
+			expectDecision(t, tc.wanted, tc.item.DeepCopy(), present(seen), tc.want)
 		})
 	}
 }
@@ -277,7 +277,7 @@ func TestDecideApplyRival(t *testing.T) {
 	unwritten := seenAs(owner(""), fingerprint(""))
 	for _, tc := range []struct {
 		reason string
-		target *targets.Target
+		wanted *desired.Object
 		item   *inventory.Item
 		seen   observe.Observation
 		rival  Rival
@@ -296,7 +296,7 @@ func TestDecideApplyRival(t *testing.T) {
 			t.Parallel()
 			s := present(tc.seen)
 			s.Rival = tc.rival
-			expectDecision(t, tc.target, tc.item.DeepCopy(), s, tc.want)
+			expectDecision(t, tc.wanted, tc.item.DeepCopy(), s, tc.want)
 		})
 	}
 	t.Run("who claims it is not known yet", func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestDecideApplyChanged(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		reason string
-		target *targets.Target
+		wanted *desired.Object
 		item   *inventory.Item
 		want   Decision
 	}{
@@ -343,7 +343,7 @@ func TestDecideApplyChanged(t *testing.T) {
 			for _, pace := range []time.Duration{0, time.Minute} {
 				s := present(seenAs(fingerprint("other"), generation(99)))
 				s.Correction, s.Verification = pace, pace
-				expectDecision(t, tc.target, tc.item, s, tc.want)
+				expectDecision(t, tc.wanted, tc.item, s, tc.want)
 			}
 		})
 	}
@@ -352,14 +352,14 @@ func TestDecideApplyChanged(t *testing.T) {
 func TestDecideApplyDrift(t *testing.T) {
 	t.Parallel()
 	keep := Decision{Action: Keep}
-	correct := Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was changed by others"}
-	verify := Decision{Action: Verify, Verb: inventory.VerbCorrected, Message: "may have been changed by others"}
+	correct := Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was changed by another client"}
+	verify := Decision{Action: Verify, Verb: inventory.VerbCorrected, Message: "may have been changed by another client"}
 	report := func(text string) Decision { return Decision{Action: Report, Message: text} }
 	noBaseline := func(i *inventory.Item) { i.Baseline = "" }
 	noFingerprint := func(i *inventory.Item) { i.Fingerprint = "" }
 	for _, tc := range []struct {
 		reason                   string
-		target                   *targets.Target
+		wanted                   *desired.Object
 		item                     *inventory.Item
 		seen                     observe.Observation
 		correction, verification time.Duration
@@ -373,14 +373,14 @@ func TestDecideApplyDrift(t *testing.T) {
 		{"while it is not ready yet", wish(), recorded(inventory.PhaseCreating), seenAs(fingerprint("f2")), 0, 0, correct},
 		{"nobody keeps fields any longer, so that our fingerprint is lost", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("")), 0, 0, correct},
 		{"by apply, also under recreate", wish(update(inventory.UpdatePolicyRecreate)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, correct},
-		{"drift, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, report("was changed by others")},
+		{"drift, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), 0, 0, report("was changed by another client")},
 		{"drift, ignored", wish(drift(inventory.DriftPolicyIgnore)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
 		{"never for what is applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce)), recorded(inventory.PhaseReady), seenAs(fingerprint("f2"), generation(4)), 0, 0, keep},
 		{"never for what is applied once", wish(reconcileBy(inventory.ReconcilePolicyOnce), drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, keep},
-		{"recreated with our label", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was recreated by others"}},
-		{"recreated, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, report("was recreated by others")},
-		{"recreated by others repeatedly", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "was recreated by others repeatedly", Again: time.Second}},
-		{"a fight is backed off", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "was changed by others repeatedly", Again: time.Minute}},
+		{"recreated with our label", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, Decision{Action: Write, Verb: inventory.VerbCorrected, Message: "was recreated by another client"}},
+		{"recreated, reported", wish(drift(inventory.DriftPolicyReport)), recorded(inventory.PhaseReady), seenAs(uid("u2")), 0, 0, report("was recreated by another client")},
+		{"recreated by others repeatedly", wish(), recorded(inventory.PhaseReady), seenAs(uid("u2")), time.Second, 0, Decision{Action: Report, Message: "was recreated by another client repeatedly", Again: time.Second}},
+		{"a fight is backed off", wish(), recorded(inventory.PhaseReady), seenAs(fingerprint("f2")), time.Minute, 0, Decision{Action: Report, Message: "was changed by another client repeatedly", Again: time.Minute}},
 		{"suspicion: a new generation and the same fields", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, 0, verify},
 		{"suspicion is paced by its own measure", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), time.Minute, 0, verify},
 		{"suspicion waits", wish(), recorded(inventory.PhaseReady), seenAs(generation(4)), 0, time.Minute, Decision{Action: Keep, Again: time.Minute}},
@@ -397,7 +397,7 @@ func TestDecideApplyDrift(t *testing.T) {
 			t.Parallel()
 			s := present(tc.seen)
 			s.Correction, s.Verification = tc.correction, tc.verification
-			expectDecision(t, tc.target, tc.item, s, tc.want)
+			expectDecision(t, tc.wanted, tc.item, s, tc.want)
 		})
 	}
 }
@@ -414,7 +414,7 @@ func ownedBy(whose string, r Rival) Situation {
 
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
-	const anew = "was recreated by others while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
+	const anew = "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
 	const taken = "now belongs to another owner, and is left alone"
 	gone := Situation{Owner: usLabel, Proven: true}
 	another := func(o *observe.Observation) { o.UID = "u2" }

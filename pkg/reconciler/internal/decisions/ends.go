@@ -53,7 +53,7 @@ func Delete(item *inventory.Item, s Situation, orphan bool) (Ending, string) {
 	case orphan:
 		return Orphan, ""
 	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
-		return RefuseEnd, "was recreated by others while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
+		return RefuseEnd, "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
 	default:
 		return RequestDeletion, ""
 	}

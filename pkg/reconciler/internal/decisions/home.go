@@ -13,7 +13,7 @@ import (
 
 const (
 	// homeStays is why a namespace is orphaned instead of deleted.
-	homeStays = "is orphaned instead of deleted, because its owner needs what is in it"
+	homeStays = "is orphaned instead of deleted, because its owner needs its contents"
 	// definitionStays is why a definition of a type is orphaned instead of deleted.
 	definitionStays = "is orphaned instead of deleted, because it defines the type of its owner"
 )

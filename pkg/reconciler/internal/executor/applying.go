@@ -24,19 +24,19 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
 // marks returns the labels and annotations of a dependent.
-func (x *Executor) marks(t *targets.Target) (labels, annotations map[string]string) {
+func (x *Executor) marks(t *desired.Object) (labels, annotations map[string]string) {
 	return map[string]string{x.Server.Keys.OwnerLabel: x.Owner.Label},
 		map[string]string{x.Server.Keys.OwnerAnnotation: x.Owner.ID, x.Server.Keys.Digest: t.Digest}
 }
 
 // SetMarks adds the labels and annotations of a dependent to an object, without a request.
-func (x *Executor) SetMarks(object *unstructured.Unstructured, t *targets.Target) {
+func (x *Executor) SetMarks(object *unstructured.Unstructured, t *desired.Object) {
 	labels, annotations := x.marks(t)
 	object.SetLabels(overlay(object.GetLabels(), labels))
 	object.SetAnnotations(overlay(object.GetAnnotations(), annotations))
@@ -51,7 +51,7 @@ func overlay(entries, recent map[string]string) map[string]string {
 }
 
 // NoteAnswer reports warnings of the server, and what admission changed.
-func (x *Executor) NoteAnswer(t *targets.Target, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
+func (x *Executor) NoteAnswer(t *desired.Object, item *inventory.Item, object *unstructured.Unstructured, collector *clients.Collector) error {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (x *Executor) NoteAnswer(t *targets.Target, item *inventory.Item, object *u
 
 // Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the server does
 // not know.
-func (x *Executor) Apply(ctx context.Context, t *targets.Target, item *inventory.Item, s decisions.Situation, action decisions.Action) (*unstructured.Unstructured, error) {
+func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory.Item, s decisions.Situation, action decisions.Action) (*unstructured.Unstructured, error) {
 	object, err := x.Marked(t)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (x *Executor) Apply(ctx context.Context, t *targets.Target, item *inventory
 
 // Marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
 // manifest.
-func (x *Executor) Marked(t *targets.Target) (*unstructured.Unstructured, error) {
+func (x *Executor) Marked(t *desired.Object) (*unstructured.Unstructured, error) {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func isAlone(managedFields any) bool {
 // RemoveSurplus removes what other field managers added to the declared fields, as far as the update policy says so. It returns
 // nil if it removed nothing.
 func (x *Executor) RemoveSurplus(
-	ctx context.Context, t *targets.Target, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
+	ctx context.Context, t *desired.Object, item *inventory.Item, object *unstructured.Unstructured, metadata bool,
 ) (*unstructured.Unstructured, error) {
 	cleaned, surplus, err := x.WithoutSurplus(t, object, metadata)
 	if err != nil || cleaned == nil {
@@ -165,7 +165,7 @@ func (x *Executor) RemoveSurplus(
 	}
 	err = x.Server.Mutate("update", func() error { return x.Server.Client.Update(ctx, cleaned, client.FieldOwner(x.Server.FieldOwner)) })
 	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
-		x.Report.Notes(item, fmt.Sprintf("fields set by others cannot be removed: %s", FieldTexts(surplus)))
+		x.Report.Notes(item, fmt.Sprintf("fields set by other clients cannot be removed: %s", FieldTexts(surplus)))
 		return nil, nil
 	}
 	if err != nil {
@@ -178,7 +178,7 @@ func (x *Executor) RemoveSurplus(
 }
 
 // WithoutSurplus returns the object without the fields that RemoveSurplus removes, and their paths; nil if there are none.
-func (x *Executor) WithoutSurplus(t *targets.Target, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
+func (x *Executor) WithoutSurplus(t *desired.Object, object *unstructured.Unstructured, metadata bool) (*unstructured.Unstructured, []fieldpath.Path, error) {
 	if entries, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "managedFields"); isAlone(entries) {
 		return nil, nil, nil
 	}
@@ -195,7 +195,7 @@ func (x *Executor) WithoutSurplus(t *targets.Target, object *unstructured.Unstru
 	if err != nil {
 		return nil, nil, err
 	}
-	if targets.IsContainer(t.Key) && !targets.DeclaresData(manifest) {
+	if desired.IsContainer(t.Key) && !desired.DeclaresData(manifest) {
 		// A Secret or ConfigMap that is declared without content is meant to be filled by others.
 		surplus = fieldset.Outside(surplus, "data", "binaryData")
 	}

@@ -8,16 +8,16 @@ import (
 
 	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
 // Executor makes the requests that change dependents. It is safe for concurrent use for different dependents.
 type Executor struct {
 	Server    *server.Server
 	Owner     decisions.Owner
-	Manifests *targets.Manifests // nil if the call applies nothing
+	Manifests *desired.Manifests // nil if the call applies nothing
 	Report    *report.Report
 	// Finalizers are put on dependents that define types.
 	Finalizers finalizers.Set

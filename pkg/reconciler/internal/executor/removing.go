@@ -17,9 +17,9 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -119,7 +119,7 @@ func (x *Executor) patch(ctx context.Context, object *unstructured.Unstructured,
 }
 
 // MarkOnly sets our marks on the observed object, without changing its content. It returns the response.
-func (x *Executor) MarkOnly(ctx context.Context, t *targets.Target, item *inventory.Item, s decisions.Situation) (*unstructured.Unstructured, error) {
+func (x *Executor) MarkOnly(ctx context.Context, t *desired.Object, item *inventory.Item, s decisions.Situation) (*unstructured.Unstructured, error) {
 	object := reference(item, s)
 	labels, annotations := x.marks(t)
 	return object, x.patch(ctx, object, map[string]any{"labels": labels, "annotations": annotations})

@@ -53,7 +53,7 @@ func (c ownedClaims) keepFromRecreation(kind schema.GroupKind) string {
 // the object; it is needed for StatefulSets.
 func (l *Losses) claimsOf(ctx context.Context, item *inventory.Item, uid apitypes.UID, live *unstructured.Unstructured) (ownedClaims, error) {
 	kind := item.GroupVersionKind().GroupKind()
-	search := claimSearch{Losses: l, root: uid, custom: !isKubernetes(kind.Group), leads: map[apitypes.UID]bool{}}
+	search := claimSearch{losses: l, root: uid, custom: !isKubernetes(kind.Group), leads: map[apitypes.UID]bool{}}
 	held := []string{"PersistentVolumeClaim"}
 	if item.Namespace == "" {
 		if !search.custom {
@@ -96,7 +96,7 @@ func deletesClaims(live *unstructured.Unstructured) bool {
 
 // claimSearch is one search for the claims that an object owns.
 type claimSearch struct {
-	*Losses
+	losses *Losses
 	root   apitypes.UID          // of the object
 	custom bool                  // the object may own claims indirectly; objects of Kubernetes' own kinds own only ephemeral claims of Pods so
 	leads  map[apitypes.UID]bool // whether an object is owned by the root, by its UID
@@ -109,8 +109,8 @@ func (c *claimSearch) list(ctx context.Context, kind schema.GroupVersionKind, na
 	for {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-		err := c.Server.Read(func() error {
-			return c.Server.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(ListPage), client.Continue(next))
+		err := c.losses.Server.Read(func() error {
+			return c.losses.Server.Client.List(ctx, list, client.InNamespace(namespace), client.Limit(ListPage), client.Continue(next))
 		})
 		switch {
 		case answers.IsGone(err):
@@ -180,13 +180,13 @@ func (c *claimSearch) leadsToRoot(ctx context.Context, reference metav1.OwnerRef
 	owner := &metav1.PartialObjectMetadata{}
 	kind := schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind)
 	owner.SetGroupVersionKind(kind)
-	namespaced, err := c.Server.Client.IsObjectNamespaced(owner)
+	namespaced, err := c.losses.Server.Client.IsObjectNamespaced(owner)
 	if err == nil {
 		key := client.ObjectKey{Name: reference.Name}
 		if namespaced {
 			key.Namespace = namespace
 		}
-		err = c.Server.Read(func() error { return c.Server.Client.Get(ctx, key, owner) })
+		err = c.losses.Server.Read(func() error { return c.losses.Server.Client.Get(ctx, key, owner) })
 	}
 	switch {
 	case answers.IsGone(err), cluster.IsNoMatch(err), err == nil && owner.UID != reference.UID:

@@ -22,9 +22,9 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -56,9 +56,9 @@ func (c content) String() string {
 // Kubernetes does not create in each namespace. With spareDependents, dependents of the owner do not count. The search ends with
 // the first type that has such objects, and begins with the type that had some the last time.
 func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDependents bool) (content, error) {
-	look := contentSearch{Losses: l, namespace: item.Name}
+	look := contentSearch{losses: l, namespace: item.Name}
 	if spareDependents {
-		look.dependents = records.Index(l.Remaining())
+		look.dependents = bookkeeping.Index(l.Remaining())
 	}
 	recalled := l.Memory.Of(types.IDOf(item))
 	if last := recalled.Content; last != nil {
@@ -87,7 +87,7 @@ func (l *Losses) contentOf(ctx context.Context, item *inventory.Item, spareDepen
 
 // contentSearch is one search of a namespace.
 type contentSearch struct {
-	*Losses
+	losses    *Losses
 	namespace string
 	// dependents do not count; nil if they count.
 	dependents map[types.ObjectID]*inventory.Item
@@ -96,7 +96,7 @@ type contentSearch struct {
 
 // kinds returns the namespaced types whose objects can be deleted, sorted. It notes API groups that do not answer.
 func (c *contentSearch) kinds() ([]*meta.RESTMapping, error) {
-	lists, err := c.Server.Client.DiscoveryClient().ServerPreferredResources()
+	lists, err := c.losses.Server.Client.DiscoveryClient().ServerPreferredResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partial) {
 		return nil, fmt.Errorf("discovering types: %w", err)
@@ -124,8 +124,8 @@ func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) err
 	for !c.found.more {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(mapping.GroupVersionKind)
-		err := c.Server.Read(func() error {
-			return c.Server.Client.List(ctx, list, client.InNamespace(c.namespace), client.Limit(ListPage), client.Continue(next))
+		err := c.losses.Server.Read(func() error {
+			return c.losses.Server.Client.List(ctx, list, client.InNamespace(c.namespace), client.Limit(ListPage), client.Continue(next))
 		})
 		switch {
 		case answers.IsGone(err), apierrors.IsMethodNotSupported(err):
@@ -162,11 +162,11 @@ func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObject
 // objects with their labels: the object must be recorded, or written by us (by a process that did not know yet that it is
 // redundant, for example).
 func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.PartialObjectMetadata) bool {
-	if c.dependents == nil || object.Labels[c.Server.Keys.OwnerLabel] != c.Server.Label {
+	if c.dependents == nil || object.Labels[c.losses.Server.Keys.OwnerLabel] != c.losses.Server.Label {
 		return false
 	}
 	recorded := c.dependents[types.ObjectID{GroupKind: kind, Namespace: object.Namespace, Name: object.Name}]
-	return recorded != nil || !fieldset.IsCopy(object, c.Server.FieldOwner)
+	return recorded != nil || !fieldset.IsCopy(object, c.losses.Server.FieldOwner)
 }
 
 // isOwned reports whether an object has owners that are all namespaced. If they exist, they are in the same namespace and count
@@ -175,7 +175,7 @@ func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.Partia
 func (c *contentSearch) isOwned(object metav1.Object) bool {
 	for _, owner := range object.GetOwnerReferences() {
 		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
-		mapping, err := c.Server.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		mapping, err := c.losses.Server.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 		if err != nil || isTransient(kind.GroupKind()) || mapping.Scope.Name() != meta.RESTScopeNameNamespace {
 			return false
 		}

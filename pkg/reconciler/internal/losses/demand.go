@@ -15,10 +15,10 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -155,7 +155,7 @@ func (l *Losses) isOurs(ctx context.Context, recorded *inventory.Item) (bool, er
 // IsNothingLeft reports whether it is certain that no dependent exists any more.
 func (l *Losses) IsNothingLeft(ctx context.Context) bool {
 	return !slices.ContainsFunc(l.Items, func(recorded *inventory.Item) bool {
-		if records.Unwanted(recorded, policies.IsOrphanedOnDelete) == nil {
+		if bookkeeping.Unwanted(recorded, policies.IsOrphanedOnDelete) == nil {
 			return false
 		}
 		ours, err := l.isOurs(ctx, recorded)

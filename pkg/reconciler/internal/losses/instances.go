@@ -21,13 +21,13 @@ import (
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // inquiry is one search for instances of managed types.
 type inquiry struct {
-	*Losses
+	losses  *Losses
 	demands []Demand
 	except  string // value of the owner label; its objects and the owner itself do not count; if empty, all objects count
 	// recorded are the items of the owner by object; built when first needed.
@@ -41,7 +41,7 @@ func (l *Losses) Instances(ctx context.Context, demands []Demand, except string)
 	if err != nil {
 		return nil, nil, err
 	}
-	q := inquiry{Losses: l, demands: demands, except: except}
+	q := inquiry{losses: l, demands: demands, except: except}
 	var blockers []inventory.Blocker
 	var resources []schema.GroupVersionResource
 	for _, mapping := range mappings {
@@ -68,7 +68,7 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*i
 	if !answers.IsTypeless(err) && !apierrors.IsForbidden(err) {
 		return found, err
 	}
-	served, lookErr := q.Server.ServedNow(ctx, mapping.GroupVersionKind.GroupKind())
+	served, lookErr := q.losses.Server.ServedNow(ctx, mapping.GroupVersionKind.GroupKind())
 	switch {
 	case lookErr != nil:
 		return nil, lookErr
@@ -85,12 +85,12 @@ func (q *inquiry) anInstance(ctx context.Context, mapping *meta.RESTMapping) (*i
 // instances, and only if not just the owner names the type. With except, instances do not count if the type's definition is not
 // ours any more. Without it, any instance counts, because the definition is about to be deleted.
 func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
-	found, err := q.list(ctx, q.Server.Client, mapping)
+	found, err := q.list(ctx, q.losses.Server.Client, mapping)
 	forbidden := apierrors.IsForbidden(err)
 	if !forbidden && (found == nil || q.except == "") {
 		return found, err
 	}
-	who, lookErr := decideLister(q.demands, mapping.GroupVersionKind, func(definition *inventory.Item) (bool, error) { return q.Losses.isOurs(ctx, definition) })
+	who, lookErr := decideLister(q.demands, mapping.GroupVersionKind, func(definition *inventory.Item) (bool, error) { return q.losses.isOurs(ctx, definition) })
 	switch {
 	case lookErr != nil:
 		return nil, lookErr
@@ -102,10 +102,10 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 		return found, nil
 	case who == listedByClient:
 		return nil, fmt.Errorf("%s is one of the additional managed types: %w", mapping.GroupVersionKind.GroupKind(), err)
-	case q.Server.Reading == nil:
+	case q.losses.Server.Reading == nil:
 		return nil, err
 	}
-	found, err = q.list(ctx, q.Server.Reading, mapping)
+	found, err = q.list(ctx, q.losses.Server.Reading, mapping)
 	if found != nil {
 		found.Namespace, found.Name = "", ""
 	}
@@ -116,7 +116,7 @@ func (q *inquiry) search(ctx context.Context, mapping *meta.RESTMapping) (*inven
 func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.RESTMapping) (*inventory.Blocker, error) {
 	var options []client.ListOption
 	if q.except != "" {
-		selector, err := foreignSelector(q.Server.Keys.OwnerLabel, q.except)
+		selector, err := foreignSelector(q.losses.Server.Keys.OwnerLabel, q.except)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.R
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(mapping.GroupVersionKind)
 		page := append(slices.Clone(options), limit, client.Continue(next))
-		if err := q.Server.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
+		if err := q.losses.Server.Read(func() error { return clnt.List(ctx, list, page...) }); err != nil {
 			return nil, fmt.Errorf("listing instances of %s: %w", mapping.GroupVersionKind.GroupKind(), err)
 		}
 		for i := range list.Items {
@@ -145,14 +145,15 @@ func (q *inquiry) list(ctx context.Context, clnt cluster.Client, mapping *meta.R
 // isOwn reports whether an instance without our label still belongs to the owner: it is the owner itself, or a dependent whose
 // label others have removed. The record alone does not prove that; we must have written the instance.
 func (q *inquiry) isOwn(instance *metav1.PartialObjectMetadata) bool {
-	if q.Owner.Self != nil && types.IDOf(instance) == types.IDOf(q.Owner.Self) {
+	if q.losses.Owner.Self != nil && types.IDOf(instance) == types.IDOf(q.losses.Owner.Self) {
 		return true
 	}
 	if q.recorded == nil {
-		q.recorded = records.Index(q.Items)
+		q.recorded = bookkeeping.Index(q.losses.Items)
 	}
 	item := q.recorded[types.IDOf(instance)]
-	return item != nil && item.UID != "" && item.UID == instance.UID && instance.Labels[q.Server.Keys.OwnerLabel] == "" && !fieldset.IsCopy(instance, q.Server.FieldOwner)
+	return item != nil && item.UID != "" && item.UID == instance.UID &&
+		instance.Labels[q.losses.Server.Keys.OwnerLabel] == "" && !fieldset.IsCopy(instance, q.losses.Server.FieldOwner)
 }
 
 func foreignSelector(key, value string) (labels.Selector, error) {

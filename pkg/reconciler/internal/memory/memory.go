@@ -11,8 +11,8 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -20,8 +20,8 @@ import (
 type All struct {
 	mu     sync.Mutex
 	owners map[string]map[types.ObjectID]*Object
-	// prepared holds the targets of each owner's last call.
-	prepared map[string]*targets.Set
+	// prepared holds the desired objects of each owner's last call.
+	prepared map[string]*desired.Set
 }
 
 // Object is what is remembered about one object. It is used by one goroutine at a time.
@@ -41,7 +41,7 @@ type Object struct {
 
 // New returns an empty memory.
 func New() *All {
-	return &All{owners: map[string]map[types.ObjectID]*Object{}, prepared: map[string]*targets.Set{}}
+	return &All{owners: map[string]map[types.ObjectID]*Object{}, prepared: map[string]*desired.Set{}}
 }
 
 // For returns the memory of one owner.
@@ -76,15 +76,15 @@ func (o Owner) Peek(key types.ObjectID) *Object {
 	return o.all.owners[o.owner][key]
 }
 
-// Recall returns the targets of the last call; nil if they were not retained.
-func (o Owner) Recall() *targets.Set {
+// Recall returns the desired objects of the last call; nil if they were not retained.
+func (o Owner) Recall() *desired.Set {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	return o.all.prepared[o.owner]
 }
 
-// Retain remembers the targets of a call for the next one. It forgets the former ones if computed is nil or has no version.
-func (o Owner) Retain(computed *targets.Set) {
+// Retain remembers the desired objects of a call for the next one. It forgets the former ones if computed is nil or has no version.
+func (o Owner) Retain(computed *desired.Set) {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()
 	if computed == nil || computed.Version == "" {
@@ -105,7 +105,7 @@ func (o Owner) Keep(recorded []*inventory.Item) {
 	if len(m.owners[owner]) == 0 {
 		return
 	}
-	kept := records.Index(recorded)
+	kept := bookkeeping.Index(recorded)
 	for key := range m.owners[owner] {
 		if kept[key] == nil {
 			delete(m.owners[owner], key)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/pkg/inventory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -94,8 +94,8 @@ func TestMemory(t *testing.T) {
 		t.Error("owners must be told apart")
 	}
 	kept := &inventory.Item{NameInfo: inventory.NameInfo{Name: "b"}}
-	m.For("o").Retain(&targets.Set{Version: "1"})
-	m.For("p").Retain(&targets.Set{})
+	m.For("o").Retain(&desired.Set{Version: "1"})
+	m.For("p").Retain(&desired.Set{})
 	m.For("o").Keep([]*inventory.Item{kept})
 	if m.For("o").Recall() == nil || m.For("p").Recall() != nil {
 		t.Error("what was computed is kept as long as there is an inventory, provided that it can be recognised")

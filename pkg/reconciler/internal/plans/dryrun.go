@@ -21,13 +21,13 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
 // show shows what a decision would make of an object. The decision must be repeated (again) if the object has changed since it
 // was observed.
-func (p *preview) show(ctx context.Context, change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) (again bool, err error) {
+func (p *preview) show(ctx context.Context, change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View) (again bool, err error) {
 	if p.isLeftAlone(t, d, v) {
 		return p.showLeftAlone(ctx, change, t, v)
 	}
@@ -69,27 +69,29 @@ type comparison struct {
 }
 
 // dryRun makes the requests of a write as dry runs.
-func (p *preview) dryRun(ctx context.Context, t *targets.Target, d decisions.Decision, v calls.View) (comparison, error) {
+func (p *preview) dryRun(ctx context.Context, t *desired.Object, d decisions.Decision, v calls.View) (comparison, error) {
 	action := d.Action
 	if action != decisions.Create {
 		action = decisions.Write
 	}
 	collector := &clients.Collector{}
 	ctx = clients.WithWarnings(ctx, collector)
-	object, err := p.Executor.Apply(ctx, t, p.Ledger.Of(t), v.Situation, action)
+	object, err := p.call.Executor.Apply(ctx, t, p.call.Ledger.Of(t), v.Situation, action)
 	c := comparison{before: v.Live, applied: object, after: object}
 	if err == nil {
-		err = p.Executor.NoteAnswer(t, p.Ledger.Of(t), object, collector)
+		err = p.call.Executor.NoteAnswer(t, p.call.Ledger.Of(t), object, collector)
 	}
 	if err != nil || d.Action == decisions.Compare || d.Action == decisions.Recreate {
 		return c, err
 	}
 	changed := d.Action != decisions.Verify || !contents.Same(v.Live, object)
-	cleaned, surplus, err := p.Executor.WithoutSurplus(t, object, changed && d.Verb != inventory.VerbCorrected)
+	cleaned, surplus, err := p.call.Executor.WithoutSurplus(t, object, changed && d.Verb != inventory.VerbCorrected)
 	if err != nil || cleaned == nil {
 		return c, err
 	}
-	err = p.Server.Mutate("update", func() error { return p.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.Server.FieldOwner)) })
+	err = p.call.Server.Mutate("update", func() error {
+		return p.call.Server.Client.Update(ctx, cleaned, client.FieldOwner(p.call.Server.FieldOwner))
+	})
 	if apierrors.IsInvalid(err) && !answers.IsOutdated(err) {
 		// Apply would not remove the fields either.
 		return c, nil
@@ -99,7 +101,7 @@ func (p *preview) dryRun(ctx context.Context, t *targets.Target, d decisions.Dec
 }
 
 // compared completes a change from a comparison.
-func (p *preview) compared(change *inventory.Change, t *targets.Target, d decisions.Decision, c comparison) {
+func (p *preview) compared(change *inventory.Change, t *desired.Object, d decisions.Decision, c comparison) {
 	same := c.before != nil && contents.Same(c.before, c.after)
 	switch {
 	case d.Action == decisions.Verify && same, d.Action == decisions.Compare && same:
@@ -118,7 +120,7 @@ func (p *preview) compared(change *inventory.Change, t *targets.Target, d decisi
 	case d.Message == decisions.ChangedByOthers:
 		change.Reason = p.changedBy(c)
 	}
-	change.Before, change.After = calls.Presentable(c.before, p.Server.Keys), calls.Presentable(c.after, p.Server.Keys)
+	change.Before, change.After = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys)
 	if change.Verb == inventory.VerbCorrected && c.before != nil {
 		change.Changed = p.changedFields(c)
 	}
@@ -129,15 +131,15 @@ func (p *preview) compared(change *inventory.Change, t *targets.Target, d decisi
 
 // recreated completes the change of an object that would be recreated, so that nothing remains that others own. Since the server
 // refuses to create an object that exists, it has made a dry run of an update.
-func (p *preview) recreated(change *inventory.Change, t *targets.Target, v calls.View, object *unstructured.Unstructured) error {
-	manifest, err := p.Executor.Manifests.Of(t)
+func (p *preview) recreated(change *inventory.Change, t *desired.Object, v calls.View, object *unstructured.Unstructured) error {
+	manifest, err := p.call.Executor.Manifests.Of(t)
 	if err != nil {
 		return err
 	}
 	if err := p.removeLocally(object, t, true, manifest); err != nil {
 		return err
 	}
-	change.Before, change.After = calls.Presentable(v.Live, p.Server.Keys), calls.Presentable(object, p.Server.Keys)
+	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(object, p.call.Server.Keys)
 	p.forgetAllocated(t, change.Before, v.Live.GetUID())
 	p.forgetAllocated(t, change.After, v.Live.GetUID())
 	return nil
@@ -149,7 +151,7 @@ func (p *preview) changedBy(c comparison) string {
 	if len(fields) == 0 {
 		return decisions.ChangedByOthers
 	}
-	holders, err := fieldset.Holders(c.before.GetManagedFields(), fields, p.Server.FieldOwner)
+	holders, err := fieldset.Holders(c.before.GetManagedFields(), fields, p.call.Server.FieldOwner)
 	if err != nil || len(holders) == 0 {
 		return decisions.ChangedByOthers + ": " + executor.FieldTexts(fields)
 	}
@@ -157,7 +159,7 @@ func (p *preview) changedBy(c comparison) string {
 }
 
 // dryRunFailed completes a change whose dry run failed, or returns the error.
-func (p *preview) dryRunFailed(change *inventory.Change, t *targets.Target, v calls.View, err error) error {
+func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, v calls.View, err error) error {
 	switch {
 	case answers.IsImmutable(err) && v.Exists && t.Update == inventory.UpdatePolicyRecreate && !v.IsTakenOver():
 		change.Recreate = true
@@ -180,8 +182,8 @@ func (p *preview) dryRunFailed(change *inventory.Change, t *targets.Target, v ca
 }
 
 // showMark shows an object with our marks added.
-func (p *preview) showMark(change *inventory.Change, t *targets.Target, v calls.View) {
+func (p *preview) showMark(change *inventory.Change, t *desired.Object, v calls.View) {
 	after := v.Live.DeepCopy()
-	p.Executor.SetMarks(after, t)
-	change.Before, change.After = calls.Presentable(v.Live, p.Server.Keys), calls.Presentable(after, p.Server.Keys)
+	p.call.Executor.SetMarks(after, t)
+	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
 }

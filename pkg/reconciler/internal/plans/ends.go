@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -28,10 +28,10 @@ func (p *planner) redundant(ctx context.Context, item *inventory.Item) (inventor
 }
 
 // planPurge plans that an object, which is up to date, is deleted because it has served its purpose or has failed.
-func (p *planner) planPurge(change *inventory.Change, t *targets.Target, v calls.View) {
+func (p *planner) planPurge(change *inventory.Change, t *desired.Object, v calls.View) {
 	switch {
 	case !v.Exists:
-	case t.PurgeOnFailure && v.Seen.Status == status.FailedStatus && records.IsWritten(p.Ledger.Of(t)):
+	case t.PurgeOnFailure && v.Seen.Status == status.FailedStatus && bookkeeping.IsWritten(p.call.Ledger.Of(t)):
 		change.Verb, change.Reason = inventory.VerbDeleted, "has failed"
 	case t.PurgeOrder != nil:
 		change.Verb, change.Reason = inventory.VerbCompleted, "has served its purpose"
@@ -58,20 +58,20 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 	}
-	calls.NoteState(change, v, p.Server.Keys)
+	calls.NoteState(change, v, p.call.Server.Keys)
 	change.Reason = why
-	if records.IsUnwanted(item) {
-		v.WantedAs = p.Aliases.Of(v.Seen.UID)
+	if bookkeeping.IsUnwanted(item) {
+		v.WantedAs = p.call.Aliases.Of(v.Seen.UID)
 	}
-	ending, message := p.Owner.Ending(item, v.Situation, d)
+	ending, message := p.call.Owner.Ending(item, v.Situation, d)
 	describeEnd(change, item, d, ending, message)
-	if reason := p.Owner.WhyOrphaned(item); reason != "" && ending == decisions.Orphan {
+	if reason := p.call.Owner.WhyOrphaned(item); reason != "" && ending == decisions.Orphan {
 		change.Reason += "; it " + reason
 	}
 	if p.depth != depthCompared || change.Verb == "" || v.Live == nil {
 		return nil
 	}
-	change.Before = calls.Presentable(v.Live, p.Server.Keys)
+	change.Before = calls.Presentable(v.Live, p.call.Server.Keys)
 	if ending == decisions.Orphan {
 		change.After = p.preview.orphaned(v.Live)
 		return nil
@@ -108,12 +108,12 @@ func describeEnd(c *inventory.Change, item *inventory.Item, d decisions.Deletion
 // addBlockers says what blocks the deletion of an object that defines types, or contains other objects.
 func (p *planner) addBlockers(ctx context.Context, change *inventory.Change, item *inventory.Item) error {
 	if kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
-		message, err := p.Losses.HoldNamespace(ctx, item)
+		message, err := p.call.Losses.HoldNamespace(ctx, item)
 		if err != nil || message == "" {
 			return err
 		}
 		change.Reason += "; " + message
-		orphaned, err := p.Losses.IsMarkedOrphan(ctx, item)
+		orphaned, err := p.call.Losses.IsMarkedOrphan(ctx, item)
 		if orphaned {
 			change.Verb, change.After = inventory.VerbOrphaned, p.preview.orphaned(change.Before)
 		}
@@ -123,11 +123,11 @@ func (p *planner) addBlockers(ctx context.Context, change *inventory.Change, ite
 		return nil
 	}
 	// Instances of the owner are deleted before.
-	defined, err := p.Losses.DefinedBy(ctx, item)
+	defined, err := p.call.Losses.DefinedBy(ctx, item)
 	if err != nil {
 		return err
 	}
-	blockers, _, err := p.Losses.Instances(ctx, defined, p.Owner.Label)
+	blockers, _, err := p.call.Losses.Instances(ctx, defined, p.call.Owner.Label)
 	switch {
 	case apierrors.IsForbidden(err):
 		// Apply meets this error when it comes to the object.
@@ -149,7 +149,7 @@ func (p *planner) showDeleted(ctx context.Context, change *inventory.Change, ite
 			return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 		}
 	}
-	change.Before = calls.Presentable(v.Live, p.Server.Keys)
+	change.Before = calls.Presentable(v.Live, p.call.Server.Keys)
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (p *planner) checkRecreation(ctx context.Context, change *inventory.Change,
 	if !change.Recreate || live == nil {
 		return nil
 	}
-	reason, err := p.Losses.KeepsFromRecreation(ctx, item, live.GetUID(), live)
+	reason, err := p.call.Losses.KeepsFromRecreation(ctx, item, live.GetUID(), live)
 	if err != nil {
 		return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 	}

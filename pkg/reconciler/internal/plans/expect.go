@@ -11,12 +11,12 @@ import (
 
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Expect makes the call keep to a plan. It returns a *inventory.StaleError if the call would do something else.
-func Expect(ctx context.Context, call *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, plan *inventory.Plan) error {
+func Expect(ctx context.Context, call *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, plan *inventory.Plan) error {
 	now, err := newPlanner(call, wanted, recorded, depthAsked).plan(ctx)
 	if err != nil {
 		return err

@@ -21,16 +21,16 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
 // isLeftAlone reports whether a dependent may differ from its manifest, is not corrected because of its drift policy, and has to
 // be compared all the same.
-func (p *preview) isLeftAlone(t *targets.Target, d decisions.Decision, v calls.View) bool {
-	if !p.leftAlone || !v.Exists || v.Seen.Owner != p.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
+func (p *preview) isLeftAlone(t *desired.Object, d decisions.Decision, v calls.View) bool {
+	if !p.leftAlone || !v.Exists || v.Seen.Owner != p.call.Owner.Label || t.Reconcile == inventory.ReconcilePolicyOnce || t.Drift == inventory.DriftPolicyCorrect {
 		return false
 	}
-	item := p.Ledger.Of(t)
+	item := p.call.Ledger.Of(t)
 	switch d.Action {
 	case decisions.Report:
 		return true
@@ -46,7 +46,7 @@ func (p *preview) isLeftAlone(t *targets.Target, d decisions.Decision, v calls.V
 
 // showLeftAlone shows the drift of a dependent that is not corrected. The decision must be repeated (again) if the object has
 // changed since it was observed.
-func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *targets.Target, v calls.View) (again bool, err error) {
+func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t *desired.Object, v calls.View) (again bool, err error) {
 	c, err := p.dryRun(ctx, t, decisions.Decision{Action: decisions.Verify, Verb: inventory.VerbCorrected}, v)
 	switch {
 	case err == nil:
@@ -65,14 +65,14 @@ func (p *preview) showLeftAlone(ctx context.Context, change *inventory.Change, t
 }
 
 // addLeftAlone adds the drift of a dependent that is not corrected.
-func (p *preview) addLeftAlone(change *inventory.Change, t *targets.Target, c comparison) {
+func (p *preview) addLeftAlone(change *inventory.Change, t *desired.Object, c comparison) {
 	change.Reason += ", and is left alone: its drift policy is " + annotations.Kebab(string(t.Drift))
-	change.Before, change.After, change.Changed = calls.Presentable(c.before, p.Server.Keys), calls.Presentable(c.after, p.Server.Keys), p.changedFields(c)
+	change.Before, change.After, change.Changed = calls.Presentable(c.before, p.call.Server.Keys), calls.Presentable(c.after, p.call.Server.Keys), p.changedFields(c)
 }
 
 // contested returns the fields that others have changed, removed or added; none if field ownership cannot be read.
 func (p *preview) contested(c comparison) []fieldpath.Path {
-	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.Server.FieldOwner)
+	fields, err := fieldset.Gained(c.before.GetManagedFields(), c.applied.GetManagedFields(), p.call.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (p *preview) contested(c comparison) []fieldpath.Path {
 // changedFields says who changed each field, and when.
 func (p *preview) changedFields(c comparison) []inventory.FieldChange {
 	fields := p.contested(c)
-	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.Server.FieldOwner)
+	writers, err := fieldset.Writers(c.before.GetManagedFields(), fields, p.call.Server.FieldOwner)
 	if err != nil {
 		return nil
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
 // computed is compute for a decision that depends on whether the object differs.
-func (p *preview) computed(change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) error {
+func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View) error {
 	if err := p.compute(change, t, v); err != nil {
 		return err
 	}
@@ -42,15 +42,15 @@ func (p *preview) computed(change *inventory.Change, t *targets.Target, d decisi
 }
 
 // compute completes a change without the server.
-func (p *preview) compute(change *inventory.Change, t *targets.Target, v calls.View) error {
-	manifest, err := p.Executor.Marked(t)
+func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.View) error {
+	manifest, err := p.call.Executor.Marked(t)
 	if err != nil {
 		return err
 	}
 	manifest = manifest.DeepCopy()
 	after := manifest
 	if v.Live != nil {
-		content, err := fieldset.Merge(v.Live.Object, manifest.Object, v.Live.GetManagedFields(), p.Server.FieldOwner)
+		content, err := fieldset.Merge(v.Live.Object, manifest.Object, v.Live.GetManagedFields(), p.call.Server.FieldOwner)
 		if err != nil {
 			return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 		}
@@ -62,7 +62,7 @@ func (p *preview) compute(change *inventory.Change, t *targets.Target, v calls.V
 	content, _ := contents.Integers(after.Object).(map[string]any)
 	p.definitions[t.Key.GroupKind][t.Version].Complete(content)
 	change.Local = true
-	change.Before, change.After = calls.Presentable(v.Live, p.Server.Keys), calls.Presentable(after, p.Server.Keys)
+	change.Before, change.After = calls.Presentable(v.Live, p.call.Server.Keys), calls.Presentable(after, p.call.Server.Keys)
 	if change.Recreate {
 		p.forgetAllocated(t, change.Before, v.Live.GetUID())
 		p.forgetAllocated(t, change.After, v.Live.GetUID())
@@ -72,9 +72,9 @@ func (p *preview) compute(change *inventory.Change, t *targets.Target, v calls.V
 
 // removeLocally removes fields of others that the write would remove: all of them if the object is recreated, otherwise those
 // that the update policy names.
-func (p *preview) removeLocally(object *unstructured.Unstructured, t *targets.Target, recreate bool, manifest *unstructured.Unstructured) error {
-	reclaim := func(manager string) bool { return recreate || p.Executor.Reclaims(t.Update, manager) }
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.Server.FieldOwner, reclaim)
+func (p *preview) removeLocally(object *unstructured.Unstructured, t *desired.Object, recreate bool, manifest *unstructured.Unstructured) error {
+	reclaim := func(manager string) bool { return recreate || p.call.Executor.Reclaims(t.Update, manager) }
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.call.Server.FieldOwner, reclaim)
 	if err != nil {
 		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 	}
@@ -86,25 +86,25 @@ func (p *preview) removeLocally(object *unstructured.Unstructured, t *targets.Ta
 
 // orphaned returns the presentable object without the marks of the owner.
 func (p *preview) orphaned(object *unstructured.Unstructured) *unstructured.Unstructured {
-	object = calls.Presentable(object, p.Server.Keys)
-	calls.RemoveKeys(object, "labels", p.Server.Keys.OwnerLabel)
-	calls.RemoveKeys(object, "annotations", p.Server.Keys.OwnerAnnotation)
+	object = calls.Presentable(object, p.call.Server.Keys)
+	calls.RemoveKeys(object, "labels", p.call.Server.Keys.OwnerLabel)
+	calls.RemoveKeys(object, "annotations", p.call.Server.Keys.OwnerAnnotation)
 	if kinds.DefinesTypes(object.GroupVersionKind().GroupKind()) {
-		object.SetFinalizers(p.Executor.Finalizers.Without(object.GetFinalizers()))
+		object.SetFinalizers(p.call.Executor.Finalizers.Without(object.GetFinalizers()))
 	}
 	return object
 }
 
 // forgetAllocated removes values that differ each time the object is created: its UID, which the Job controller puts into labels,
 // and what is allocated to Services.
-func (p *preview) forgetAllocated(t *targets.Target, object *unstructured.Unstructured, uid apitypes.UID) {
+func (p *preview) forgetAllocated(t *desired.Object, object *unstructured.Unstructured, uid apitypes.UID) {
 	if uid != "" {
 		forgetValue(object.Object, string(uid))
 	}
 	if (t.Key.GroupKind != schema.GroupKind{Kind: "Service"}) {
 		return
 	}
-	manifest, err := p.Executor.Manifests.Of(t)
+	manifest, err := p.call.Executor.Manifests.Of(t)
 	if err != nil {
 		return
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
 // watchServed has the observer watch all kinds that are served.
 func (p *planner) watchServed(ctx context.Context) error {
-	var known []*targets.Target
-	for _, t := range p.targets {
+	var known []*desired.Object
+	for _, t := range p.objects {
 		served, found := p.known[t.GVK()]
 		if !found {
 			var err error
@@ -33,12 +33,12 @@ func (p *planner) watchServed(ctx context.Context) error {
 			known = append(known, t)
 		}
 	}
-	return p.Needs.Watch(ctx, known, targets.Instances)
+	return p.call.Needs.Watch(ctx, known, desired.Instances)
 }
 
 // isServed reports whether the server serves a type.
 func (p *planner) isServed(gvk schema.GroupVersionKind) (bool, error) {
-	_, err := p.Server.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	_, err := p.call.Server.Client.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	if cluster.IsNoMatch(err) {
 		return false, nil
 	}
@@ -67,14 +67,14 @@ func (p *planner) isImpossible(item *inventory.Item) (bool, error) {
 func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, error) {
 	absent, err := p.isImpossible(item)
 	if err != nil || absent {
-		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label, Proven: true}}, err
+		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Proven: true}}, err
 	}
-	seen, known := p.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	seen, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
-	case known == observe.Present && !p.Server.Expired(seen) && seen.Owner != "":
-		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label, Exists: true, Seen: seen}}, nil
+	case known == observe.Present && !p.call.Server.Expired(seen) && seen.Owner != "":
+		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}}, nil
 	case known == observe.Absent:
-		return calls.View{Situation: decisions.Situation{Owner: p.Owner.Label}}, nil
+		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label}}, nil
 	default:
 		return p.read(ctx, item)
 	}
@@ -82,11 +82,11 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 
 // read reads an object from the server, in any version that is served.
 func (p *planner) read(ctx context.Context, item *inventory.Item) (calls.View, error) {
-	s, live, err := p.Server.Fetch(ctx, item)
+	s, live, err := p.call.Server.Fetch(ctx, item)
 	if err == nil && !s.Exists && !s.Typed {
 		probe := *item // goes over to a version that is served
-		if s, err = p.Server.AskServed(ctx, &probe); err == nil && s.Exists {
-			s, live, err = p.Server.Fetch(ctx, &probe)
+		if s, err = p.call.Server.AskServed(ctx, &probe); err == nil && s.Exists {
+			s, live, err = p.call.Server.Fetch(ctx, &probe)
 		}
 	}
 	return calls.View{Situation: s, Live: live}, err

@@ -11,8 +11,8 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -26,9 +26,9 @@ type Options struct {
 	CreatesNamespaces bool
 }
 
-// Make returns what applying the targets of a call would do. It sorts the targets. Recorded is the inventory before the call. The
+// Make returns what applying the desired objects of a call would do. It sorts the desired objects. Recorded is the inventory before the call. The
 // server of the call must make dry runs only.
-func Make(ctx context.Context, call *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, options Options) (inventory.Plan, error) {
+func Make(ctx context.Context, call *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, options Options) (inventory.Plan, error) {
 	planner := newPlanner(call, wanted, recorded, depthTold)
 	if options.Compare {
 		planner.depth = depthCompared
@@ -44,10 +44,10 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	if err := p.watchServed(ctx); err != nil {
 		return inventory.Plan{}, err
 	}
-	p.Tiers = calls.Arrange(p.targets, p.Ledger, p.Server.Observer)
-	changes := make([]inventory.Change, len(p.targets))
+	p.call.Tiers = calls.Arrange(p.objects, p.call.Ledger, p.call.Server.Observer)
+	changes := make([]inventory.Change, len(p.objects))
 	var first, rest []int
-	for i, t := range p.targets {
+	for i, t := range p.objects {
 		if kinds.DefinesTypes(t.Key.GroupKind) || kinds.IsNamespace(t.Key.GroupKind) {
 			first = append(first, i)
 		} else {
@@ -55,14 +55,14 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 		}
 	}
 	wanted := func(i int) (err error) {
-		changes[i], err = p.wanted(ctx, p.targets[i])
+		changes[i], err = p.wanted(ctx, p.objects[i])
 		return err
 	}
 	if err := p.all(ctx, first, wanted); err != nil {
 		return inventory.Plan{}, err
 	}
 	for _, i := range first {
-		if err := p.notePrerequisite(p.targets[i], changes[i]); err != nil {
+		if err := p.notePrerequisite(p.objects[i], changes[i]); err != nil {
 			return inventory.Plan{}, err
 		}
 	}
@@ -70,8 +70,8 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 		return inventory.Plan{}, err
 	}
 	p.refuseAliases(changes)
-	items := p.Ledger.Unwanted()
-	p.SortDeletion(items)
+	items := p.call.Ledger.Unwanted()
+	p.call.SortDeletion(items)
 	last := make([]inventory.Change, len(items))
 	indexes := make([]int, len(items))
 	for i := range items {
@@ -87,7 +87,7 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 // noted adds the notes of the report to the changes of their objects.
 func (p *planner) noted(changes []inventory.Change) []inventory.Change {
 	notes := map[types.ObjectID][]string{}
-	for _, notice := range p.Report.End().Notes {
+	for _, notice := range p.call.Report.End().Notes {
 		notes[types.IDOf(notice.Object)] = append(notes[types.IDOf(notice.Object)], notice.Message)
 	}
 	for i := range changes {
@@ -102,7 +102,7 @@ func (p *planner) noted(changes []inventory.Change) []inventory.Change {
 // all does the work for all indexes concurrently.
 func (p *planner) all(ctx context.Context, indexes []int, work func(int) error) error {
 	var failures calls.Failures
-	flow.Each(ctx, p.Server.Flow, indexes, func(i int) { failures.Add(work(i)) })
+	flow.Each(ctx, p.call.Server.Flow, indexes, func(i int) { failures.Add(work(i)) })
 	if err := failures.Err(); err != nil {
 		return fmt.Errorf("planning: %w", err)
 	}
@@ -111,9 +111,9 @@ func (p *planner) all(ctx context.Context, indexes []int, work func(int) error) 
 
 // refuseAliases refuses wanted objects that are the same object as another one.
 func (p *planner) refuseAliases(changes []inventory.Change) {
-	for i, t := range p.targets {
+	for i, t := range p.objects {
 		change := &changes[i]
-		if refusal := p.Aliases.Refusal(t, change.UID); refusal != "" && change.Refusal == "" {
+		if refusal := p.call.Aliases.Refusal(t, change.UID); refusal != "" && change.Refusal == "" {
 			change.Verb, change.Reason, change.Recreate, change.Before, change.After = "", "", false, nil, nil
 			change.Refusal = refusal
 		}

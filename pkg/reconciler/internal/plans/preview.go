@@ -8,13 +8,13 @@ import (
 
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
 // preview shows what a decision would make of an object: by dry runs or, where they are not possible, from the manifest and the
 // definition of the type.
 type preview struct {
-	*calls.Call
+	call *calls.Call
 
 	createsNamespaces bool
 	leftAlone         bool // also compare drift that is not corrected
@@ -29,11 +29,11 @@ type definitions map[schema.GroupKind]map[string]contents.OpenSchema
 
 // isLocal reports whether a dry run is not possible, because Apply would create the namespace of the object, or create or change
 // its type.
-func (p *preview) isLocal(t *targets.Target) bool {
+func (p *preview) isLocal(t *desired.Object) bool {
 	return p.namespaces[t.Key.Namespace] || p.definitions[t.Key.GroupKind] != nil
 }
 
 // isProvided reports whether other objects of the request define the type of an object.
-func (p *preview) isProvided(t *targets.Target) bool {
+func (p *preview) isProvided(t *desired.Object) bool {
 	return p.definitions[t.Key.GroupKind] != nil || t.Instance
 }

@@ -14,13 +14,14 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -33,29 +34,29 @@ const (
 	depthCompared              // also dry runs of changes
 )
 
-// planner plans what applying the targets of a call would do.
+// planner plans what applying the desired objects of a call would do.
 type planner struct {
-	*calls.Call
+	call *calls.Call
 
 	preview  *preview
-	targets  []*targets.Target
+	objects  []*desired.Object
 	recorded map[types.ObjectID]*inventory.Item // before this call
 	depth    depth
 
 	// The fields below do not change during concurrent work.
-	known map[schema.GroupVersionKind]bool // whether the types of the targets are served
+	known map[schema.GroupVersionKind]bool // whether the types of the desired objects are served
 	types kinds.TypeSet                    // types that Apply would create
 }
 
-func newPlanner(c *calls.Call, wanted []*targets.Target, recorded []*inventory.Item, depth depth) *planner {
+func newPlanner(c *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, depth depth) *planner {
 	return &planner{
-		Call: c, targets: wanted, recorded: records.Index(recorded), depth: depth, preview: &preview{Call: c, namespaces: map[string]bool{}, definitions: definitions{}},
+		call: c, objects: wanted, recorded: bookkeeping.Index(recorded), depth: depth, preview: &preview{call: c, namespaces: map[string]bool{}, definitions: definitions{}},
 		known: map[schema.GroupVersionKind]bool{}, types: kinds.TypeSet{Items: map[types.ObjectID][]inventory.TypeVersionInfo{}},
 	}
 }
 
 // notePrerequisite notes the namespace or type that Apply would create or change, for the plans of objects that need it.
-func (p *planner) notePrerequisite(t *targets.Target, change inventory.Change) error {
+func (p *planner) notePrerequisite(t *desired.Object, change inventory.Change) error {
 	created := change.Verb == inventory.VerbCreated
 	if kinds.IsNamespace(t.Key.GroupKind) {
 		p.preview.namespaces[t.Key.Name] = created
@@ -68,7 +69,7 @@ func (p *planner) notePrerequisite(t *targets.Target, change inventory.Change) e
 	if p.depth != depthCompared || !kinds.IsCRD(t.Key.GroupKind) || !created && !altered {
 		return nil
 	}
-	definition, err := p.Executor.Manifests.Of(t)
+	definition, err := p.call.Executor.Manifests.Of(t)
 	if err != nil {
 		return err
 	}
@@ -78,19 +79,29 @@ func (p *planner) notePrerequisite(t *targets.Target, change inventory.Change) e
 	return nil
 }
 
+// digestOf returns the digest by which a saved plan notices that a manifest or its policies have changed. Orders and purging are part of
+// the content, because only annotations set them.
+func digestOf(content string, b policies.Behavior) (string, error) {
+	sum, err := digest.Of([]string{content, string(b.Adoption), string(b.Reconcile), string(b.Update), string(b.Delete), string(b.Drift)})
+	if err != nil {
+		return "", err
+	}
+	return sum[:len(sum)/2], nil
+}
+
 // wanted returns what Apply would do with a wanted object.
-func (p *planner) wanted(ctx context.Context, t *targets.Target) (inventory.Change, error) {
-	item := p.Ledger.Of(t)
+func (p *planner) wanted(ctx context.Context, t *desired.Object) (inventory.Change, error) {
+	item := p.call.Ledger.Of(t)
 	change, err := p.change(t)
 	if err != nil {
 		return change, err
 	}
 	switch {
-	case item.Phase == inventory.PhaseCompleted, records.IsCompleting(item) && t.PurgeOrder == nil:
+	case item.Phase == inventory.PhaseCompleted, bookkeeping.IsCompleting(item) && t.PurgeOrder == nil:
 		return change, nil
-	case records.IsCompleting(item):
+	case bookkeeping.IsCompleting(item):
 		return change, p.planEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbCompleted}, "has served its purpose")
-	case records.IsDismissed(item):
+	case bookkeeping.IsDismissed(item):
 		change.Reason = "failed, and was deleted"
 		return change, nil
 	case item.Phase == inventory.PhaseFailed:
@@ -101,25 +112,25 @@ func (p *planner) wanted(ctx context.Context, t *targets.Target) (inventory.Chan
 }
 
 // change returns the parts of a change that do not depend on the object in the cluster.
-func (p *planner) change(t *targets.Target) (inventory.Change, error) {
-	item := p.Ledger.Of(t)
+func (p *planner) change(t *desired.Object) (inventory.Change, error) {
+	item := p.call.Ledger.Of(t)
 	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder}
 	content := t.Digest
-	if content == targets.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
+	if content == desired.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
 		// All objects that are applied once have the same digest; this one still has to be applied, so its content counts.
-		object, err := p.Executor.Manifests.Of(t)
+		object, err := p.call.Executor.Manifests.Of(t)
 		if err != nil {
 			return change, err
 		}
-		if content, err = targets.DigestOf(object, inventory.ReconcilePolicyOnObjectChange, ""); err != nil {
+		if content, err = desired.DigestOf(object, inventory.ReconcilePolicyOnObjectChange, ""); err != nil {
 			return change, err
 		}
 	}
-	sum, err := digest.Of([]string{content, string(t.Adoption), string(t.Reconcile), string(t.Update), string(t.Delete), string(t.Drift)})
+	sum, err := digestOf(content, t.Behavior)
 	if err != nil {
 		return change, fmt.Errorf("computing the digest of %s: %w", t.Key, err)
 	}
-	change.Digest = sum[:len(sum)/2]
+	change.Digest = sum
 	return change, nil
 }
 
@@ -128,17 +139,17 @@ func (p *planner) change(t *targets.Target) (inventory.Change, error) {
 const retryPause = 100 * time.Millisecond
 
 // planApply decides as applier.applyOne does. Since nobody repeats a plan later, it waits between attempts.
-func (p *planner) planApply(ctx context.Context, change *inventory.Change, t *targets.Target) error {
-	item := p.Ledger.Of(t)
+func (p *planner) planApply(ctx context.Context, change *inventory.Change, t *desired.Object) error {
+	item := p.call.Ledger.Of(t)
 	v, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
-		v.Situation = p.Pacing.Paced(t, v.Situation)
+		v.Situation = p.call.Pacing.Paced(t, v.Situation)
 		d := decisions.Apply(t, item, v.Situation)
 		if p.mustRead(t, d, v) {
 			v, err = p.read(ctx, item)
 			continue
 		}
-		calls.NoteState(change, v, p.Server.Keys)
+		calls.NoteState(change, v, p.call.Server.Keys)
 		p.describe(change, t, d, v)
 		if p.depth != depthCompared {
 			return nil
@@ -177,7 +188,7 @@ func pause(ctx context.Context, atMost time.Duration) error {
 }
 
 // mustRead reports whether the object must be read before the decision counts.
-func (p *planner) mustRead(t *targets.Target, d decisions.Decision, v calls.View) bool {
+func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View) bool {
 	if v.Live != nil {
 		return false
 	}
@@ -200,14 +211,14 @@ func (p *planner) mustRead(t *targets.Target, d decisions.Decision, v calls.View
 }
 
 // describe completes a change from a decision.
-func (p *planner) describe(change *inventory.Change, t *targets.Target, d decisions.Decision, v calls.View) {
-	item := p.Ledger.Of(t)
+func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisions.Decision, v calls.View) {
+	item := p.call.Ledger.Of(t)
 	change.Verb, change.Recreate, change.Reason = "", false, d.Message
 	switch d.Action {
 	case decisions.Refuse:
 		change.Reason, change.Refusal, change.Foreign = "", d.Message, v.Seen.Record == ""
 	case decisions.Await:
-		next := decisions.Apply(t, item, decisions.Situation{Owner: p.Owner.Label, Proven: true, Typed: true})
+		next := decisions.Apply(t, item, decisions.Situation{Owner: p.call.Owner.Label, Proven: true, Typed: true})
 		change.Verb = next.Verb
 	case decisions.Create, decisions.Write, decisions.Recreate, decisions.Mark, decisions.Complete:
 		change.Verb, change.Recreate = d.Verb, d.Action == decisions.Recreate
@@ -218,16 +229,16 @@ func (p *planner) describe(change *inventory.Change, t *targets.Target, d decisi
 }
 
 // because says more precisely why a manifest is applied.
-func (p *planner) because(t *targets.Target, d decisions.Decision) string {
+func (p *planner) because(t *desired.Object, d decisions.Decision) string {
 	recorded := p.recorded[t.Key]
 	switch {
 	case d.Verb != inventory.VerbUpdated || recorded == nil:
 		return d.Message
-	case records.HasOtherFormat(recorded):
+	case bookkeeping.HasOtherFormat(recorded):
 		return "was recorded in another format"
 	case recorded.Digest == t.Digest:
 		return "was not written yet"
-	case records.IsUnwanted(recorded):
+	case bookkeeping.IsUnwanted(recorded):
 		return "is wanted again"
 	case t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange && sameManifest(recorded.Digest, t.Digest):
 		return "the owner changed"

@@ -51,7 +51,7 @@ type Result struct {
 
 // Find finds the dependents of the owner of a call.
 func Find(ctx context.Context, call *calls.Call, request Request) (Result, error) {
-	s := &search{Call: call, policies: request.Policies, namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[inventory.TypeInfo]bool{}}
+	s := &search{call: call, policies: request.Policies, namespaces: request.Namespaces, uids: map[apitypes.UID]bool{}, unlisted: map[inventory.TypeInfo]bool{}}
 	found, err := s.kinds(request)
 	if err != nil {
 		return Result{}, err
@@ -69,7 +69,7 @@ func Find(ctx context.Context, call *calls.Call, request Request) (Result, error
 
 // search is one call of Rebuild.
 type search struct {
-	*calls.Call
+	call       *calls.Call
 	policies   inventory.Policies
 	namespaces []string
 
@@ -91,7 +91,7 @@ func (s *search) kinds(request Request) ([]schema.GroupVersionKind, error) {
 	}
 	for _, object := range request.Objects {
 		// Apply refuses objects without a known type.
-		if kind, err := apiutil.GVKForObject(object, s.Server.Client.Scheme()); err == nil {
+		if kind, err := apiutil.GVKForObject(object, s.call.Server.Client.Scheme()); err == nil {
 			add(kind)
 		}
 	}
@@ -118,7 +118,7 @@ func (s *search) discovered(patterns []inventory.TypeInfo) ([]schema.GroupVersio
 	fits := func(gvk schema.GroupVersionKind) bool {
 		return slices.ContainsFunc(patterns, func(pattern inventory.TypeInfo) bool { return kinds.MatchesKind(pattern, gvk.GroupKind()) })
 	}
-	lists, err := s.Server.Client.DiscoveryClient().ServerPreferredResources()
+	lists, err := s.call.Server.Client.DiscoveryClient().ServerPreferredResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partial) {
 		return nil, fmt.Errorf("discovering types: %w", err)
@@ -142,7 +142,7 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 	err := s.list(ctx, kind, "")
 	if answers.IsTypeless(err) {
 		// Another version may be served. If none is, there are no objects.
-		mapping, servedErr := s.Server.ServedNow(ctx, kind.GroupKind())
+		mapping, servedErr := s.call.Server.ServedNow(ctx, kind.GroupKind())
 		if err = servedErr; err == nil && mapping != nil {
 			kind = mapping.GroupVersionKind
 			err = s.list(ctx, kind, "")
@@ -164,13 +164,13 @@ func (s *search) kind(ctx context.Context, kind schema.GroupVersionKind) error {
 }
 
 func (s *search) isNamespaced(kind schema.GroupVersionKind) bool {
-	mapping, err := s.Server.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	mapping, err := s.call.Server.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	return err == nil && mapping.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
 // list takes the dependents of a type in one namespace, or in all if it is empty.
 func (s *search) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {
-	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.Server.Keys.OwnerLabel: s.Owner.Label}, client.Limit(losses.ListPage)}
+	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{s.call.Server.Keys.OwnerLabel: s.call.Owner.Label}, client.Limit(losses.ListPage)}
 	next := ""
 	for {
 		page := append(slices.Clone(options), client.Continue(next))
@@ -194,13 +194,13 @@ func (s *search) page(ctx context.Context, kind schema.GroupVersionKind, next *s
 	if kinds.DefinesTypes(kind.GroupKind()) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(listKind)
-		err := s.Server.Read(func() error { return s.Server.Client.List(ctx, list, options...) })
+		err := s.call.Server.Read(func() error { return s.call.Server.Client.List(ctx, list, options...) })
 		*next = list.GetContinue()
 		return list.Items, err
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(listKind)
-	err := s.Server.Read(func() error { return s.Server.Client.List(ctx, list, options...) })
+	err := s.call.Server.Read(func() error { return s.call.Server.Client.List(ctx, list, options...) })
 	*next = list.GetContinue()
 	objects := make([]unstructured.Unstructured, len(list.Items))
 	for i, item := range list.Items {
@@ -225,12 +225,13 @@ func bare(object metav1.PartialObjectMetadata) unstructured.Unstructured {
 
 // take records an object if it belongs to the owner.
 func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstructured) {
-	if object.GetAnnotations()[s.Server.Keys.OwnerAnnotation] != s.Owner.ID || fieldset.IsCopy(object, s.Server.FieldOwner) || observe.RecordLabel(object.GetLabels()) != "" {
+	if object.GetAnnotations()[s.call.Server.Keys.OwnerAnnotation] != s.call.Owner.ID || fieldset.IsCopy(object, s.call.Server.FieldOwner) ||
+		observe.RecordLabel(object.GetLabels()) != "" {
 		return
 	}
 	object.SetGroupVersionKind(kind)
 	// An annotation that has become invalid counts as missing.
-	parsed, _ := policies.Parse(s.Server.Keys.Prefix, object, s.policies)
+	parsed, _ := policies.Parse(s.call.Server.Keys.Prefix, object, s.policies)
 	item := &inventory.Item{
 		TypeVersionInfo: inventory.TypeVersionInfo(kind),
 		NameInfo:        inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
@@ -241,7 +242,7 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 		ApplyOrder:      parsed.ApplyOrder,
 		DeleteOrder:     parsed.DeleteOrder,
 		ManagedTypes:    kinds.ManagedTypesOf(object),
-		Digest:          object.GetAnnotations()[s.Server.Keys.Digest],
+		Digest:          object.GetAnnotations()[s.call.Server.Keys.Digest],
 		// Without a UID and a baseline, Apply verifies the object and does not recreate it.
 		Phase:         inventory.PhaseReady,
 		LastAppliedAt: new(object.GetCreationTimestamp()),

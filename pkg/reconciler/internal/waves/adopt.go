@@ -27,9 +27,9 @@ func (w *Waves) adopt(ctx context.Context, t *outcomes, work func(outcome) (outc
 	for _, o := range held {
 		o.item.Adopted = true
 	}
-	if err := w.Ledger.Save(ctx); err != nil {
+	if err := w.call.Ledger.Save(ctx); err != nil {
 		t.add(outcome{}, err)
 		return
 	}
-	flow.Each(ctx, w.Server.Flow, held, func(o outcome) { t.add(work(o)) })
+	flow.Each(ctx, w.call.Server.Flow, held, func(o outcome) { t.add(work(o)) })
 }

@@ -4,82 +4,84 @@
 package waves
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // applier applies one wanted dependent: it observes, decides, and makes a request. It is safe for concurrent use for different
 // dependents.
 type applier struct {
-	*calls.Call
+	call *calls.Call
 
 	remover         *Remover
 	recordAdoptions bool
-	written         []bool // by the index of the target; whether this call has written it
+	written         []bool // by the index of the desired object; whether this call has written it
 }
 
 // applyQuietly handles a dependent that needs no request. It reports false if the dependent may need one.
-func (a *applier) applyQuietly(t *targets.Target) (outcome, bool) {
-	item := a.Ledger.Of(t)
-	if records.IsCompleting(item) {
+func (a *applier) applyQuietly(t *desired.Object) (outcome, bool) {
+	item := a.call.Ledger.Of(t)
+	if bookkeeping.IsCompleting(item) {
 		return outcome{item: item, ready: true}, true
 	}
-	if records.IsDismissed(item) {
+	if bookkeeping.IsDismissed(item) {
 		return a.dismissed(item), true
 	}
 	if item.Phase == inventory.PhaseFailed || item.Barrier != "" {
 		// The object still exists, so its deletion has to continue.
 		return outcome{}, false
 	}
-	seen, view := a.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
-	if view != observe.Present || a.Server.Expired(seen) || item.Phase == inventory.PhaseScheduledForApplication {
+	seen, view := a.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	if view != observe.Present || a.call.Server.Expired(seen) || item.Phase == inventory.PhaseScheduledForApplication {
 		return outcome{}, false
 	}
-	s := a.Pacing.Paced(t, decisions.Situation{Owner: a.Owner.Label, Exists: true, Seen: seen})
+	s := a.call.Pacing.Paced(t, decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen})
 	d := decisions.Apply(t, item, s)
 	if d.Action != decisions.Keep || status.InProgressStatus == seen.Status && isClaim(t.Key) {
 		return outcome{}, false
 	}
-	a.Report.RequeueAfter(d.Again)
+	a.call.Report.RequeueAfter(d.Again)
 	return a.settled(item, s), true
 }
 
 // applyOne observes a wanted object, decides, and makes one mutating request (some update policies need a second one, which
 // removes fields that others added).
-func (a *applier) applyOne(ctx context.Context, t *targets.Target) (outcome, error) {
-	item := a.Ledger.Of(t)
-	a.Barriers.Reach(item)
+func (a *applier) applyOne(ctx context.Context, t *desired.Object) (outcome, error) {
+	item := a.call.Ledger.Of(t)
+	a.call.Barriers.Reach(item)
 	if item.Phase == inventory.PhaseFailed {
 		return a.dismissed(item), a.dismiss(ctx, t)
 	}
-	s, err := a.Server.Look(ctx, item)
+	s, err := a.call.Server.Look(ctx, item)
 	return a.applySeen(ctx, t, s, err)
 }
 
 // applySeen is applyOne after the first observation, which may have failed.
-func (a *applier) applySeen(ctx context.Context, t *targets.Target, s decisions.Situation, err error) (outcome, error) {
-	item := a.Ledger.Of(t)
+func (a *applier) applySeen(ctx context.Context, t *desired.Object, s decisions.Situation, err error) (outcome, error) {
+	item := a.call.Ledger.Of(t)
 	var fight decisions.Contention
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
 		if !a.written[t.Index] {
-			if s, err = a.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
+			if s, err = a.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
 				break
 			}
 		}
-		s = a.Pacing.Paced(t, s)
+		s = a.call.Pacing.Paced(t, s)
 		d := decisions.Apply(t, item, s)
-		a.Report.RequeueAfter(d.Again)
+		a.call.Report.RequeueAfter(d.Again)
 		var o outcome
 		var again bool
 		if o, again, err = a.execute(ctx, t, s, d); !again && err == nil {
@@ -87,32 +89,32 @@ func (a *applier) applySeen(ctx context.Context, t *targets.Target, s decisions.
 				return o, nil
 			}
 			if !o.keepsBarrier {
-				if err = a.Barriers.Lift(ctx, item); err != nil {
+				if err = a.call.Barriers.Lift(ctx, item); err != nil {
 					break
 				}
 			}
 			if !o.ready {
-				a.LookAgain(item)
+				a.call.LookAgain(item)
 			}
 			return o, nil
 		}
 		if again || answers.IsOutdated(err) {
 			answer, before := err, s
-			s, err = a.Server.Ask(ctx, item)
+			s, err = a.call.Server.Ask(ctx, item)
 			fight.Met(answer, before, s)
 		}
 	}
 	if err == nil {
-		a.Retry(item)
+		a.call.Retry(item)
 		return outcome{item: item, message: fight.Message(), unwritten: true}, nil
 	}
 	return a.waitFor(t, item, err)
 }
 
 // waitFor makes an error that is expected to go away an outcome that the call waits for.
-func (a *applier) waitFor(t *targets.Target, item *inventory.Item, err error) (outcome, error) {
+func (a *applier) waitFor(t *desired.Object, item *inventory.Item, err error) (outcome, error) {
 	if reason, ok := answers.Awaitable(err); ok {
-		a.Retry(item)
+		a.call.Retry(item)
 		return outcome{item: item, message: reason, doomed: answers.IsDoomed(err), unwritten: true}, nil
 	}
 	if answers.IsRefusal(err) {
@@ -122,9 +124,9 @@ func (a *applier) waitFor(t *targets.Target, item *inventory.Item, err error) (o
 }
 
 // execute carries out a decision. The decision must be repeated (again) if it needs the answer of the server.
-func (a *applier) execute(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (o outcome, again bool, err error) {
-	item := a.Ledger.Of(t)
-	if err := a.Aliases.RefuseWrite(t, s, d); err != nil {
+func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (o outcome, again bool, err error) {
+	item := a.call.Ledger.Of(t)
+	if err := a.call.Aliases.RefuseWrite(t, s, d); err != nil {
 		return o, false, err
 	}
 	if a.unrecordedAdoption(item, d) {
@@ -166,7 +168,7 @@ func (a *applier) execute(ctx context.Context, t *targets.Target, s decisions.Si
 
 // overwrite applies the manifest to the observed object. If a field is immutable, it recreates the object if the update policy
 // says so.
-func (a *applier) overwrite(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
+func (a *applier) overwrite(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	o, err := a.write(ctx, t, s, d)
 	if answers.IsImmutable(err) && s.Exists && t.Update == inventory.UpdatePolicyRecreate && !s.IsTakenOver() {
 		return a.recreate(ctx, t, s, d)
@@ -174,9 +176,30 @@ func (a *applier) overwrite(ctx context.Context, t *targets.Target, s decisions.
 	return o, false, err
 }
 
+// settled records the observed status of a dependent, and returns the outcome.
+func (a *applier) settled(item *inventory.Item, s decisions.Situation) outcome {
+	a.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
+	item.Status = s.Seen.Status
+	if !s.Seen.Deadline.IsZero() {
+		a.call.Report.RequeueAfter(max(s.Seen.Deadline.Sub(a.call.Server.Clock.Now()), 0) + 1)
+	}
+	switch s.Seen.Status {
+	case status.CurrentStatus:
+		item.Phase = inventory.PhaseReady
+		return outcome{item: item, ready: true}
+	case status.FailedStatus:
+		a.call.Report.Fails(item, s.Seen.Message)
+		return outcome{item: item, message: "failed: " + s.Seen.Message}
+	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus:
+		return outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String())}
+	default:
+		return outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String())}
+	}
+}
+
 // kept returns the outcome for a dependent that is up to date.
-func (a *applier) kept(ctx context.Context, t *targets.Target, s decisions.Situation) (outcome, error) {
-	item := a.Ledger.Of(t)
+func (a *applier) kept(ctx context.Context, t *desired.Object, s decisions.Situation) (outcome, error) {
+	item := a.call.Ledger.Of(t)
 	o := a.settled(item, s)
 	if !o.ready && s.Seen.Status == status.InProgressStatus && isClaim(t.Key) {
 		awaits, err := a.awaitsConsumer(ctx, t, item, s.Seen.UID)
@@ -189,9 +212,9 @@ func (a *applier) kept(ctx context.Context, t *targets.Target, s decisions.Situa
 }
 
 // reported returns the outcome for a dependent whose drift is not corrected. Drift does not make a dependent unready.
-func (a *applier) reported(t *targets.Target, s decisions.Situation, d decisions.Decision) outcome {
-	item := a.Ledger.Of(t)
-	a.Report.Drifts(item, d.Message)
+func (a *applier) reported(t *desired.Object, s decisions.Situation, d decisions.Decision) outcome {
+	item := a.call.Ledger.Of(t)
+	a.call.Report.Drifts(item, d.Message)
 	if !s.Exists {
 		// An object that stays absent because of its drift policy counts as ready; one that is only created later does not.
 		return outcome{item: item, ready: d.Again == 0, message: d.Message, unwritten: true}
@@ -204,7 +227,7 @@ func (a *applier) reported(t *targets.Target, s decisions.Situation, d decisions
 func (a *applier) awaitEnd(ctx context.Context, item *inventory.Item, d decisions.Decision) (outcome, error) {
 	item.Status = status.TerminatingStatus
 	if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-		if err := a.Executor.RemoveFinalizer(ctx, item); err != nil {
+		if err := a.call.Executor.RemoveFinalizer(ctx, item); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -213,6 +236,6 @@ func (a *applier) awaitEnd(ctx context.Context, item *inventory.Item, d decision
 
 // completed records that the object has served its purpose and is gone.
 func (a *applier) completed(item *inventory.Item, wave int) {
-	records.Complete(item)
-	a.Report.Acted(inventory.VerbCompleted, wave, item)
+	bookkeeping.Complete(item)
+	a.call.Report.Acted(inventory.VerbCompleted, wave, item)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -25,12 +25,12 @@ func isClaim(key types.ObjectID) bool {
 // awaitsConsumer reports whether a claim is not bound because its StorageClass waits until a Pod uses it. Such a claim does not
 // hold up its wave, since the Pod may come in a later one. The answer is remembered by the claim's UID, because the class of a
 // claim cannot change.
-func (a *applier) awaitsConsumer(ctx context.Context, t *targets.Target, item *inventory.Item, seen apitypes.UID) (bool, error) {
-	recalled := a.Memory.Of(t.Key)
+func (a *applier) awaitsConsumer(ctx context.Context, t *desired.Object, item *inventory.Item, seen apitypes.UID) (bool, error) {
+	recalled := a.call.Memory.Of(t.Key)
 	if answer, ok := recalled.Consumer[seen]; ok {
 		return answer, nil
 	}
-	claim, err := a.Server.Get(ctx, item)
+	claim, err := a.call.Server.Get(ctx, item)
 	if err != nil {
 		return false, err
 	}
@@ -39,7 +39,7 @@ func (a *applier) awaitsConsumer(ctx context.Context, t *targets.Target, item *i
 		return false, nil
 	}
 	storageClass := &storagev1.StorageClass{}
-	if err := a.Server.Read(func() error { return a.Server.Client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
+	if err := a.call.Server.Read(func() error { return a.call.Server.Client.Get(ctx, client.ObjectKey{Name: class}, storageClass) }); err != nil {
 		if answers.IsNotFound(err) {
 			return false, nil
 		}

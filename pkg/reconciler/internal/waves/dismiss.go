@@ -8,18 +8,18 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// dismissFailed deletes targets that have failed and should be purged then. It records the failure before: a call that finds one
+// dismissFailed deletes desired objects that have failed and should be purged then. It records the failure before: a call that finds one
 // of them gone must not take that for drift and create it again.
-func (w *Waves) dismissFailed(ctx context.Context, tier []*targets.Target) error {
-	var due []*targets.Target
+func (w *Waves) dismissFailed(ctx context.Context, tier []*desired.Object) error {
+	var due []*desired.Object
 	for _, t := range tier {
-		if item := w.Ledger.Of(t); t.PurgeOnFailure && item.Status == status.FailedStatus && records.IsWritten(item) {
+		if item := w.call.Ledger.Of(t); t.PurgeOnFailure && item.Status == status.FailedStatus && bookkeeping.IsWritten(item) {
 			item.Phase = inventory.PhaseFailed
 			due = append(due, t)
 		}
@@ -27,17 +27,17 @@ func (w *Waves) dismissFailed(ctx context.Context, tier []*targets.Target) error
 	if len(due) == 0 {
 		return nil
 	}
-	if err := w.Ledger.Save(ctx); err != nil {
+	if err := w.call.Ledger.Save(ctx); err != nil {
 		return err
 	}
 	var all outcomes
-	flow.Each(ctx, w.Server.Flow, due, func(t *targets.Target) { all.add(outcome{item: w.Ledger.Of(t)}, w.applier.dismiss(ctx, t)) })
+	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) { all.add(outcome{item: w.call.Ledger.Of(t)}, w.applier.dismiss(ctx, t)) })
 	return all.Err()
 }
 
 // dismiss deletes an object that has failed.
-func (a *applier) dismiss(ctx context.Context, t *targets.Target) error {
-	item := a.Ledger.Of(t)
+func (a *applier) dismiss(ctx context.Context, t *desired.Object) error {
+	item := a.call.Ledger.Of(t)
 	// The item keeps the phase Failed, so the progress of the deletion goes into a copy.
 	going := *item
 	o, err := a.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder})
@@ -51,6 +51,6 @@ func (a *applier) dismiss(ctx context.Context, t *targets.Target) error {
 func (a *applier) dismissed(item *inventory.Item) outcome {
 	item.Status = status.FailedStatus
 	const message = "failed, and was deleted"
-	a.Report.Fails(item, message)
+	a.call.Report.Fails(item, message)
 	return outcome{item: item, message: message}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 )
 
 // fightThreshold is the number of corrections of one object in quick succession after which the engine reads who changes it, at
@@ -26,8 +26,8 @@ const fightThreshold = 2
 
 // ownershipBefore returns the managed fields of an object that is about to be corrected, if it was corrected often; nil if it was
 // not, or if they cannot be read.
-func (a *applier) ownershipBefore(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
-	recalled := a.Memory.Peek(t.Key)
+func (a *applier) ownershipBefore(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) []metav1.ManagedFieldsEntry {
+	recalled := a.call.Memory.Peek(t.Key)
 	if recalled == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (a *applier) ownershipBefore(ctx context.Context, t *targets.Target, s deci
 	if d.Verb != inventory.VerbCorrected || d.Action != decisions.Write || recalled.Corrections.Count < fightThreshold {
 		return nil
 	}
-	object, err := a.Server.Get(ctx, a.Ledger.Of(t))
+	object, err := a.call.Server.Get(ctx, a.call.Ledger.Of(t))
 	if err != nil || object.GetResourceVersion() != s.Seen.ResourceVersion {
 		return nil
 	}
@@ -45,38 +45,38 @@ func (a *applier) ownershipBefore(ctx context.Context, t *targets.Target, s deci
 }
 
 // noteFight remembers who changed an object that was corrected often, given its managed fields before the correction.
-func (a *applier) noteFight(t *targets.Target, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured) {
+func (a *applier) noteFight(t *desired.Object, before []metav1.ManagedFieldsEntry, object *unstructured.Unstructured) {
 	if before == nil {
 		return
 	}
-	fields, managers, err := fieldset.Contested(before, object.GetManagedFields(), a.Server.FieldOwner)
+	fields, managers, err := fieldset.Contested(before, object.GetManagedFields(), a.call.Server.FieldOwner)
 	if err != nil || len(managers) == 0 {
 		return
 	}
-	a.Memory.Of(t.Key).Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(fields))
+	a.call.Memory.Of(t.Key).Fight = fmt.Sprintf("is repeatedly changed by %s: %s", strings.Join(managers, ", "), executor.FieldTexts(fields))
 }
 
 // compare finds out by a dry run whether a dependent whose drift is only reported differs from its manifest.
-func (a *applier) compare(ctx context.Context, t *targets.Target, s decisions.Situation) (outcome, error) {
-	item := a.Ledger.Of(t)
-	live, err := a.Server.Get(ctx, item)
+func (a *applier) compare(ctx context.Context, t *desired.Object, s decisions.Situation) (outcome, error) {
+	item := a.call.Ledger.Of(t)
+	live, err := a.call.Server.Get(ctx, item)
 	if err != nil {
 		return outcome{}, err
 	}
-	applied, err := a.Executor.Marked(t)
+	applied, err := a.call.Executor.Marked(t)
 	if err != nil {
 		return outcome{}, err
 	}
-	err = a.Server.Read(func() error {
-		return a.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(a.Server.FieldOwner), client.DryRunAll)
+	err = a.call.Server.Read(func() error {
+		return a.call.Server.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.ForceOwnership, client.FieldOwner(a.call.Server.FieldOwner), client.DryRunAll)
 	})
 	if err != nil {
 		return outcome{}, fmt.Errorf("comparing %s: %w", t.Key, err)
 	}
-	a.Memory.Of(t.Key).Verifications.Happened(a.Server.Clock.Now())
+	a.call.Memory.Of(t.Key).Verifications.Happened(a.call.Server.Clock.Now())
 	if !contents.Same(live, applied) {
 		return a.reported(t, s, decisions.Decision{Message: decisions.ChangedByOthers}), nil
 	}
-	item.Baseline = a.Server.Reader.Read(live).Baseline()
+	item.Baseline = a.call.Server.Reader.Read(live).Baseline()
 	return a.kept(ctx, t, s)
 }

@@ -19,41 +19,41 @@ import (
 // requested, held says what it waits for.
 func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisions.Situation) (gone bool, held *outcome, err error) {
 	if kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
-		if message, err := r.Losses.HoldNamespace(ctx, item); err != nil || message != "" {
-			r.Retry(item)
+		if message, err := r.call.Losses.HoldNamespace(ctx, item); err != nil || message != "" {
+			r.call.Retry(item)
 			return false, &outcome{item: item, message: message}, err
 		}
 	}
 	if !kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-		gone, err = r.Executor.RequestDeletion(ctx, item, s)
+		gone, err = r.call.Executor.RequestDeletion(ctx, item, s)
 		return gone, nil, err
 	}
-	if awaited, err := r.Barriers.Await(ctx, item, r.Barriers.For(item, s.Seen.UID)); err != nil || awaited {
+	if awaited, err := r.call.Barriers.Await(ctx, item, r.call.Barriers.For(item, s.Seen.UID)); err != nil || awaited {
 		return false, &outcome{item: item, message: barriers.Awaited, keepsBarrier: true}, err
 	}
-	defined, err := r.Losses.DefinedBy(ctx, item)
+	defined, err := r.call.Losses.DefinedBy(ctx, item)
 	if err != nil {
 		return false, nil, err
 	}
-	blockers, resources, err := r.Losses.Instances(ctx, defined, "")
+	blockers, resources, err := r.call.Losses.Instances(ctx, defined, "")
 	if err != nil {
 		return false, nil, err
 	}
 	if len(blockers) > 0 {
-		r.Report.Guards(resources)
+		r.call.Report.Guards(resources)
 		// The deletion of an instance that has our label, but is not recorded, causes no event.
-		r.Retry(item)
+		r.call.Retry(item)
 		texts := losses.Texts(blockers)
 		held = &outcome{item: item, instances: texts, message: "kept while there are instances of its types: " + texts}
-		return false, held, r.Barriers.Lift(ctx, item)
+		return false, held, r.call.Barriers.Lift(ctx, item)
 	}
-	if b := r.Barriers.For(item, s.Seen.UID); b != nil && item.Barrier == "" {
+	if b := r.call.Barriers.For(item, s.Seen.UID); b != nil && item.Barrier == "" {
 		return false, &outcome{item: item, message: barriers.Awaited, keepsBarrier: true, barrier: b}, nil
 	}
-	if gone, err = r.Executor.RequestDeletion(ctx, item, s); err != nil || gone {
+	if gone, err = r.call.Executor.RequestDeletion(ctx, item, s); err != nil || gone {
 		return gone, nil, err
 	}
-	return false, nil, r.Executor.RemoveFinalizer(ctx, item)
+	return false, nil, r.call.Executor.RemoveFinalizer(ctx, item)
 }
 
 // held returns the outcome for an object that must not be deleted yet. It orphans a namespace that the user has marked so in the
@@ -62,7 +62,7 @@ func (r *Remover) held(ctx context.Context, item *inventory.Item, s decisions.Si
 	if !kinds.IsNamespace(item.GroupVersionKind().GroupKind()) {
 		return o, nil
 	}
-	if orphaned, err := r.Losses.IsMarkedOrphan(ctx, item); err != nil || !orphaned {
+	if orphaned, err := r.call.Losses.IsMarkedOrphan(ctx, item); err != nil || !orphaned {
 		return o, err
 	}
 	return r.end(ctx, item, s, d, decisions.Orphan, "")

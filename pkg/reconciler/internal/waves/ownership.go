@@ -9,24 +9,24 @@ import (
 
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
 // CheckOwnership refuses objects of another owner that the observer knows. Others are refused when they would be created.
-func (w *Waves) CheckOwnership(wanted []*targets.Target) error {
+func (w *Waves) CheckOwnership(wanted []*desired.Object) error {
 	var problems []string
 	for _, t := range wanted {
-		item := w.Ledger.Of(t)
-		if records.IsWritten(item) || records.IsCompleting(item) || t.Adoption == inventory.AdoptionPolicyAlways || w.Pacing.TakeOver[t.Key] {
+		item := w.call.Ledger.Of(t)
+		if bookkeeping.IsWritten(item) || bookkeeping.IsCompleting(item) || t.Adoption == inventory.AdoptionPolicyAlways || w.call.Pacing.TakeOver[t.Key] {
 			continue
 		}
-		seen, view := w.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
-		if view != observe.Present || seen.Owner == w.Owner.Label || seen.Deleting {
+		seen, view := w.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+		if view != observe.Present || seen.Owner == w.call.Owner.Label || seen.Deleting {
 			continue
 		}
-		if d := decisions.Foreign(t, item, decisions.Situation{Owner: w.Owner.Label, Exists: true, Seen: seen}); d.Action == decisions.Refuse {
+		if d := decisions.Foreign(t, item, decisions.Situation{Owner: w.call.Owner.Label, Exists: true, Seen: seen}); d.Action == decisions.Refuse {
 			problems = append(problems, fmt.Sprintf("%s: %s", t.Key, d.Message))
 		}
 	}
@@ -38,9 +38,9 @@ func (w *Waves) CheckOwnership(wanted []*targets.Target) error {
 	return refusal
 }
 
-// Prune deletes redundant dependents, after all targets are ready, and reports whether they are gone.
+// Prune deletes redundant dependents, after all desired objects are ready, and reports whether they are gone.
 func (w *Waves) Prune(ctx context.Context) (gone bool, err error) {
-	if gone, err = w.applier.remover.Delete(ctx, w.Ledger.Unwanted()); err != nil {
+	if gone, err = w.applier.remover.Delete(ctx, w.call.Ledger.Unwanted()); err != nil {
 		return false, fmt.Errorf("deleting redundant objects: %w", err)
 	}
 	return gone, nil

@@ -9,17 +9,17 @@ import (
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
-// purge deletes, at the end of a wave, applied targets that have served their purpose, and reports whether all of them are gone.
-// A target has served its purpose if its purge order is not above over, the last order before the next wave.
-func (w *Waves) purge(ctx context.Context, purgeable []*targets.Target, order, over int) (done bool, err error) {
-	var due []*targets.Target
+// purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all of them are gone.
+// A desired object has served its purpose if its purge order is not above over, the last order before the next wave.
+func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, over int) (done bool, err error) {
+	var due []*desired.Object
 	for _, t := range purgeable {
-		if t.ApplyOrder <= order && *t.PurgeOrder <= over && w.Ledger.Of(t).Phase != inventory.PhaseCompleted {
+		if t.ApplyOrder <= order && *t.PurgeOrder <= over && w.call.Ledger.Of(t).Phase != inventory.PhaseCompleted {
 			due = append(due, t)
 		}
 	}
@@ -30,11 +30,11 @@ func (w *Waves) purge(ctx context.Context, purgeable []*targets.Target, order, o
 		return false, err
 	}
 	var all outcomes
-	flow.Each(ctx, w.Server.Flow, due, func(t *targets.Target) {
-		item := w.Ledger.Of(t)
+	flow.Each(ctx, w.call.Server.Flow, due, func(t *desired.Object) {
+		item := w.call.Ledger.Of(t)
 		o, err := w.applier.remover.deleteOne(ctx, item, decisions.Deletion{Verb: inventory.VerbCompleted, Wave: order})
 		if o.ready && err == nil {
-			records.Complete(item)
+			bookkeeping.Complete(item)
 		}
 		all.add(o, err)
 	})
@@ -42,23 +42,23 @@ func (w *Waves) purge(ctx context.Context, purgeable []*targets.Target, order, o
 		return false, fmt.Errorf("purging at the end of wave %d: %w", order, err)
 	}
 	for _, o := range all.unready {
-		w.Report.StopsAt(order, len(due))
-		w.Report.Awaits(o.item, "completed; "+o.message)
+		w.call.Report.StopsAt(order, len(due))
+		w.call.Report.Awaits(o.item, "completed; "+o.message)
 	}
 	return len(all.unready) == 0, nil
 }
 
-// schedule records that targets have served their purpose, before the first of them is deleted: a call that finds one of them
+// schedule records that desired objects have served their purpose, before the first of them is deleted: a call that finds one of them
 // gone must not take that for drift and create it again.
-func (w *Waves) schedule(ctx context.Context, due []*targets.Target) error {
+func (w *Waves) schedule(ctx context.Context, due []*desired.Object) error {
 	changed := false
 	for _, t := range due {
-		if item := w.Ledger.Of(t); !records.IsCompleting(item) {
+		if item := w.call.Ledger.Of(t); !bookkeeping.IsCompleting(item) {
 			item.Phase, changed = inventory.PhaseScheduledForCompletion, true
 		}
 	}
 	if !changed {
 		return nil
 	}
-	return w.Ledger.Save(ctx)
+	return w.call.Ledger.Save(ctx)
 }

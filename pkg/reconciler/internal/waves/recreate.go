@@ -12,15 +12,15 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
 // recreate deletes the observed object and, if it is gone at once, creates it.
-func (a *applier) recreate(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
-	item := a.Ledger.Of(t)
+func (a *applier) recreate(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
+	item := a.call.Ledger.Of(t)
 	if !kinds.DefinesTypes(t.Key.GroupKind) {
 		if again, err := a.mayRecreate(ctx, t, s); again || err != nil {
 			return outcome{}, again, err
@@ -36,9 +36,9 @@ func (a *applier) recreate(ctx context.Context, t *targets.Target, s decisions.S
 		held.unwritten = true
 		return *held, false, nil
 	}
-	s = decisions.Situation{Owner: a.Owner.Label, Proven: true, Typed: true}
+	s = decisions.Situation{Owner: a.call.Owner.Label, Proven: true, Typed: true}
 	if !gone {
-		if s, err = a.Server.Ask(ctx, item); err != nil {
+		if s, err = a.call.Server.Ask(ctx, item); err != nil {
 			return outcome{}, false, err
 		}
 	}
@@ -59,11 +59,11 @@ func (a *applier) recreate(ctx context.Context, t *targets.Target, s decisions.S
 
 // mayRecreate returns a *RefusedError if an object must not be recreated. The decision must be repeated (again) if the object has
 // changed since it was observed.
-func (a *applier) mayRecreate(ctx context.Context, t *targets.Target, s decisions.Situation) (again bool, err error) {
-	item := a.Ledger.Of(t)
+func (a *applier) mayRecreate(ctx context.Context, t *desired.Object, s decisions.Situation) (again bool, err error) {
+	item := a.call.Ledger.Of(t)
 	var live *unstructured.Unstructured
 	if losses.DependsOnContent(t.Key.GroupKind) {
-		live, err = a.Server.Get(ctx, item)
+		live, err = a.call.Server.Get(ctx, item)
 		if answers.IsGone(err) || err == nil && live.GetResourceVersion() != s.Seen.ResourceVersion {
 			return true, nil
 		}
@@ -71,7 +71,7 @@ func (a *applier) mayRecreate(ctx context.Context, t *targets.Target, s decision
 			return false, err
 		}
 	}
-	reason, err := a.Losses.KeepsFromRecreation(ctx, item, s.Seen.UID, live)
+	reason, err := a.call.Losses.KeepsFromRecreation(ctx, item, s.Seen.UID, live)
 	if err == nil && reason != "" {
 		err = inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, reason))
 	}

@@ -13,37 +13,37 @@ import (
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/records"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Remover deletes or orphans dependents, wave by wave.
 type Remover struct {
-	*calls.Call
+	call *calls.Call
 }
 
 // Delete deletes or orphans dependents, and reports whether all of them are gone. It saves first which of them are going to be
 // orphaned.
 func (r *Remover) Delete(ctx context.Context, items []*inventory.Item) (gone bool, err error) {
-	if r.Ledger.OrphansUnsaved {
-		if err := r.Ledger.Save(ctx); err != nil {
+	if r.call.Ledger.OrphansUnsaved {
+		if err := r.call.Ledger.Save(ctx); err != nil {
 			return false, err
 		}
 	}
-	rank := r.SortDeletion(items)
-	for _, wave := range targets.Group(items, func(item *inventory.Item) int { return item.DeleteOrder }) {
-		for _, members := range targets.Group(wave, rank) {
-			if gone, err := r.deleteStage(ctx, targets.Group(members, calls.DeletionTier), len(wave)); err != nil || !gone {
+	rank := r.call.SortDeletion(items)
+	for _, wave := range desired.Group(items, func(item *inventory.Item) int { return item.DeleteOrder }) {
+		for _, members := range desired.Group(wave, rank) {
+			if gone, err := r.deleteStage(ctx, desired.Group(members, calls.DeletionTier), len(wave)); err != nil || !gone {
 				return false, err
 			}
 		}
-		if err := r.Ledger.Checkpoint(ctx); err != nil {
+		if err := r.call.Ledger.Checkpoint(ctx); err != nil {
 			return false, err
 		}
 	}
@@ -68,14 +68,14 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 		for _, o := range remaining {
 			gone = false
 			needed = needed || o.keepsBarrier || o.instances != ""
-			r.Report.Awaits(o.item, o.message)
+			r.call.Report.Awaits(o.item, o.message)
 		}
 		if needed {
 			break
 		}
 	}
 	if !gone || len(failures) > 0 {
-		r.Report.StopsAt(tiers[0][0].DeleteOrder, waveSize)
+		r.call.Report.StopsAt(tiers[0][0].DeleteOrder, waveSize)
 	}
 	return gone && len(failures) == 0, answers.Join(failures...)
 }
@@ -85,10 +85,10 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 	work := func(item *inventory.Item) (outcome, error) {
 		return r.deleteOne(ctx, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted, Wave: item.DeleteOrder})
 	}
-	flow.Each(ctx, r.Server.Flow, tier, func(item *inventory.Item) { t.add(work(item)) })
-	putUpBarriers(ctx, r.Call, &t, work)
+	flow.Each(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) { t.add(work(item)) })
+	putUpBarriers(ctx, r.call, &t, work)
 	for _, item := range t.ready {
-		r.Ledger.Drop(item)
+		r.call.Ledger.Drop(item)
 	}
 	return t.unready, t.Err()
 }
@@ -97,35 +97,35 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 // that the object does not exist.
 func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisions.Deletion) (outcome, error) {
 	var fight decisions.Contention
-	r.Barriers.Reach(item)
-	s, err := r.Server.LookServed(ctx, item)
+	r.call.Barriers.Reach(item)
+	s, err := r.call.Server.LookServed(ctx, item)
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
-		if records.IsUnwanted(item) && s.Exists {
-			if s, err = r.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
+		if bookkeeping.IsUnwanted(item) && s.Exists {
+			if s, err = r.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
 				break
 			}
-			s.WantedAs = r.Aliases.Of(s.Seen.UID)
+			s.WantedAs = r.call.Aliases.Of(s.Seen.UID)
 		}
-		action, message := r.Owner.Ending(item, s, d)
+		action, message := r.call.Owner.Ending(item, s, d)
 		var o outcome
 		if o, err = r.end(ctx, item, s, d, action, message); err == nil {
 			if !o.ready {
-				r.LookAgain(item)
+				r.call.LookAgain(item)
 			}
 			return o, nil
 		}
 		if answers.IsOutdated(err) || answers.IsTypeless(err) {
 			answer, before := err, s
-			s, err = r.Server.AskServed(ctx, item)
+			s, err = r.call.Server.AskServed(ctx, item)
 			fight.Met(answer, before, s)
 		}
 	}
 	if err == nil {
-		r.Retry(item)
+		r.call.Retry(item)
 		return outcome{item: item, message: fight.Message()}, nil
 	}
 	if reason, ok := answers.Awaitable(err); ok {
-		r.Retry(item)
+		r.call.Retry(item)
 		return outcome{item: item, message: reason}, nil
 	}
 	return outcome{}, fmt.Errorf("deleting %s: %w", types.IDOf(item), err)
@@ -133,7 +133,7 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 
 func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, action decisions.Ending, message string) (outcome, error) {
 	if action == decisions.Orphan || action == decisions.RefuseEnd {
-		if err := r.Barriers.Lift(ctx, item); err != nil {
+		if err := r.call.Barriers.Lift(ctx, item); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -144,12 +144,12 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 	case decisions.Forget:
 		return r.ended(ctx, item)
 	case decisions.Orphan:
-		if err := r.Executor.Orphan(ctx, item, s); err != nil {
+		if err := r.call.Executor.Orphan(ctx, item, s); err != nil {
 			return outcome{}, err
 		}
-		r.Report.Acted(inventory.VerbOrphaned, d.Wave, item)
-		if reason := r.Owner.WhyOrphaned(item); reason != "" {
-			r.Report.Notes(item, reason)
+		r.call.Report.Acted(inventory.VerbOrphaned, d.Wave, item)
+		if reason := r.call.Owner.WhyOrphaned(item); reason != "" {
+			r.call.Report.Notes(item, reason)
 		}
 		return outcome{item: item, ready: true}, nil
 	case decisions.RefuseEnd:
@@ -157,7 +157,7 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 	case decisions.AwaitEnd:
 		r.deleting(item, d)
 		if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-			if err := r.Executor.RemoveFinalizer(ctx, item); err != nil {
+			if err := r.call.Executor.RemoveFinalizer(ctx, item); err != nil {
 				return outcome{}, err
 			}
 			return r.checkGone(ctx, item, d)
@@ -181,7 +181,7 @@ func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s dec
 	}
 	r.deleting(item, d)
 	if gone {
-		r.Report.Acted(d.Verb, d.Wave, item)
+		r.call.Report.Acted(d.Verb, d.Wave, item)
 		return r.ended(ctx, item)
 	}
 	return r.checkGone(ctx, item, d)
@@ -189,7 +189,7 @@ func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s dec
 
 // ended returns the outcome for a dependent that is gone.
 func (r *Remover) ended(ctx context.Context, item *inventory.Item) (outcome, error) {
-	if err := r.Barriers.Lift(ctx, item); err != nil && !apierrors.IsForbidden(err) {
+	if err := r.call.Barriers.Lift(ctx, item); err != nil && !apierrors.IsForbidden(err) {
 		return outcome{}, err
 	}
 	// Garbage collection deletes a barrier that we may not delete.
@@ -201,7 +201,7 @@ func (r *Remover) ended(ctx context.Context, item *inventory.Item) (outcome, err
 // defines types, so that its new owner can delete it.
 func (r *Remover) leave(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
 	if s.Exists && kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-		if err := r.Executor.RemoveFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
+		if err := r.call.Executor.RemoveFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
 			return outcome{}, err
 		}
 	}
@@ -212,9 +212,9 @@ func (r *Remover) leave(ctx context.Context, item *inventory.Item, s decisions.S
 func (r *Remover) reportGone(item *inventory.Item, d decisions.Deletion, message string) {
 	switch {
 	case message != "":
-		r.Report.Notes(item, message)
+		r.call.Report.Notes(item, message)
 	case item.Phase == inventory.PhaseDeleting || item.Phase == inventory.PhaseCompleting:
-		r.Report.Acted(d.Verb, d.Wave, item)
+		r.call.Report.Acted(d.Verb, d.Wave, item)
 	}
 }
 
@@ -228,19 +228,19 @@ func (r *Remover) deleting(item *inventory.Item, d decisions.Deletion) {
 
 // checkGone reads the object, because the deletion of an object without finalizers has ended already.
 func (r *Remover) checkGone(ctx context.Context, item *inventory.Item, d decisions.Deletion) (outcome, error) {
-	s, err := r.Server.AskServed(ctx, item)
+	s, err := r.call.Server.AskServed(ctx, item)
 	if err != nil {
 		return outcome{}, err
 	}
-	action, message := r.Owner.Ending(item, s, d)
+	action, message := r.call.Owner.Ending(item, s, d)
 	switch action {
 	case decisions.Gone, decisions.Forget:
-		r.Report.Acted(d.Verb, d.Wave, item)
+		r.call.Report.Acted(d.Verb, d.Wave, item)
 		return r.ended(ctx, item)
 	case decisions.RefuseEnd:
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
 	case decisions.AwaitEnd, decisions.RequestDeletion, decisions.Orphan:
-		r.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
+		r.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
 		return outcome{item: item, message: cmp.Or(message, "being deleted")}, nil
 	default:
 		return outcome{}, fmt.Errorf("unknown ending %d", action)
@@ -248,4 +248,4 @@ func (r *Remover) checkGone(ctx context.Context, item *inventory.Item, d decisio
 }
 
 // NewRemover returns a Remover of the dependents of a call.
-func NewRemover(call *calls.Call) *Remover { return &Remover{Call: call} }
+func NewRemover(call *calls.Call) *Remover { return &Remover{call: call} }

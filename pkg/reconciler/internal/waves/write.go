@@ -13,26 +13,26 @@ import (
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/targets"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
-// write applies the manifest of a target to the observed object, or creates it.
-func (a *applier) write(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, error) {
+// write applies the manifest of a desired object to the observed object, or creates it.
+func (a *applier) write(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
 	before := a.ownershipBefore(ctx, t, s, d)
 	collector := &clients.Collector{}
-	object, err := a.Executor.Apply(clients.WithWarnings(ctx, collector), t, a.Ledger.Of(t), s, d.Action)
+	object, err := a.call.Executor.Apply(clients.WithWarnings(ctx, collector), t, a.call.Ledger.Of(t), s, d.Action)
 	if err != nil {
 		return outcome{}, err
 	}
 	a.written[t.Index] = true
 	a.noteFight(t, before, object)
-	if err := a.Executor.NoteAnswer(t, a.Ledger.Of(t), object, collector); err != nil {
+	if err := a.call.Executor.NoteAnswer(t, a.call.Ledger.Of(t), object, collector); err != nil {
 		return outcome{}, err
 	}
 	changed := d.Action != decisions.Verify || object.GetResourceVersion() != s.Seen.ResourceVersion
-	cleaned, err := a.Executor.RemoveSurplus(ctx, t, a.Ledger.Of(t), object, changed && d.Verb != inventory.VerbCorrected)
+	cleaned, err := a.call.Executor.RemoveSurplus(ctx, t, a.call.Ledger.Of(t), object, changed && d.Verb != inventory.VerbCorrected)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -48,29 +48,29 @@ func (a *applier) write(ctx context.Context, t *targets.Target, s decisions.Situ
 }
 
 // wrote records the response of a write.
-func (a *applier) wrote(t *targets.Target, object *unstructured.Unstructured, d decisions.Decision, changed bool) (outcome, error) {
-	item := a.Ledger.Of(t)
-	seen, view := a.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d decisions.Decision, changed bool) (outcome, error) {
+	item := a.call.Ledger.Of(t)
+	seen, view := a.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	// The event of a write often arrives before its response.
 	if view != observe.Present || seen.UID != object.GetUID() || seen.ResourceVersion != object.GetResourceVersion() {
-		seen = a.Server.Reader.Read(object)
-		a.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, seen)
+		seen = a.call.Server.Reader.Read(object)
+		a.call.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, seen)
 	}
-	if err := a.Aliases.Refuse(t, seen.UID); err != nil {
+	if err := a.call.Aliases.Refuse(t, seen.UID); err != nil {
 		return outcome{}, err
 	}
-	now := a.Server.Clock.Now()
-	if recalled := a.Memory.Peek(t.Key); recalled != nil {
+	now := a.call.Server.Clock.Now()
+	if recalled := a.call.Memory.Peek(t.Key); recalled != nil {
 		recalled.Retries = memory.Repetition{}
 	}
 	if d.Action == decisions.Verify {
-		a.Memory.Of(t.Key).Verifications.Happened(now)
+		a.call.Memory.Of(t.Key).Verifications.Happened(now)
 	}
 	if changed {
 		if d.Verb == inventory.VerbCorrected || d.Verb == inventory.VerbAdopted && item.UID != "" {
-			a.Memory.Of(t.Key).Corrections.Happened(now)
+			a.call.Memory.Of(t.Key).Corrections.Happened(now)
 		}
-		a.Report.Acted(d.Verb, t.ApplyOrder, item)
+		a.call.Report.Acted(d.Verb, t.ApplyOrder, item)
 		item.Phase = inventory.PhaseUpdating
 		if d.Action == decisions.Create {
 			item.Phase = inventory.PhaseCreating
@@ -78,23 +78,23 @@ func (a *applier) wrote(t *targets.Target, object *unstructured.Unstructured, d 
 	}
 	item.LastAppliedAt = &metav1.Time{Time: now}
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
-	item.DeletePolicy = a.Owner.DeletePolicy(item, t.Delete)
-	s := decisions.Situation{Owner: a.Owner.Label, Exists: true, Seen: seen}
+	item.DeletePolicy = a.call.Owner.DeletePolicy(item, t.Delete)
+	s := decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen}
 	o := a.settled(item, s)
 	return o, nil
 }
 
-// create creates the object of a target, if the owner confirms that it is still wanted.
-func (a *applier) create(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, error) {
-	if err := a.Consent.Confirm(ctx, t); err != nil {
+// create creates a desired object, if the owner confirms that it is still wanted.
+func (a *applier) create(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
+	if err := a.call.Consent.Confirm(ctx, t); err != nil {
 		return outcome{}, err
 	}
 	return a.write(ctx, t, s, d)
 }
 
 // mark sets our marks on the observed object, without changing its content.
-func (a *applier) mark(ctx context.Context, t *targets.Target, s decisions.Situation, d decisions.Decision) (outcome, error) {
-	object, err := a.Executor.MarkOnly(ctx, t, a.Ledger.Of(t), s)
+func (a *applier) mark(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
+	object, err := a.call.Executor.MarkOnly(ctx, t, a.call.Ledger.Of(t), s)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package views
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Snapshot is the state of a release at one moment.
+type Snapshot struct {
+	// Release is the record; nil if the release does not exist.
+	Release *releases.Release
+	// Holder is the process that works on the release; nil if there is none, or if the release is neither being applied nor deleted.
+	Holder *releases.Holder
+	// Silent means that the holder has not renewed the lock for so long that it seems to be dead.
+	Silent bool
+	// Dependents in the order of their waves.
+	Dependents []*dependents.Node
+	// Notes say what is missing because the user may not read it.
+	Notes []dependents.Note
+
+	deadline time.Duration
+}
+
+// Look reads a snapshot of a release. The reasons why dependents are not ready cost further requests, which skipReasons saves. If the release does not
+// exist, it returns an empty snapshot.
+func Look(ctx context.Context, c *connection.Connection, namespace, name string, skipReasons bool) (*Snapshot, error) {
+	for {
+		snapshot, err := look(ctx, c, namespace, name, skipReasons)
+		if err != nil || !snapshot.Abandoned() {
+			return snapshot, err
+		}
+		// The process that worked on the release may have ended while the release was read.
+		if unchanged, err := c.Records().Unchanged(ctx, snapshot.Release); err != nil || unchanged {
+			return snapshot, err
+		}
+	}
+}
+
+// look reads the record, the dependents and the lock, one after the other.
+func look(ctx context.Context, c *connection.Connection, namespace, name string, skipReasons bool) (*Snapshot, error) {
+	release, err := c.Records().Get(ctx, namespace, name)
+	if errors.Is(err, releases.ErrNotFound) {
+		return &Snapshot{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	snapshot := &Snapshot{Release: release}
+	options := Inspection(c, release, release.Inventory)
+	options.SkipReasons = skipReasons
+	report, err := live.Tree(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	snapshot.Notes, snapshot.deadline = report.Notes, report.Deadline
+	snapshot.takeDependents(report.Nodes)
+	if release.State == releases.StateApplying || release.State == releases.StateDeleting {
+		if snapshot.Holder, err = c.Records().Holder(ctx, namespace, name); err != nil {
+			return nil, err
+		}
+		snapshot.checkHolder(c.Clock().Now())
+	}
+	return snapshot, nil
+}
+
+// checkHolder decides whether the holder of the lock seems to be dead. If not, it is time for another look when the lock expires.
+func (s *Snapshot) checkHolder(now time.Time) {
+	if s.Holder == nil {
+		return
+	}
+	// Clocks differ.
+	s.Silent = now.Sub(s.Holder.Renewed) > 2*s.Holder.Validity
+	if !s.Silent && (s.deadline == 0 || s.Holder.Validity < s.deadline) {
+		s.deadline = s.Holder.Validity
+	}
+}
+
+// takeDependents decides on the states of the dependents, and puts these in order.
+func (s *Snapshot) takeDependents(nodes []*dependents.Node) {
+	for _, node := range nodes {
+		lostLabel := s.confirmOwner(node)
+		recognizeFinished(node)
+		node.State = stateOf(node)
+		if s.Release.State == releases.StateDeleting {
+			node.State, node.Wave = stateInDeletion(node, lostLabel), node.Item.DeleteOrder
+		}
+	}
+	dependents.Sort(nodes)
+	s.Dependents = nodes
+}
+
+// confirmOwner sets the status of a dependent that does not have the label of the release. It reports whether the object is a dependent nevertheless.
+func (s *Snapshot) confirmOwner(node *dependents.Node) (lostLabel bool) {
+	if node.Live == nil {
+		return false
+	}
+	owner := ownership.Of(node.Live)
+	if id := releases.OwnerID(s.Release.Namespace, s.Release.Name); !owner.Is(id) {
+		node.Status, node.Message = dependents.StatusStolen, owner.Loss(id, node.Item)
+	}
+	return owner.LostLabel(node.Item)
+}
+
+// recognizeFinished corrects the status of a Job that was complete and has removed itself.
+func recognizeFinished(node *dependents.Node) {
+	if node.Phase == reconciler.PhaseReady && node.Missing && node.Status == status.NotFoundStatus && dependents.IsJob(node) {
+		node.Status, node.Message = dependents.StatusCompleted, "has finished, and is gone"
+	}
+}
+
+const (
+	digestKey     = releases.ReconcilerName + "/" + types.AnnotationKeySuffixDigest
+	purgeOrderKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixPurgeOrder
+)
+
+// stateOf returns the state of a dependent of a release that is not being deleted.
+func stateOf(node *dependents.Node) dependents.State {
+	switch node.Phase {
+	case reconciler.PhaseCompleted:
+		return dependents.StateCompleted
+	case reconciler.PhaseFailed:
+		return dependents.StateFailed
+	case reconciler.PhaseDeleting, reconciler.PhaseCompleting, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion:
+		return leaving(node)
+	case reconciler.PhaseScheduledForApplication:
+		// The phase is recorded after the write. The object may be in its earlier form.
+		if node.Item.Digest == "" || node.Annotation(digestKey) != node.Item.Digest {
+			return dependents.StatePending
+		}
+	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
+	}
+	switch node.Status {
+	case status.CurrentStatus, dependents.StatusCompleted:
+		return dependents.StateReady
+	case status.FailedStatus:
+		return dependents.StateFailed
+	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus, dependents.StatusStolen:
+	}
+	return dependents.StateUnready
+}
+
+// stateInDeletion returns the state of a dependent of a release that is being deleted.
+func stateInDeletion(node *dependents.Node, lostLabel bool) dependents.State {
+	policy := node.Item.DeletePolicy
+	switch {
+	case node.Phase == reconciler.PhaseCompleted:
+		return dependents.StateCompleted
+	case node.Status == dependents.StatusStolen && !lostLabel || policy == reconciler.DeletePolicyOrphan || policy == reconciler.DeletePolicyOrphanOnDelete:
+		return dependents.StateStays
+	default:
+		return leaving(node)
+	}
+}
+
+// leaving returns the state of an object that is on its way out.
+func leaving(node *dependents.Node) dependents.State {
+	switch {
+	case node.Missing:
+		return dependents.StateGone
+	case node.Status == status.TerminatingStatus:
+		return dependents.StateUnready
+	default:
+		return dependents.StatePending
+	}
+}
+
+// Ready reports whether the release was applied successfully, and all its dependents are ready now. The process that has applied it need not have waited for
+// that, if it has left nothing to be done.
+func (s *Snapshot) Ready() bool {
+	if s.Release == nil || s.Release.State != releases.StateReady && !s.Complete() {
+		return false
+	}
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State == dependents.StatePending || d.State.IsProblem() })
+}
+
+// Abandoned reports whether the release is recorded as being applied or deleted, and no process seems to be working on it.
+func (s *Snapshot) Abandoned() bool {
+	if s.Release == nil || s.Holder != nil && !s.Silent {
+		return false
+	}
+	return s.Release.State == releases.StateApplying || s.Release.State == releases.StateDeleting
+}
+
+// Complete reports whether a release that is recorded as being applied, and on which no process works, is applied completely: all objects are written, and
+// none is left to be deleted.
+func (s *Snapshot) Complete() bool {
+	return s.Abandoned() && s.Release.State == releases.StateApplying && s.nothingLeft()
+}
+
+// BecameReady reports whether all objects of the current revision are ready now, although no process has waited for that long enough.
+func (s *Snapshot) BecameReady() bool {
+	if s.Release == nil || s.Holder != nil && !s.Silent || s.Release.State == releases.StateDeleting || !s.nothingLeft() {
+		return false
+	}
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool { return d.State.IsProblem() })
+}
+
+// nothingLeft reports whether all objects of the current revision are written, and none is left to be deleted.
+func (s *Snapshot) nothingLeft() bool {
+	if s.Release.Current() == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.Dependents, func(d *dependents.Node) bool {
+		switch d.Phase {
+		case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseCompleting:
+			return d.State != dependents.StateGone
+		case reconciler.PhaseScheduledForApplication, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
+			reconciler.PhaseFailed, reconciler.PhaseCompleted:
+		}
+		return d.State == dependents.StatePending || d.Annotation(purgeOrderKey) != ""
+	})
+}
+
+// Problems returns the dependents that are not ready although their turn has come: first those whose age is not known, then the oldest.
+func (s *Snapshot) Problems() []*dependents.Node {
+	var found []*dependents.Node
+	for _, d := range s.Dependents {
+		if d.State.IsProblem() {
+			found = append(found, d)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *dependents.Node) int { return sinceOf(a).Compare(sinceOf(b)) })
+	return found
+}
+
+// sinceOf returns when the oldest reason began why a dependent is not ready. Without reasons, it is when the dependent was created.
+func sinceOf(node *dependents.Node) time.Time {
+	oldest := oldestReason(node)
+	if oldest.IsZero() {
+		return node.Created
+	}
+	return oldest
+}
+
+func oldestReason(node *dependents.Node) time.Time {
+	var oldest time.Time
+	consider := func(t time.Time) {
+		if !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {
+			oldest = t
+		}
+	}
+	for _, reason := range node.Why {
+		consider(reason.Since)
+	}
+	for _, child := range node.Children {
+		consider(oldestReason(child))
+	}
+	return oldest
+}

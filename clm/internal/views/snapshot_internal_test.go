@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package views
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/clm/internal/ownership"
+	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason  string
+		phase   reconciler.Phase
+		status  status.Status
+		missing bool
+		stays   bool
+		want    dependents.State
+		// leaving is where it is if the release is being deleted.
+		leaving dependents.State
+	}{
+		{"as it should be", reconciler.PhaseReady, status.CurrentStatus, false, false, dependents.StateReady, dependents.StatePending},
+		{"not ready any more", reconciler.PhaseReady, status.InProgressStatus, false, false, dependents.StateUnready, dependents.StatePending},
+		{"lost", reconciler.PhaseReady, status.NotFoundStatus, true, false, dependents.StateUnready, dependents.StateGone},
+		{"somebody deletes it", reconciler.PhaseReady, status.TerminatingStatus, false, false, dependents.StateUnready, dependents.StateUnready},
+		{"it will not become ready", reconciler.PhaseCreating, status.FailedStatus, false, false, dependents.StateFailed, dependents.StatePending},
+		{"it may not be read", reconciler.PhaseReady, status.UnknownStatus, false, false, dependents.StateUnready, dependents.StatePending},
+		{"not created yet", reconciler.PhaseScheduledForApplication, status.NotFoundStatus, true, false, dependents.StatePending, dependents.StateGone},
+		{"ready as it was before", reconciler.PhaseScheduledForApplication, status.CurrentStatus, false, false, dependents.StatePending, dependents.StatePending},
+		{"no longer wanted", reconciler.PhaseScheduledForDeletion, status.CurrentStatus, false, false, dependents.StatePending, dependents.StatePending},
+		{"on its way out", reconciler.PhaseDeleting, status.TerminatingStatus, false, false, dependents.StateUnready, dependents.StateUnready},
+		{"gone, which is not recorded yet", reconciler.PhaseDeleting, status.NotFoundStatus, true, false, dependents.StateGone, dependents.StateGone},
+		{"it has served its purpose", reconciler.PhaseCompleted, dependents.StatusCompleted, false, false, dependents.StateCompleted, dependents.StateCompleted},
+		{"it has failed, and was removed", reconciler.PhaseFailed, status.NotFoundStatus, true, false, dependents.StateFailed, dependents.StateGone},
+		{"somebody else has it", reconciler.PhaseReady, dependents.StatusStolen, false, false, dependents.StateUnready, dependents.StateStays},
+		{"it is going to be taken over", reconciler.PhaseScheduledForApplication, dependents.StatusStolen, false, false, dependents.StatePending, dependents.StateStays},
+		{"its delete policy keeps it", reconciler.PhaseReady, status.CurrentStatus, false, true, dependents.StateReady, dependents.StateStays},
+	} {
+		item := &reconciler.InventoryItem{Phase: test.phase, Digest: "new"}
+		if test.stays {
+			item.DeletePolicy = reconciler.DeletePolicyOrphan
+		}
+		node := &dependents.Node{Dependent: dependents.Dependent{Status: test.status, Phase: test.phase}, Missing: test.missing, Item: item}
+		if got := stateOf(node); got != test.want {
+			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
+		}
+		if got := stateInDeletion(node, false); got != test.leaving {
+			t.Errorf("%s, while the release is being deleted: got %s, wanted %s", test.reason, got, test.leaving)
+		}
+	}
+}
+
+// TestStatesOfWhatLostItsLabel is about the recorded object, from which merely the label was removed: it goes with the release.
+func TestStatesOfWhatLostItsLabel(t *testing.T) {
+	t.Parallel()
+	item := &reconciler.InventoryItem{Phase: reconciler.PhaseReady, UID: "u"}
+	for _, test := range []struct {
+		reason string
+		uid    apitypes.UID
+		label  string
+		want   dependents.State
+	}{
+		{"the recorded object", "u", "", dependents.StatePending},
+		{"another object of that name", "v", "", dependents.StateStays},
+		{"somebody else has it", "u", "x", dependents.StateStays},
+	} {
+		node := &dependents.Node{Dependent: dependents.Dependent{Status: dependents.StatusStolen, Phase: item.Phase}, Item: item}
+		owner := ownership.Of(&metav1.ObjectMeta{UID: test.uid, Labels: map[string]string{ownership.Label: test.label}})
+		if got := stateInDeletion(node, owner.LostLabel(item)); got != test.want {
+			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
+		}
+	}
+}
+
+// TestJobsMayRemoveThemselves has objects be gone that are recorded.
+func TestJobsMayRemoveThemselves(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason, version, kind string
+		phase                 reconciler.Phase
+		missing               bool
+		want                  dependents.State
+	}{
+		{"it was complete", "batch/v1", "Job", reconciler.PhaseReady, true, dependents.StateReady},
+		{"it was not", "batch/v1", "Job", reconciler.PhaseCreating, true, dependents.StateUnready},
+		{"others do not remove themselves", "v1", "Pod", reconciler.PhaseReady, true, dependents.StateUnready},
+		{"it is there, and unknown", "batch/v1", "Job", reconciler.PhaseReady, false, dependents.StateUnready},
+	} {
+		object := dependents.Object{APIVersion: test.version, Kind: test.kind}
+		node := &dependents.Node{Dependent: dependents.Dependent{Object: object, Status: status.NotFoundStatus, Phase: test.phase}, Missing: test.missing}
+		recognizeFinished(node)
+		if got := stateOf(node); got != test.want {
+			t.Errorf("%s: got %s, wanted %s", test.reason, got, test.want)
+		}
+	}
+}
+
+func TestReadyAndProblems(t *testing.T) {
+	t.Parallel()
+	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
+	dependent := func(name string, state dependents.State, node dependents.Node) *dependents.Node {
+		node.Object, node.State = dependents.Object{APIVersion: "v1", Kind: "Pod", Name: name}, state
+		return &node
+	}
+	below := dependents.Node{Created: at(1), Children: []*dependents.Node{{Why: []dependents.Reason{{Since: at(20)}, {Since: at(10)}}}}}
+	s := &Snapshot{Release: &releases.Release{State: releases.StateReady}, Dependents: []*dependents.Node{
+		dependent("ready", dependents.StateReady, dependents.Node{Created: at(0)}),
+		dependent("young", dependents.StateUnready, dependents.Node{Created: at(15)}),
+		dependent("old", dependents.StateFailed, below),
+		dependent("lost", dependents.StateUnready, dependents.Node{Missing: true}),
+	}}
+	var names []string
+	for _, problem := range s.Problems() {
+		names = append(names, problem.Name)
+	}
+	if diff := cmp.Diff([]string{"lost", "old", "young"}, names); diff != "" {
+		t.Errorf("the oldest problem should come first, that of unknown age before (-want +got):\n%s", diff)
+	}
+	if s.Ready() {
+		t.Error("a release is not ready if its dependents are not")
+	}
+	s.Dependents = s.Dependents[:1]
+	if !s.Ready() {
+		t.Error("a release is ready if all its dependents are")
+	}
+	s.Release.State = releases.StateFailed
+	if s.Ready() {
+		t.Error("a release is not ready if applying it has failed")
+	}
+}
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	revision := []releases.Revision{{Number: 1}}
+	of := func(phase reconciler.Phase, state dependents.State) *dependents.Node {
+		return &dependents.Node{Dependent: dependents.Dependent{Phase: phase, State: state}}
+	}
+	for _, test := range []struct {
+		reason     string
+		state      releases.State
+		revisions  []releases.Revision
+		holder     *releases.Holder
+		silent     bool
+		dependents []*dependents.Node
+		want       bool
+		ready      bool
+	}{
+		{"all is ready", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseReady, dependents.StateReady), of(reconciler.PhaseCompleted, dependents.StateCompleted)}, true, true},
+		{"written, and judged by nobody", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForApplication, dependents.StateReady)}, true, true},
+		{"not ready yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseCreating, dependents.StateUnready)}, true, false},
+		{"nothing at all", releases.StateApplying, revision, nil, false, nil, true, true},
+		{"whoever worked on it is dead", releases.StateApplying, revision, &releases.Holder{}, true, nil, true, true},
+		{"somebody works on it", releases.StateApplying, revision, &releases.Holder{}, false, nil, false, false},
+		{"a record that was restored has no revision", releases.StateApplying, nil, nil, false, nil, false, false},
+		{"not written yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForApplication, dependents.StatePending)}, false, false},
+		{"to be deleted", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseScheduledForDeletion, dependents.StatePending)}, false, false},
+		{"being deleted", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseDeleting, dependents.StateUnready)}, false, false},
+		{"deleted, which is not recorded yet", releases.StateApplying, revision, nil, false, []*dependents.Node{of(reconciler.PhaseDeleting, dependents.StateGone)}, true, true},
+		{"it has failed", releases.StateFailed, revision, nil, false, nil, false, false},
+		{"it is being deleted", releases.StateDeleting, revision, nil, false, nil, false, false},
+	} {
+		s := &Snapshot{Release: &releases.Release{State: test.state, Revisions: test.revisions}, Holder: test.holder, Silent: test.silent, Dependents: test.dependents}
+		if s.Complete() != test.want || s.Ready() != test.ready {
+			t.Errorf("%s: got %t, %t", test.reason, s.Complete(), s.Ready())
+		}
+	}
+}
+
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct {
+		reason   string
+		holder   *releases.Holder
+		deadline time.Duration
+		silent   bool
+		want     time.Duration
+	}{
+		{"nobody works on it", nil, 0, false, 0},
+		{"whoever works on it may die", &releases.Holder{Renewed: now.Add(-5 * time.Second), Validity: 15 * time.Second}, 0, false, 15 * time.Second},
+		{"something else is due earlier", &releases.Holder{Renewed: now, Validity: 15 * time.Second}, time.Second, false, time.Second},
+		{"clocks differ", &releases.Holder{Renewed: now.Add(-29 * time.Second), Validity: 15 * time.Second}, 0, false, 15 * time.Second},
+		{"it seems to be dead", &releases.Holder{Renewed: now.Add(-31 * time.Second), Validity: 15 * time.Second}, 0, true, 0},
+	} {
+		s := &Snapshot{Holder: test.holder, deadline: test.deadline}
+		s.checkHolder(now)
+		if s.Silent != test.silent || s.deadline != test.want {
+			t.Errorf("%s: got %t, %s", test.reason, s.Silent, s.deadline)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bookkeeping
+
+import (
+	"slices"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Plan is the inventory that a call of Apply is going to save.
+type Plan struct {
+	// Items is the next inventory, sorted.
+	Items []*inventory.Item
+	// Wanted are the items of the desired objects, in the order of these.
+	Wanted []*inventory.Item
+	// applied are the delete policies that the desired objects may have been applied with; empty for an object that has
+	// none.
+	applied []inventory.DeletePolicy
+	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
+	// write.
+	SaveFirst bool
+	// NewOrphans means that the recorded inventory does not say that some items are going to be orphaned; the plan must be saved before the first
+	// of them is.
+	NewOrphans bool
+}
+
+// Next plans the next inventory. It does not change items of the recorded one.
+func Next(wanted []*desired.Object, before []*inventory.Item) Plan {
+	old := make(map[types.ObjectID]int, len(before))
+	for i, item := range before {
+		old[types.IDOf(item)] = i
+	}
+	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]inventory.DeletePolicy, len(wanted))}
+	// Recorded items keep their places, so that there is little to sort.
+	next := make([]*inventory.Item, len(before), len(before)+len(wanted))
+	// One allocation for all copies.
+	copies := make([]inventory.Item, len(wanted))
+	for i, t := range wanted {
+		item := &copies[i]
+		p.Wanted[i] = item
+		at, known := recordedAt(t, old, before)
+		if known {
+			*item, next[at] = *before[at], item
+			delete(old, types.IDOf(before[at]))
+		} else {
+			item.Name = t.Key.Name
+			next = append(next, item)
+		}
+		recorded := *item
+		item.Namespace = t.Key.Namespace
+		planWanted(t, item)
+		p.applied[i] = appliedPolicy(&recorded)
+		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
+		// A process that finds only the old record would not delete an object that this call creates.
+		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
+	}
+	for i, item := range before {
+		if next[i] != nil {
+			continue
+		}
+		// If an object is recorded twice, only one record counts; the other one must not get it deleted.
+		if at, left := old[types.IDOf(item)]; left && at == i {
+			next[i] = p.unwant(item)
+		}
+	}
+	p.Items = slices.DeleteFunc(next, func(item *inventory.Item) bool { return item == nil })
+	Sort(p.Items)
+	return p
+}
+
+// unwant plans the end of an object that is not among the desired objects.
+func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
+	item := Unwanted(recorded, policies.IsOrphanedOnApply)
+	p.NewOrphans = p.NewOrphans || IsNewOrphan(recorded, item)
+	return item
+}
+
+// appliedPolicy returns the delete policy that a recorded object may have been applied with; empty if the object was about to be
+// deleted.
+func appliedPolicy(recorded *inventory.Item) inventory.DeletePolicy {
+	if IsUnwanted(recorded) || IsCompleting(recorded) {
+		return ""
+	}
+	return recorded.DeletePolicy
+}
+
+// ProtectUnwritten orphans an object that still has to be written wherever its former delete policy or its new one says so: a later call
+// that deletes the owner or prunes the object does not know how far the writes came. It must be called before the plan is saved.
+func (p *Plan) ProtectUnwritten() {
+	for i, item := range p.Wanted {
+		applied := p.applied[i]
+		if item.Phase != inventory.PhaseScheduledForApplication || applied == "" {
+			continue
+		}
+		item.DeletePolicy = policies.Join(item.DeletePolicy, applied)
+		// The record must not lack a policy that protects the object.
+		p.SaveFirst = p.SaveFirst || item.DeletePolicy != policies.Join(applied, applied)
+	}
+}
+
+// recordedAt returns where an object is recorded. The record may lack the namespace if the type was not served when it was made.
+func recordedAt(t *desired.Object, old map[types.ObjectID]int, before []*inventory.Item) (at int, known bool) {
+	if at, known = old[t.Key]; known || t.Key.Namespace == "" {
+		return at, known
+	}
+	at, known = old[types.ObjectID{GroupKind: t.Key.GroupKind, Name: t.Key.Name}]
+	return at, known && !MayExist(before[at])
+}
+
+// planWanted changes the copy of a recorded item to the planned one.
+func planWanted(t *desired.Object, item *inventory.Item) {
+	item.TypeVersionInfo = inventory.TypeVersionInfo(t.GVK())
+	item.AdoptionPolicy = t.Adoption
+	item.ReconcilePolicy = t.Reconcile
+	item.UpdatePolicy = t.Update
+	item.DeletePolicy = t.Delete
+	item.ApplyOrder = t.ApplyOrder
+	item.DeleteOrder = t.DeleteOrder
+	item.ManagedTypes = t.ManagedTypes
+	switch {
+	case item.Digest == t.Digest:
+	case t.Former != "" && item.Digest == t.Former:
+		// The former digest is one of the same manifest.
+		item.Digest = t.Digest
+	case t.Digest == desired.DigestOnce && (IsWritten(item) || IsCompleting(item)):
+		// The object was applied once, even if that was under another policy.
+		item.Digest = t.Digest
+	case item.Phase == inventory.PhaseCompleted && HasOtherFormat(item):
+		// Digests in different formats cannot be compared, and that alone must not run a purged object again.
+		item.Digest = t.Digest
+	default:
+		item.Digest = t.Digest
+		item.Phase = inventory.PhaseScheduledForApplication
+		item.Status = status.InProgressStatus
+	}
+}
+
+// Unwanted returns the item of an object that becomes redundant; nil if there is nothing left to do. Whether the object is
+// orphaned or deleted is decided once, when it becomes redundant.
+func Unwanted(recorded *inventory.Item, orphaned func(inventory.DeletePolicy) bool) *inventory.Item {
+	if recorded.Phase == inventory.PhaseCompleted || IsDismissed(recorded) {
+		return nil
+	}
+	item := recorded.DeepCopy()
+	if item.Phase != inventory.PhaseDeleting {
+		item.Phase = inventory.PhaseScheduledForDeletion
+	}
+	item.Digest = ""
+	item.Status = status.TerminatingStatus
+	item.DeletePolicy = policies.Final(item.DeletePolicy, orphaned)
+	return item
+}
+
+// IsNewOrphan reports whether an object is going to be orphaned, and its record does not say so: a process that finds the old record might delete the
+// object although it belongs to others by then. The planned item may be nil.
+func IsNewOrphan(recorded, planned *inventory.Item) bool {
+	return planned != nil && planned.DeletePolicy == inventory.DeletePolicyOrphan && recorded.DeletePolicy != inventory.DeletePolicyOrphan
+}

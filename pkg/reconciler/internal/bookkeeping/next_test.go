@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bookkeeping
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// named sets kind, namespace and name of a desired object.
+func named(apiVersion, kind, namespace, name string) func(*desired.Object) {
+	return func(t *desired.Object) {
+		object := &unstructured.Unstructured{}
+		object.SetAPIVersion(apiVersion)
+		object.SetKind(kind)
+		object.SetNamespace(namespace)
+		object.SetName(name)
+		t.Key, t.Version = types.IDOf(object), object.GroupVersionKind().Version
+	}
+}
+
+// wish is a desired object with the default behaviour, changed by the given functions.
+func wish(changes ...func(*desired.Object)) *desired.Object {
+	t := &desired.Object{Digest: "new"}
+	named("v1", "ConfigMap", "default", "a")(t)
+	t.Adoption, t.Reconcile, t.Update, t.Delete = inventory.AdoptionPolicyIfUnowned, inventory.ReconcilePolicyOnObjectChange, inventory.UpdatePolicyReplace, inventory.DeletePolicyDelete
+	t.Drift, t.ApplyOrder, t.ReapplyInterval = inventory.DriftPolicyCorrect, 7, time.Hour
+	for _, change := range changes {
+		change(t)
+	}
+	return t
+}
+
+func item(gvk schema.GroupVersionKind, namespace, name string, changes ...func(*inventory.Item)) *inventory.Item {
+	i := &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(gvk), NameInfo: inventory.NameInfo{Namespace: namespace, Name: name}}
+	for _, change := range changes {
+		change(i)
+	}
+	return i
+}
+
+var configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+func TestPlanWanted(t *testing.T) {
+	t.Parallel()
+	written := &metav1.Time{Time: time.Unix(1, 0)}
+	for _, tc := range []struct {
+		reason     string
+		recorded   inventory.Item
+		wantPhase  inventory.Phase
+		wantStatus status.Status
+	}{
+		{"new", inventory.Item{}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"the manifest changed", inventory.Item{Digest: "2:old", Phase: inventory.PhaseReady, Status: status.CurrentStatus}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"the manifest changed while it was being written", inventory.Item{Digest: "2:old", Phase: inventory.PhaseUpdating, Status: status.InProgressStatus}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"the same", inventory.Item{Digest: "2:new", Phase: inventory.PhaseReady, Status: status.CurrentStatus}, inventory.PhaseReady, status.CurrentStatus},
+		{"the same, not written yet", inventory.Item{Digest: "2:new", Phase: inventory.PhaseScheduledForApplication, Status: status.InProgressStatus}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"the same, failed", inventory.Item{Digest: "2:new", Phase: inventory.PhaseCreating, Status: status.FailedStatus}, inventory.PhaseCreating, status.FailedStatus},
+		{"purged", inventory.Item{Digest: "2:new", Phase: inventory.PhaseCompleted}, inventory.PhaseCompleted, ""},
+		{"being purged", inventory.Item{Digest: "2:new", Phase: inventory.PhaseCompleting, Status: status.TerminatingStatus}, inventory.PhaseCompleting, status.TerminatingStatus},
+		{"purged, and changed: it runs again", inventory.Item{Digest: "2:old", Phase: inventory.PhaseCompleted, LastAppliedAt: written}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"purged by the ancestor: its digest says nothing", inventory.Item{Digest: "old", Phase: inventory.PhaseCompleted, LastAppliedAt: written}, inventory.PhaseCompleted, ""},
+		{"purged after it was applied once, and now applied on change", inventory.Item{Digest: desired.DigestOnce, Phase: inventory.PhaseCompleted, LastAppliedAt: written}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"ready by the ancestor: one write in place", inventory.Item{Digest: "old", Phase: inventory.PhaseReady, Status: status.CurrentStatus, LastAppliedAt: written}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"wanted again before it was deleted", inventory.Item{Phase: inventory.PhaseScheduledForDeletion, UID: "u", Status: status.TerminatingStatus}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"wanted again while being deleted", inventory.Item{Phase: inventory.PhaseDeleting, UID: "u", Status: status.TerminatingStatus}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+		{"changed while being purged", inventory.Item{Digest: "2:old", Phase: inventory.PhaseCompleting, UID: "u", Status: status.TerminatingStatus}, inventory.PhaseScheduledForApplication, status.InProgressStatus},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			wanted := wish(func(t *desired.Object) {
+				t.Adoption, t.Update, t.Reconcile = inventory.AdoptionPolicyAlways, inventory.UpdatePolicySsaMerge, inventory.ReconcilePolicyOnObjectOrComponentChange
+				t.Digest, t.DeleteOrder, t.Delete = "2:new", 5, inventory.DeletePolicyOrphan
+				t.ManagedTypes = []inventory.TypeVersionInfo{{Group: "g", Version: "*", Kind: "K"}}
+			})
+			got := tc.recorded.DeepCopy()
+			planWanted(wanted, got)
+			want := tc.recorded.DeepCopy()
+			want.TypeVersionInfo, want.Digest, want.Phase, want.Status = inventory.TypeVersionInfo(configMapKind), "2:new", tc.wantPhase, tc.wantStatus
+			want.AdoptionPolicy, want.ReconcilePolicy, want.UpdatePolicy = inventory.AdoptionPolicyAlways, inventory.ReconcilePolicyOnObjectOrComponentChange, inventory.UpdatePolicySsaMerge
+			want.DeletePolicy, want.ApplyOrder, want.DeleteOrder = inventory.DeletePolicyOrphan, 7, 5
+			want.ManagedTypes = []inventory.TypeVersionInfo{{Group: "g", Version: "*", Kind: "K"}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("item (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPlanUnwanted(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[inventory.Phase]inventory.Phase{
+		inventory.PhaseScheduledForApplication: inventory.PhaseScheduledForDeletion, // it may have been created by a process that died
+		inventory.PhaseCreating:                inventory.PhaseScheduledForDeletion,
+		inventory.PhaseUpdating:                inventory.PhaseScheduledForDeletion,
+		inventory.PhaseReady:                   inventory.PhaseScheduledForDeletion,
+		inventory.PhaseScheduledForCompletion:  inventory.PhaseScheduledForDeletion,
+		inventory.PhaseCompleting:              inventory.PhaseScheduledForDeletion,
+		inventory.PhaseScheduledForDeletion:    inventory.PhaseScheduledForDeletion,
+		inventory.PhaseDeleting:                inventory.PhaseDeleting,
+		inventory.PhaseCompleted:               "", // it is gone already
+		"":                                     inventory.PhaseScheduledForDeletion,
+	} {
+		recorded := item(configMapKind, "ns", "a", func(i *inventory.Item) {
+			i.Phase, i.Digest, i.UID, i.Fingerprint, i.Status, i.DeletePolicy, i.DeleteOrder = phase, "2:d", "u", "f", status.CurrentStatus, inventory.DeletePolicyOrphan, 3
+		})
+		before := recorded.DeepCopy()
+		got := Unwanted(recorded, policies.IsOrphanedOnApply)
+		var expected *inventory.Item
+		if want != "" {
+			expected = recorded.DeepCopy()
+			expected.Phase, expected.Digest, expected.Status = want, "", status.TerminatingStatus
+		}
+		if diff := cmp.Diff(expected, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", phase, diff)
+		}
+		if diff := cmp.Diff(before, recorded); diff != "" {
+			t.Errorf("%s: the recorded item was changed:\n%s", phase, diff)
+		}
+	}
+}
+
+func TestPlanInventory(t *testing.T) {
+	t.Parallel()
+	ready := func(i *inventory.Item) {
+		i.Phase, i.Digest, i.Status, i.UID = inventory.PhaseReady, "2:new", status.CurrentStatus, "u"
+	}
+	current := func(t *desired.Object) { t.Digest = "2:new" }
+	cm := func(name string) *desired.Object { return wish(named("v1", "ConfigMap", "ns", name), current) }
+	for _, tc := range []struct {
+		reason    string
+		wanted    []*desired.Object
+		inventory []*inventory.Item
+		want      []string
+		saveFirst bool
+	}{
+		{"nothing is wanted, nothing recorded", nil, nil, nil, false},
+		{"first", []*desired.Object{cm("a")}, nil, []string{"a ScheduledForApplication"}, true},
+		{"nothing new", []*desired.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a Ready"}, false},
+		{"a change need not be saved before it is written", []*desired.Object{wish(named("v1", "ConfigMap", "ns", "a"))}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForApplication"}, false},
+		{"an object that is created again after it was purged counts as new", []*desired.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase, i.Digest, i.UID = inventory.PhaseCompleted, "2:old", "u" })}, []string{"a ScheduledForApplication"}, true},
+		{"so is what was being deleted", []*desired.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase, i.Digest, i.UID = inventory.PhaseDeleting, "", "u" })}, []string{"a ScheduledForApplication"}, true},
+		{"one more, one less", []*desired.Object{cm("b")}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "b ScheduledForApplication"}, true},
+		{"the version does not matter", []*desired.Object{wish(named("example.com/v2", "Widget", "ns", "a"), current)}, []*inventory.Item{item(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, "ns", "a", ready)}, []string{"a Ready"}, false},
+		{"the namespace does", []*desired.Object{wish(named("v1", "ConfigMap", "other", "a"), current)}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
+		{"the group does", []*desired.Object{wish(named("g/v1", "ConfigMap", "ns", "a"), current)}, []*inventory.Item{item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
+		{"what was purged and is no longer wanted is forgotten", nil, []*inventory.Item{item(configMapKind, "ns", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseCompleted })}, nil, false},
+		{"an item whose namespace was not known yet is the same", []*desired.Object{wish(named("g/v1", "K", "ns", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseScheduledForApplication })}, []string{"a ScheduledForApplication"}, true},
+		{"of two such objects only one can be the item", []*desired.Object{wish(named("g/v1", "K", "ns", "a")), wish(named("g/v1", "K", "other", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", func(i *inventory.Item) { i.Phase = inventory.PhaseScheduledForApplication })}, []string{"a ScheduledForApplication", "a ScheduledForApplication"}, true},
+		{"what is recorded twice is not unwanted by that", []*desired.Object{cm("a")}, []*inventory.Item{item(configMapKind, "ns", "a", ready), item(configMapKind, "ns", "a", ready)}, []string{"a Ready"}, false},
+		{"nor deleted twice", nil, []*inventory.Item{item(configMapKind, "ns", "a", ready), item(configMapKind, "ns", "a", ready)}, []string{"a ScheduledForDeletion"}, false},
+		{"a cluster-scoped object that may exist is not the same", []*desired.Object{wish(named("g/v1", "K", "ns", "a"))}, []*inventory.Item{item(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"}, "", "a", ready)}, []string{"a ScheduledForDeletion", "a ScheduledForApplication"}, true},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			var before []*inventory.Item
+			for _, i := range tc.inventory {
+				before = append(before, i.DeepCopy())
+			}
+			got := Next(tc.wanted, tc.inventory)
+			var lines []string
+			for _, i := range got.Items {
+				lines = append(lines, i.Name+" "+string(i.Phase))
+			}
+			slices.Sort(lines)
+			slices.Sort(tc.want)
+			if diff := cmp.Diff(tc.want, lines, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("items (-want +got):\n%s", diff)
+			}
+			if got.SaveFirst != tc.saveFirst {
+				t.Errorf("saveFirst: got %v, want %v", got.SaveFirst, tc.saveFirst)
+			}
+			if diff := cmp.Diff(before, tc.inventory, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("the recorded inventory was changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPhaseGroups: each phase must be in the groups that decisions rest on, and in no others.
+func TestPhaseGroups(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[inventory.Phase][3]bool{ // written, completing, unwanted
+		inventory.PhaseScheduledForApplication: {false, false, false},
+		inventory.PhaseScheduledForDeletion:    {false, false, true},
+		inventory.PhaseScheduledForCompletion:  {false, true, false},
+		inventory.PhaseCreating:                {true, false, false},
+		inventory.PhaseUpdating:                {true, false, false},
+		inventory.PhaseDeleting:                {false, false, true},
+		inventory.PhaseCompleting:              {false, true, false},
+		inventory.PhaseReady:                   {true, false, false},
+		inventory.PhaseCompleted:               {false, true, false},
+		"":                                     {false, false, false},
+	} {
+		i := &inventory.Item{Phase: phase}
+		if got := [3]bool{IsWritten(i), IsCompleting(i), IsUnwanted(i)}; got != want {
+			t.Errorf("%q: got %v, want %v", phase, got, want)
+		}
+	}
+}
+
+// TestDigestsOfEarlierRules has digests be recorded that were computed in another way.
+func TestDigestsOfEarlierRules(t *testing.T) {
+	t.Parallel()
+	recorded := &inventory.Item{Digest: "2:former", Phase: inventory.PhaseReady, Status: status.CurrentStatus}
+	planWanted(&desired.Object{Digest: "2:now", Former: "2:former"}, recorded)
+	if recorded.Digest != "2:now" || recorded.Phase != inventory.PhaseReady {
+		t.Errorf("want what was applied not to be applied again, got %+v", recorded)
+	}
+	if HasOtherFormat(&inventory.Item{Digest: "2:now"}) || HasOtherFormat(&inventory.Item{Digest: desired.DigestOnce}) || !HasOtherFormat(&inventory.Item{Digest: "now"}) {
+		t.Error("digests of the ancestor must be told from ours")
+	}
+}

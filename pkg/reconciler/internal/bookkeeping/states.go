@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bookkeeping
+
+import (
+	"strings"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+)
+
+// Complete records that the object has served its purpose and is gone.
+func Complete(i *inventory.Item) {
+	i.Phase, i.Status = inventory.PhaseCompleted, ""
+	i.Fingerprint, i.Baseline = "", ""
+}
+
+// MayExist reports whether the object may exist.
+func MayExist(i *inventory.Item) bool {
+	return i.Phase != inventory.PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil
+}
+
+// HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the predecessor of this
+// SDK recorded it.
+func HasOtherFormat(i *inventory.Item) bool {
+	return i.Digest != "" && i.Digest != desired.DigestOnce && !strings.HasPrefix(i.Digest, desired.DigestRules)
+}
+
+// IsWritten reports whether the manifest with the recorded digest was applied.
+func IsWritten(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseCreating || i.Phase == inventory.PhaseUpdating || i.Phase == inventory.PhaseReady
+}
+
+// IsDismissed reports whether the object has failed and was deleted.
+func IsDismissed(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseFailed && i.UID == ""
+}
+
+// IsCompleting reports whether the object is being purged, or was.
+func IsCompleting(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseScheduledForCompletion || i.Phase == inventory.PhaseCompleting || i.Phase == inventory.PhaseCompleted
+}
+
+// IsUnwanted reports whether the object is redundant.
+func IsUnwanted(i *inventory.Item) bool {
+	return i.Phase == inventory.PhaseScheduledForDeletion || i.Phase == inventory.PhaseDeleting
+}

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/parallel"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Object is an object of the request with all that is known about it before looking at the cluster. It does not change.
+type Object struct {
+	policies.Behavior
+
+	Index         int // in the objects of the request
+	Key           types.ObjectID
+	Version       string
+	Digest        string
+	Former        string // another digest of the same manifest that may be recorded; empty if there is none
+	ManagedTypes  []inventory.TypeVersionInfo
+	Instance      bool // of a managed type
+	RemovesItself bool // it counts as completed if it is gone after it was ready
+}
+
+const (
+	// DigestOnce is the digest of objects that are applied once.
+	DigestOnce = "__once__"
+	// DigestRules is the prefix of all other digests. It identifies their format.
+	DigestRules = "2:"
+)
+
+// newObjects returns the desired objects for manifests, with the policies of their annotations.
+func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source) ([]*Object, error) {
+	wanted := make([]*Object, len(objects))
+	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
+	parallel.Do(len(objects), func(i int) {
+		t := newObject(i, objects[i])
+		t.RemovesItself = removesItself(objects[i]) || source.RunOnce && runs(t.Key.GroupKind)
+		wanted[i] = t
+		if t.Behavior, problems[i] = policies.Parse(p.Keys.Prefix, objects[i], source.Policies); len(problems[i]) == 0 {
+			t.Digest, t.Former, failures[i] = digestsOf(objects[i], t.Reconcile, source)
+		}
+	})
+	if err := cmp.Or(failures...); err != nil {
+		return nil, err
+	}
+	if all := slices.Concat(problems...); len(all) > 0 {
+		return nil, inventory.NewRefusedError(all...)
+	}
+	managed := kinds.NewTypeSet(source.Additional)
+	for _, t := range wanted {
+		if len(t.ManagedTypes) > 0 {
+			managed.Items[t.Key] = t.ManagedTypes
+		}
+	}
+	for _, t := range wanted {
+		t.Instance = managed.Instance(t.GVK())
+	}
+	return wanted, nil
+}
+
+func newObject(index int, object *unstructured.Unstructured) *Object {
+	return &Object{
+		Index:        index,
+		Key:          types.IDOf(object),
+		Version:      object.GroupVersionKind().Version,
+		ManagedTypes: kinds.ManagedTypesOf(object),
+	}
+}
+
+// GVK returns the type of the desired object.
+func (t *Object) GVK() schema.GroupVersionKind {
+	return t.Key.WithVersion(t.Version)
+}
+
+// digestsOf returns the digest of a manifest, and another digest of it that may be recorded because it has no key, or the former
+// digest of the owner; former is empty if both are equal.
+func digestsOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, source Source) (now, former string, err error) {
+	former, err = DigestOf(object, policy, cmp.Or(source.FormerDigest, source.Digest))
+	if err != nil || policy == inventory.ReconcilePolicyOnce {
+		return former, "", err
+	}
+	sum, _, _ := strings.Cut(strings.TrimPrefix(former, DigestRules), "@")
+	if len(source.DigestKey) > 0 && isSecret(object) {
+		sum = digest.Keyed(source.DigestKey, sum)[:len(sum)]
+	}
+	now = DigestRules + sum
+	if policy == inventory.ReconcilePolicyOnObjectOrComponentChange {
+		now += "@" + source.Digest
+	}
+	if now == former {
+		former = ""
+	}
+	return now, former, nil
+}
+
+func isSecret(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
+}
+
+// DigestOf returns the digest of a manifest, without a key.
+func DigestOf(object *unstructured.Unstructured, policy inventory.ReconcilePolicy, componentDigest string) (string, error) {
+	switch policy {
+	case inventory.ReconcilePolicyOnce:
+		return DigestOnce, nil
+	case inventory.ReconcilePolicyOnObjectChange, inventory.ReconcilePolicyOnObjectOrComponentChange:
+	}
+	sum, err := digest.Of(object.Object)
+	if err != nil {
+		return "", fmt.Errorf("computing the digest of %s: %w", types.IDOf(object).String(), err)
+	}
+	// Half of the hash suffices to notice a change. It is part of each status, once per dependent.
+	sum = sum[:len(sum)/2]
+	if policy == inventory.ReconcilePolicyOnObjectOrComponentChange {
+		sum += "@" + componentDigest
+	}
+	return DigestRules + sum, nil
+}
+
+// Stage ranks desired objects within a wave; a stage begins when the one before is ready.
+type Stage int
+
+const (
+	Regular   Stage = iota
+	Late            // APIServices, whose backends are among the regular objects
+	Instances       // instances of managed types
+)
+
+// Stage returns the stage in which the desired object is applied.
+func (t *Object) Stage() Stage {
+	switch {
+	case t.Instance:
+		return Instances
+	case kinds.IsAPIService(t.Key.GroupKind):
+		return Late
+	default:
+		return Regular
+	}
+}
+
+// IsContainer reports whether objects of the kind only hold data.
+func IsContainer(key types.ObjectID) bool {
+	return key.Group == "" && (key.Kind == "Secret" || key.Kind == "ConfigMap")
+}
+
+// DeclaresData reports whether the manifest of a Secret or ConfigMap has content.
+func DeclaresData(object *unstructured.Unstructured) bool {
+	for _, field := range []string{"data", "binaryData"} {
+		if content, _, _ := unstructured.NestedMap(object.Object, field); len(content) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether objects of a kind run to completion.
+func runs(kind schema.GroupKind) bool {
+	return isJob(kind) || kind == schema.GroupKind{Kind: "Pod"}
+}
+
+func isJob(kind schema.GroupKind) bool { return kind == schema.GroupKind{Group: "batch", Kind: "Job"} }
+
+// removesItself reports whether the object is a Job that is deleted some time after it has finished.
+func removesItself(object *unstructured.Unstructured) bool {
+	if !isJob(object.GroupVersionKind().GroupKind()) {
+		return false
+	}
+	ttl, found, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "ttlSecondsAfterFinished")
+	return found && ttl != nil
+}
