@@ -11,7 +11,7 @@ CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
 
 # Where types live that need generated code; directories that do not exist yet are left out.
-DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/inventory examples bench,$(if $(wildcard $(dir)),paths=./$(dir)/...))
+DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/inventory pkg/manifests examples bench,$(if $(wildcard $(dir)),paths=./$(dir)/...))
 
 # A module of its own, because of what SOPS depends on. Its go.work leads to the root module, which its tests need; a
 # workspace excludes -modfile, so its linter is built here and run there.
@@ -34,13 +34,18 @@ help: ## Show this help.
 
 .PHONY: generate
 generate: ## Write generated code, CRDs and the reference of clm.
-	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS)
+	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS) paths=./pkg/component/testdata/embedding
 	$(CONTROLLER_GEN) crd paths=./examples/parcel-operator/api/... output:crd:artifacts:config=examples/parcel-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/hello-operator/... output:crd:artifacts:config=examples/hello-operator/crds
+	$(CONTROLLER_GEN) crd paths=./examples/kubebuilder-operator/... output:crd:artifacts:config=examples/kubebuilder-operator/config/crd/bases
+	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./examples/kubebuilder-operator/... output:rbac:dir=examples/kubebuilder-operator/config/rbac
 	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/internal/bundles/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/component/testdata/widgets output:crd:artifacts:config=pkg/component/testdata/crds
+	$(CONTROLLER_GEN) crd:maxDescLen=0 paths=./pkg/component/testdata/embedding output:crd:artifacts:config=pkg/component/testdata/crds
 	cd internal/helm/parity && go mod tidy
 	go run ./clm/internal/reference website/content/reference/clm
+	cp internal/tools/go.sum scaffold/templates/common/tools/go.sum.tmpl
+	sed -e '1,2d' -e 's#^module .*#module tools#' internal/tools/go.mod > scaffold/templates/common/tools/go.mod.tmpl
 
 .PHONY: fmt
 fmt: ## Format the code.
@@ -73,6 +78,11 @@ clean: ## Remove what was built in this folder.
 test: clm ## Run all tests in a sandbox (PACKAGES=./pkg/x/... TESTFLAGS=-run=Name to choose).
 	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" exec go test -race -shuffle=on -p 2 -timeout 20m $(TESTFLAGS) $(PACKAGES)'
 	$(if $(filter ./...,$(PACKAGES)),$(MAKE) --no-print-directory parity sops)
+
+# Two of the projects are part of make test.
+.PHONY: test-scaffold
+test-scaffold: clm ## Make a project for each pair of options of scaffold; lint and test them.
+	bin/clm sandbox run -- sh -c 'TEST_SANDBOX_KUBECONFIG="$$KUBECONFIG" TEST_SCAFFOLD_ALL=1 exec go test -timeout 60m -run=TestProjects -v $(TESTFLAGS) ./scaffold/...'
 
 .PHONY: unit
 unit: ## Run the tests that need no Kubernetes.
@@ -116,6 +126,10 @@ sandbox: clm ## Start a Kubernetes in the background and print its kubeconfig pa
 .PHONY: clm
 clm: ## Build the command line into bin/clm.
 	go build -o bin/clm ./clm
+
+.PHONY: scaffold
+scaffold: ## Build the scaffolder into bin/scaffold.
+	go build -o bin/scaffold ./scaffold
 
 # Systems for which clm is released and which the tests do not run on. It takes minutes once, and seconds after that.
 CROSS ?= windows/amd64 darwin/arm64

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/scaffold/internal/project"
+)
+
+// TestDryRunWritesNothing checks that the tree is shown, and nothing else happens.
+func TestDryRunWritesNothing(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "project")
+	shown, err := scaffold(t, "--dry-run", "--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org",
+		"--go-module=example.org/webshop-operator", "--runtime-version=v1.0.0", folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(shown, folder+"\n├── .dockerignore\n") || !strings.Contains(shown, "│       ├── webshop_component.go\n") {
+		t.Errorf("unexpected tree:\n%s", shown)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("want no folder, got %v", err)
+	}
+}
+
+// TestFlagsWithoutEffect are accepted, and answered.
+func TestFlagsWithoutEffect(t *testing.T) {
+	t.Parallel()
+	for _, flag := range withoutEffect {
+		shown, err := scaffold(t, "--"+flag.name+"=v1", "--dry-run", "--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org",
+			"--go-module=example.org/webshop-operator", "--runtime-version=v1.0.0", "x")
+		if err != nil || !strings.Contains(shown, "--"+flag.name+" has no effect: "+flag.reason) {
+			t.Errorf("--%s: got %v, %s", flag.name, err, shown)
+		}
+	}
+}
+
+// TestRefusalsWriteNothing checks that bad input is refused before anything is written.
+func TestRefusalsWriteNothing(t *testing.T) {
+	t.Parallel()
+	for want, flag := range map[string]string{
+		`--kind: invalid value "web"`:                    "--kind=web",
+		"--runtime-path: /nowhere: must be a checkout":   "--runtime-path=/nowhere",
+		`--license: invalid value "MIT": must be one of`: "--license=MIT",
+	} {
+		parent := t.TempDir()
+		_, err := scaffold(t, "--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org",
+			"--go-module=example.org/webshop-operator", "--runtime-version=v1.0.0", flag, filepath.Join(parent, "project"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", flag, err, want)
+		}
+		if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
+			t.Errorf("%s: something was written: %v, %v", flag, entries, err)
+		}
+	}
+}
+
+// TestQuestions answers them: with a mistake, and with the enter key.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	s, shown := &settings{}, &bytes.Buffer{}
+	s.options.GoModule = "example.org/given"
+	if err := s.askOn(bufio.NewReader(strings.NewReader("shop\nshop.example.org\nWebShop\n\n")), shown); err != nil {
+		t.Fatal(err)
+	}
+	want := project.Options{GroupName: "shop.example.org", Kind: "WebShop", OperatorName: "webshop.shop.example.org", GoModule: "example.org/given"}
+	if diff := cmp.Diff(want, s.options); diff != "" {
+		t.Errorf("unexpected options:\n%s", diff)
+	}
+	if !strings.Contains(shown.String(), `"shop": must have at least one dot`) {
+		t.Errorf("want an answer to the mistake, got:\n%s", shown)
+	}
+	if err := (&settings{}).askOn(bufio.NewReader(strings.NewReader("")), shown); err == nil || !strings.Contains(err.Error(), "--group-name") {
+		t.Errorf("the input ends: got error %v", err)
+	}
+	if _, err := scaffold(t, "--interactive", "x"); !errors.Is(err, errNoTerminal) {
+		t.Errorf("without a terminal: got error %v", err)
+	}
+}

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/component-operator/runtime/scaffold/internal/project"
+)
+
+// update brings a project to what scaffold makes today, and to what the given flags say.
+func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progress io.Writer, folder string) error {
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return fmt.Errorf("finding %s: %w", folder, err)
+	}
+	recorded, then, err := project.ReadRecord(absolute)
+	if err != nil {
+		return err
+	}
+	if err := s.override(recorded, given, absolute); err != nil {
+		return err
+	}
+	now, err := renderAgain(ctx, given, recorded, absolute)
+	if err != nil {
+		return err
+	}
+	update, err := project.PlanUpdate(ctx, absolute, then, now, s.conflictMarkers)
+	if err != nil {
+		return err
+	}
+	if err := showDiff(ctx, out, update); err != nil {
+		return err
+	}
+	showConflicts(out, update)
+	if s.dryRun {
+		return nil
+	}
+	if err := update.Apply(ctx); err != nil {
+		return err
+	}
+	if len(update.Changes) > 0 && !s.skipPostProcessing {
+		fmt.Fprintf(progress, "Updating %s\n", folder)
+		if err := project.Reprocess(ctx, recorded, absolute, progress); err != nil {
+			return err
+		}
+	}
+	if count := len(update.Conflicts); count > 0 {
+		return fmt.Errorf("%d files need your decision; everything else is up to date", count)
+	}
+	fmt.Fprintf(out, "%s is up to date.\n", folder)
+	return nil
+}
+
+// renderAgain renders the project as it would be today: around what it has already, unless other contents are given.
+func renderAgain(ctx context.Context, given *pflag.FlagSet, options *project.Options, folder string) (project.Tree, error) {
+	if given.Changed("chart") || given.Changed("kustomization") {
+		folder = ""
+	}
+	contents, err := project.LoadContents(ctx, options, folder)
+	if err != nil {
+		return nil, err
+	}
+	return project.Render(options, contents)
+}
+
+// override sets the options that were given, and completes all.
+func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, folder string) error {
+	chosen := *recorded
+	flags := pflag.NewFlagSet("recorded", pflag.ContinueOnError)
+	declareOptions(flags, &chosen)
+	chosen = *recorded // declaring flags has set their defaults
+	var failures []error
+	given.Visit(func(flag *pflag.Flag) {
+		if flags.Lookup(flag.Name) != nil {
+			failures = append(failures, flags.Set(flag.Name, flag.Value.String()))
+		}
+	})
+	if err := errors.Join(failures...); err != nil {
+		return err
+	}
+	switch {
+	case s.runtimePath != "":
+		relative, err := relativeTo(folder, s.runtimePath)
+		if err != nil {
+			return err
+		}
+		chosen.RuntimePath, chosen.RuntimeVersion = relative, ""
+	case given.Changed("runtime-version"):
+		chosen.RuntimePath = ""
+	case chosen.RuntimePath == "" && ownVersion() != "":
+		chosen.RuntimeVersion = ownVersion()
+	}
+	chosen.RaiseVersions()
+	*recorded = chosen
+	return recorded.Complete()
+}
+
+// showDiff shows what changes, as git does.
+func showDiff(ctx context.Context, out io.Writer, update *project.Update) (err error) {
+	if len(update.Changes) == 0 {
+		return nil
+	}
+	before, err := update.Before()
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "scaffold-diff-")
+	if err != nil {
+		return fmt.Errorf("showing the changes: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	for name, tree := range map[string]project.Tree{"a": before, "b": update.After()} {
+		if err := errors.Join(os.Mkdir(filepath.Join(folder, name), 0o755), tree.WriteTo(filepath.Join(folder, name))); err != nil {
+			return err
+		}
+	}
+	command := exec.CommandContext(ctx, "git", "diff", "--no-index", "--no-ext-diff", "--no-prefix", "a", "b")
+	command.Dir, command.Stdout, command.Stderr = folder, out, out
+	// The exit code 1 means that there are differences.
+	if err := command.Run(); err != nil {
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			return fmt.Errorf("showing the changes with git: %w", err)
+		}
+	}
+	return nil
+}
+
+func showConflicts(out io.Writer, update *project.Update) {
+	for _, path := range slices.Sorted(maps.Keys(update.Conflicts)) {
+		fmt.Fprintf(out, "%s: %s\n", path, update.Conflicts[path])
+	}
+}

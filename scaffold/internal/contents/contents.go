@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contents
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing/fstest"
+
+	"golang.org/x/mod/module"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/scaffold/internal/permissions"
+	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
+)
+
+// Contents are what an operator is built around.
+type Contents struct {
+	// Files are copied into the project, by their paths below Folder.
+	Files map[string][]byte
+	// Folder is the name of the folder in the package of the generator; empty without files.
+	Folder string
+	// Name and Version are those of the chart; empty for others.
+	Name, Version string
+	// Types are the types of the values; nil if there are none.
+	Types *valuetypes.Types
+	// Rules are the rights that the operator needs for the dependents.
+	Rules []rbacv1.PolicyRule
+	// Notes say what could not be known, one sentence each.
+	Notes []string
+}
+
+// complete computes the rights, which needs a rendering.
+func (c *Contents) complete(ctx context.Context, rendered generator.Generator, operatorName string, values, required map[string]any) error {
+	needed, err := permissions.Of(ctx, permissions.Source{Generator: rendered, OperatorName: operatorName, Values: values, Required: required})
+	if err != nil {
+		return err
+	}
+	c.Rules = needed.Rules
+	c.Notes = append(c.Notes, needed.Notes...)
+	return nil
+}
+
+// checkFiles refuses what the go command does not embed.
+func (c *Contents) checkFiles() error {
+	for name := range c.Files {
+		if err := module.CheckFilePath(path.Join(c.Folder, name)); err != nil {
+			return fmt.Errorf("%s: a file of that name cannot be embedded into a program: %w", name, err)
+		}
+		if path.Base(name) == "go.mod" {
+			return fmt.Errorf("%s: a folder with a Go module cannot be embedded into a program", name)
+		}
+	}
+	return nil
+}
+
+// fileSystem returns the files as the generator of the program will see them.
+func (c *Contents) fileSystem() fs.FS {
+	files := fstest.MapFS{}
+	for name, content := range c.Files {
+		files[path.Join(c.Folder, name)] = &fstest.MapFile{Data: content, Mode: 0o644}
+	}
+	return files
+}
+
+// parseValues reads values in YAML.
+func parseValues(content []byte) (map[string]any, error) {
+	values := map[string]any{}
+	if err := yaml.Unmarshal(content, &values); err != nil {
+		return nil, err
+	}
+	return values, nil
+}
+
+// sentences turns notes on types into sentences.
+func sentences(notes []valuetypes.Note) []string {
+	texts := make([]string, 0, len(notes))
+	for _, note := range notes {
+		place := "The values"
+		if note.Path != "" {
+			place = "Value `" + note.Path + "`"
+		}
+		texts = append(texts, place+": "+strings.TrimSuffix(note.Reason, ".")+".")
+	}
+	return slices.Compact(texts)
+}

@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package contents reads what an operator is built around: a chart, or a kustomization. It finds out what the project needs to know of it: the types of its values, a
+// sample, and the rights for what it renders.
+//
+// # Contract
+//
+// What is returned can be embedded into a Go program, and renders with the values of the sample. Everything else is refused, with the reason. Nothing is written.
+package contents

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package permissions
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/offline"
+	"github.com/component-operator/runtime/internal/rights"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Source is what an operator renders.
+type Source struct {
+	// Generator renders the dependents. Required.
+	Generator generator.Generator
+	// OperatorName is the prefix of the annotations that are policies. Required.
+	OperatorName string
+	// Values are what components get that say nothing. Default to none.
+	Values map[string]any
+	// Required are values that a component must set; they are part of each rendering. Default to none.
+	Required map[string]any
+}
+
+// Result is what an operator needs.
+type Result struct {
+	// Rules are for all namespaces.
+	Rules []rbacv1.PolicyRule
+	// Notes say what could not be known, one sentence each.
+	Notes []string
+}
+
+// namespace and name are those of the rendered component.
+const (
+	namespace = "default"
+	name      = "example"
+)
+
+// Of returns what the operator needs. A rendering with the given values must succeed; others may fail, which is noted.
+func Of(ctx context.Context, source Source) (*Result, error) {
+	objects, err := render(ctx, source, source.Required)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{}
+	variations, left := variationsOf(source.Values)
+	if left > 0 {
+		result.Notes = append(result.Notes, fmt.Sprintf("There are too many booleans among the values: %d of them were not turned.", left))
+	}
+	for _, variation := range variations {
+		more, err := render(ctx, source, merged(variation.values, source.Required))
+		if err != nil {
+			result.Notes = append(result.Notes, fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
+			continue
+		}
+		objects = append(objects, more...)
+	}
+	guessed := map[string]bool{}
+	needed, err := rights.Of(rights.Request{
+		ReconcilerName: source.OperatorName, Objects: objects, Everywhere: true, UpdatePolicy: types.UpdatePolicyReplace,
+		Resolve: func(kind schema.GroupKind) (rights.Resource, error) {
+			plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
+			if !guessed[kind.String()] {
+				guessed[kind.String()] = true
+				result.Notes = append(result.Notes, fmt.Sprintf("Nothing defines %s; its resource is taken to be %s, in namespaces.", kind, plural.Resource))
+			}
+			return rights.Resource{GroupResource: plural.GroupResource(), Namespaced: true}, nil
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("computing the rights of the operator: %w", err)
+	}
+	result.Rules = needed[""]
+	return result, nil
+}
+
+// render calls the generator as a reconciler does, for a new component and for one that exists.
+func render(ctx context.Context, source Source, values map[string]any) ([]*unstructured.Unstructured, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
+	}
+	clnt, err := offline.NewClient(offline.Options{Scheme: scheme})
+	if err != nil {
+		return nil, err
+	}
+	var result []*unstructured.Unstructured
+	for revision, installed := range []bool{false, true} {
+		rendering := generator.NewContext(ctx, generator.Surroundings{
+			ReconcilerName: source.OperatorName, LocalClient: clnt, Client: clnt, ComponentName: name, ComponentNamespace: namespace,
+			ComponentDigest: strings.Repeat("0", 64), ComponentRevision: int64(revision + 1), Installed: installed,
+		})
+		objects, err := source.Generator.Generate(rendering, namespace, name, types.UnstructurableMap(values))
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range objects {
+			converted, err := clients.ToUnstructured(object, scheme)
+			if err != nil {
+				return nil, err
+			}
+			result = append(result, converted)
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package permissions_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/pkg/manifests/helm"
+	"github.com/component-operator/runtime/scaffold/internal/permissions"
+)
+
+const values = `
+region: ""
+ingress:
+  enabled: false
+  tls: true
+monitoring: false
+service: true
+broken: false
+`
+
+const manifests = `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+data:
+  region: {{ required "a region is needed" .Values.region }}
+{{- if .Values.service }}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ .Release.Name }}
+{{- end }}
+{{- if .Values.ingress.enabled }}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ .Release.Name }}
+  namespace: elsewhere
+{{- end }}
+{{- if .Values.monitoring }}
+---
+apiVersion: monitoring.example.com/v1
+kind: Proxy
+metadata:
+  name: {{ .Release.Name }}
+{{- end }}
+{{- if .Values.broken }}{{ fail "it is broken" }}{{ end }}
+`
+
+// TestOf checks that objects count whatever boolean they depend on.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	chart := fstest.MapFS{
+		"chart/Chart.yaml":         {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")},
+		"chart/values.yaml":        {Data: []byte(values)},
+		"chart/templates/all.yaml": {Data: []byte(manifests)},
+	}
+	generator, err := helm.NewHelmGenerator(chart, "chart", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := map[string]any{}
+	if err := yaml.Unmarshal([]byte(values), &defaults); err != nil {
+		t.Fatal(err)
+	}
+	source := permissions.Source{
+		Generator: generator, OperatorName: "shop.example.org", Values: defaults, Required: map[string]any{"region": "north"},
+	}
+	result, err := permissions.Of(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var resources []string
+	for _, rule := range result.Rules {
+		resources = append(resources, fmt.Sprint(rule.APIGroups, rule.Resources))
+	}
+	want := []string{"[] [configmaps services]", "[monitoring.example.com] [proxies]", "[networking.k8s.io] [ingresses]"}
+	if diff := cmp.Diff(want, resources); diff != "" {
+		t.Errorf("unexpected rules:\n%s", diff)
+	}
+	notes := strings.Join(result.Notes, "\n")
+	for _, want := range []string{"It cannot be rendered with broken=true", "it is broken", "It cannot be rendered with all booleans true", "Nothing defines Proxy.monitoring.example.com"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("want a note with %q, got:\n%s", want, notes)
+		}
+	}
+	source.Required = nil
+	if _, err := permissions.Of(t.Context(), source); err == nil || !strings.Contains(err.Error(), "a region is needed") {
+		t.Errorf("without a required value: got error %v", err)
+	}
+}

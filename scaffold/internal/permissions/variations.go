@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package permissions
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// maxVariations limits the number of renderings.
+const maxVariations = 200
+
+// A variation are values that differ from the defaults.
+type variation struct {
+	// text says how, for messages.
+	text   string
+	values map[string]any
+}
+
+// variationsOf returns variations with each boolean turned, and one with all of them true; and the number of booleans that are left out.
+func variationsOf(defaults map[string]any) (variations []variation, left int) {
+	all := map[string]any{}
+	walk(defaults, nil, func(path []string, value bool) {
+		set(all, path, true)
+		if len(variations) == maxVariations {
+			left++
+			return
+		}
+		values := map[string]any{}
+		set(values, path, !value)
+		variations = append(variations, variation{text: fmt.Sprintf("%s=%t", strings.Join(path, "."), !value), values: values})
+	})
+	if len(variations) > 1 {
+		variations = append(variations, variation{text: "all booleans true", values: all})
+	}
+	return variations, left
+}
+
+// walk visits all booleans in maps, in the order of their names.
+func walk(values map[string]any, path []string, visit func(path []string, value bool)) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		below := append(slices.Clip(path), key)
+		switch value := values[key].(type) {
+		case bool:
+			visit(below, value)
+		case map[string]any:
+			walk(value, below, visit)
+		}
+	}
+}
+
+func set(values map[string]any, path []string, value bool) {
+	for _, key := range path[:len(path)-1] {
+		next, ok := values[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			values[key] = next
+		}
+		values = next
+	}
+	values[path[len(path)-1]] = value
+}
+
+// merged returns a copy of the values with the others merged in, of which the first win.
+func merged(values, others map[string]any) map[string]any {
+	result := runtime.DeepCopyJSON(values)
+	if result == nil {
+		result = map[string]any{}
+	}
+	for key, other := range others {
+		value, exists := result[key]
+		deeper, isMap := value.(map[string]any)
+		otherMap, otherIsMap := other.(map[string]any)
+		switch {
+		case !exists:
+			result[key] = runtime.DeepCopyJSONValue(other)
+		case isMap && otherIsMap:
+			result[key] = merged(deeper, otherMap)
+		}
+	}
+	return result
+}

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+// capability is a spec of package component that the spec of a component may embed.
+type capability struct {
+	// Type is the name of the spec.
+	Type string
+	// Line says what it does.
+	Line string
+	// Fields are the JSON names of its fields.
+	Fields []string
+	// Embedded reports whether it is on from the start. It is if its fields steer nothing but the reconciliation of the component itself.
+	Embedded bool
+}
+
+// capabilities are all that component offers. A test compares them with that package.
+var capabilities = []capability{
+	{Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can pause the reconciliation."},
+	{Type: "RequeueSpec", Fields: []string{"requeueInterval"}, Embedded: true, Line: "users can choose how often a ready component is reconciled without an event."},
+	{Type: "RetrySpec", Fields: []string{"retryInterval"}, Embedded: true, Line: "users can choose how long to wait before a retry."},
+	{Type: "TimeoutSpec", Fields: []string{"timeout"}, Embedded: true, Line: "users can choose the time within which the component should become ready."},
+	{Type: "ReapplySpec", Fields: []string{"reapplyInterval"}, Embedded: true, Line: "users can choose how often dependents are applied again without a change."},
+	{Type: "PlacementSpec", Fields: []string{"namespace", "name"}, Line: "users can choose the namespace and the name for the dependents."},
+	{Type: "ClientSpec", Fields: []string{"kubeConfig"}, Line: "users can deploy to another cluster."},
+	{Type: "ImpersonationSpec", Fields: []string{"serviceAccountName"}, Line: "users can have the dependents written with the permissions of a ServiceAccount."},
+	{
+		Type: "PolicySpec", Fields: []string{"adoptionPolicy", "updatePolicy", "deletePolicy", "missingNamespacesPolicy"},
+		Line: "users can override the policies of the operator for adoption, updates, deletion and missing namespaces.",
+	},
+	{Type: "ReconcileSpec", Fields: []string{"reconcilePolicy"}, Line: "users can choose which changes apply the dependents again."},
+	{Type: "DriftSpec", Fields: []string{"driftPolicy"}, Line: "users can choose what happens if other clients change dependents."},
+	{Type: "TypeSpec", Fields: []string{"additionalManagedTypes"}, Line: "users can name further types whose instances block the deletion of the component."},
+}

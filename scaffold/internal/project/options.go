@@ -1,0 +1,343 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/distribution/reference"
+	"golang.org/x/mod/module"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// GeneratorKind says what the generator of the operator renders.
+type GeneratorKind string
+
+// Kinds of generators.
+const (
+	// GeneratorGo is a function in Go.
+	GeneratorGo GeneratorKind = "go"
+	// GeneratorHelm renders a chart.
+	GeneratorHelm GeneratorKind = "helm"
+	// GeneratorKustomize builds a kustomization.
+	GeneratorKustomize GeneratorKind = "kustomize"
+)
+
+// License is the license of the project.
+type License string
+
+// Licenses.
+const (
+	// LicenseNone leaves the choice to the author.
+	LicenseNone License = "none"
+	// LicenseApache is version 2.0 of the Apache License.
+	LicenseApache License = "Apache-2.0"
+)
+
+// Options are what the author of an operator chooses. They are recorded in the project. The comments give the flags and the defaults.
+type Options struct {
+	// GroupName is the API group of the component (--group-name). Required.
+	GroupName string `json:"groupName"`
+	// GroupVersion is the version of the API (--group-version). Defaults to v1alpha1.
+	GroupVersion string `json:"groupVersion"`
+	// Kind is the kind of the component (--kind). Required.
+	Kind string `json:"kind"`
+	// Resource is the plural name in URLs (--resource). Defaults to the plural of the kind in lower case.
+	Resource string `json:"resource"`
+	// OperatorName identifies the operator in clusters (--operator-name). Required.
+	OperatorName string `json:"operatorName"`
+	// GoModule is the path of the Go module (--go-module). Required.
+	GoModule string `json:"goModule"`
+	// GoVersion is the version of Go that the project is built with (--go-version). Defaults to that of the runtime.
+	GoVersion string `json:"goVersion"`
+	// KubernetesVersion is the version of the Kubernetes libraries (--kubernetes-version). Defaults to that of the runtime.
+	KubernetesVersion string `json:"kubernetesVersion"`
+	// ControllerRuntimeVersion is the version of controller-runtime (--controller-runtime-version). Defaults to that of the runtime.
+	ControllerRuntimeVersion string `json:"controllerRuntimeVersion"`
+	// ControllerToolsVersion is the version of controller-gen (--controller-tools-version). Defaults to that of the runtime.
+	ControllerToolsVersion string `json:"controllerToolsVersion"`
+	// Image is the name of the operator's image (--image). Defaults to the name of the program, with the tag latest.
+	Image string `json:"image"`
+	// Owner is the holder of the copyright (--owner). Defaults to "The AUTHORS of the program".
+	Owner string `json:"owner"`
+	// License is the license of the project (--license). Defaults to none.
+	License License `json:"license"`
+	// SPDXHeaders begins each source file with owner and license (--spdx-license-headers). Needs a license.
+	SPDXHeaders bool `json:"spdxLicenseHeaders"`
+	// Generator says what renders the dependents (--generator). Defaults to helm with a chart, kustomize with a kustomization, else go.
+	Generator GeneratorKind `json:"generator"`
+	// Chart is where the chart came from (--chart). Required with the generator helm.
+	Chart string `json:"chart,omitempty"`
+	// Kustomization is where the kustomization came from (--kustomization). Required with the generator kustomize.
+	Kustomization string `json:"kustomization,omitempty"`
+	// ValidatingWebhook adds a validating webhook (--with-validating-webhook).
+	ValidatingWebhook bool `json:"validatingWebhook"`
+	// MutatingWebhook adds a mutating webhook (--with-mutating-webhook).
+	MutatingWebhook bool `json:"mutatingWebhook"`
+	// RuntimeVersion is the version of the runtime (--runtime-version). Defaults to that of the scaffolder.
+	RuntimeVersion string `json:"runtimeVersion,omitempty"`
+	// RuntimePath is a checkout of the runtime to use instead of a version, relative to the project (--runtime-path).
+	RuntimePath string `json:"runtimePath,omitempty"`
+}
+
+var (
+	versionPattern = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
+	kindPattern    = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+	goPattern      = regexp.MustCompile(`^1\.[0-9]+(\.[0-9]+)?$`)
+)
+
+// takenKinds are exported names of the API package that a kind would collide with.
+var takenKinds = []string{"GroupVersion", "AddToScheme"}
+
+// takenPackages are names in main.go that the name of the operator's package would collide with.
+var takenPackages = []string{
+	"flag", "fmt", "slog", "net", "os", "strconv", "logr", "runtime", "utilruntime", "clientgoscheme", "ctrl", "client", "healthz", "metricsserver", "webhook",
+	"operator", "operators", "main", "run", "settings",
+}
+
+// Complete sets what has a default, and checks all options. The error has one line for each problem, which names the flag, its value
+// and what is allowed.
+func (o *Options) Complete() error {
+	o.setDefaults()
+	var problems []error
+	refuse := func(flag, value, allowed string) {
+		problems = append(problems, fmt.Errorf("--%s: invalid value %q: %s", flag, value, allowed))
+	}
+	check := func(flag, value string, found []string) {
+		if len(found) > 0 {
+			refuse(flag, value, strings.Join(found, "; "))
+		}
+	}
+	for _, row := range []struct{ flag, value string }{
+		{"group-name", o.GroupName}, {"kind", o.Kind}, {"operator-name", o.OperatorName}, {"go-module", o.GoModule},
+	} {
+		if row.value == "" {
+			problems = append(problems, fmt.Errorf("--%s: is required", row.flag))
+		}
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	check("group-name", o.GroupName, groupProblems(o.GroupName))
+	if !versionPattern.MatchString(o.GroupVersion) {
+		refuse("group-version", o.GroupVersion, "must be a version such as v1, v1beta1 or v1alpha1")
+	}
+	check("kind", o.Kind, kindProblems(o.Kind))
+	check("resource", o.Resource, validation.IsDNS1035Label(o.Resource))
+	check("operator-name", o.OperatorName, operatorNameProblems(o.OperatorName))
+	check("go-module", o.GoModule, moduleProblems(o.GoModule))
+	if _, _, err := splitImage(o.Image); err != nil {
+		refuse("image", o.Image, "must be the name of an image, with a tag or without: "+err.Error())
+	}
+	if strings.ContainsAny(o.Owner, "\r\n") {
+		refuse("owner", o.Owner, "must be a single line")
+	}
+	o.checkChoices(refuse)
+	o.checkVersions(refuse)
+	return errors.Join(problems...)
+}
+
+func (o *Options) setDefaults() {
+	o.GroupVersion = cmp.Or(o.GroupVersion, "v1alpha1")
+	if o.Resource == "" && o.Kind != "" {
+		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: o.Kind})
+		o.Resource = plural.Resource
+	}
+	o.GoVersion = cmp.Or(o.GoVersion, versions.golang)
+	o.KubernetesVersion = cmp.Or(o.KubernetesVersion, versions.kubernetes)
+	o.ControllerRuntimeVersion = cmp.Or(o.ControllerRuntimeVersion, versions.controllerRuntime)
+	o.ControllerToolsVersion = cmp.Or(o.ControllerToolsVersion, versions.controllerTools)
+	o.Image = cmp.Or(o.Image, o.program()+":latest")
+	o.Owner = cmp.Or(o.Owner, "The "+o.program()+" authors")
+	o.License = cmp.Or(o.License, LicenseNone)
+	switch {
+	case o.Generator != "":
+	case o.Chart != "":
+		o.Generator = GeneratorHelm
+	case o.Kustomization != "":
+		o.Generator = GeneratorKustomize
+	default:
+		o.Generator = GeneratorGo
+	}
+}
+
+// RaiseVersions raises versions that the runtime does not work with any more, for the update of a project.
+func (o *Options) RaiseVersions() {
+	for _, row := range []struct {
+		version *string
+		least   string
+	}{
+		{&o.GoVersion, versions.golang},
+		{&o.KubernetesVersion, versions.kubernetes},
+		{&o.ControllerRuntimeVersion, versions.controllerRuntime},
+		{&o.ControllerToolsVersion, versions.controllerTools},
+	} {
+		if olderThan(*row.version, row.least) {
+			*row.version = row.least
+		}
+	}
+}
+
+// RequiredProblem returns what is wrong with a value for a required option, by the name of its flag; empty if nothing is.
+func RequiredProblem(flag, value string) string {
+	var problems []string
+	switch flag {
+	case "group-name":
+		problems = groupProblems(value)
+	case "kind":
+		problems = kindProblems(value)
+	case "operator-name":
+		problems = operatorNameProblems(value)
+	case "go-module":
+		problems = moduleProblems(value)
+	}
+	return strings.Join(problems, "; ")
+}
+
+// splitImage returns the repository and the tag of an image. The tag defaults to latest.
+func splitImage(image string) (repository, tag string, err error) {
+	parsed, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return "", "", err
+	}
+	if _, digested := parsed.(reference.Digested); digested {
+		return "", "", errors.New("a digest is of no use before the image is built")
+	}
+	if tagged, ok := parsed.(reference.Tagged); ok {
+		return strings.TrimSuffix(image, ":"+tagged.Tag()), tagged.Tag(), nil
+	}
+	return image, "latest", nil
+}
+
+// program is the name of the program and of the operator's chart.
+func (o *Options) program() string {
+	return programOf(o.GoModule)
+}
+
+func programOf(goModule string) string {
+	if prefix, _, ok := module.SplitPathVersion(goModule); ok {
+		return path.Base(prefix)
+	}
+	return path.Base(goModule)
+}
+
+func moduleProblems(goModule string) []string {
+	if err := module.CheckImportPath(goModule); err != nil {
+		return []string{"must be the path of a Go module, such as example.org/webshop-operator: " + err.Error()}
+	}
+	problems := validation.IsDNS1035Label(programOf(goModule))
+	for i := range problems {
+		problems[i] = "its last element becomes the name of the program and the chart: " + problems[i]
+	}
+	return problems
+}
+
+func (o *Options) checkChoices(refuse func(flag, value, allowed string)) {
+	if generators := []GeneratorKind{GeneratorGo, GeneratorHelm, GeneratorKustomize}; !slices.Contains(generators, o.Generator) {
+		refuse("generator", string(o.Generator), "must be one of "+list(generators))
+	}
+	for _, row := range []struct {
+		flag, value string
+		generator   GeneratorKind
+	}{{"chart", o.Chart, GeneratorHelm}, {"kustomization", o.Kustomization, GeneratorKustomize}} {
+		switch {
+		case row.value == "" && o.Generator == row.generator:
+			refuse(row.flag, "", "--generator "+string(row.generator)+" needs it")
+		case row.value != "" && o.Generator != row.generator:
+			refuse(row.flag, row.value, "needs --generator "+string(row.generator))
+		}
+	}
+	licenses := []License{LicenseNone, LicenseApache}
+	if !slices.Contains(licenses, o.License) {
+		refuse("license", string(o.License), "must be one of "+list(licenses))
+	}
+	if o.SPDXHeaders && o.License == LicenseNone {
+		refuse("spdx-license-headers", "true", "needs --license, which the headers name")
+	}
+}
+
+func (o *Options) checkVersions(refuse func(flag, value, allowed string)) {
+	if !goPattern.MatchString(o.GoVersion) {
+		refuse("go-version", o.GoVersion, "must be a version such as "+versions.golang)
+	} else if olderThan(o.GoVersion, versions.golang) {
+		refuse("go-version", o.GoVersion, "the runtime needs "+versions.golang+" or newer")
+	}
+	for _, row := range []struct{ flag, value, least string }{
+		{"kubernetes-version", o.KubernetesVersion, versions.kubernetes},
+		{"controller-runtime-version", o.ControllerRuntimeVersion, versions.controllerRuntime},
+		{"controller-tools-version", o.ControllerToolsVersion, "v0.0.0"},
+	} {
+		switch _, err := semver.StrictNewVersion(strings.TrimPrefix(row.value, "v")); {
+		case err != nil || !strings.HasPrefix(row.value, "v"):
+			refuse(row.flag, row.value, "must be a version such as "+versions.kubernetes)
+		case olderThan(row.value, row.least):
+			refuse(row.flag, row.value, "the runtime needs "+row.least+" or newer")
+		}
+	}
+	if o.RuntimePath == "" && o.RuntimeVersion == "" {
+		refuse("runtime-version", "", "this scaffolder was built from a checkout and has no version: give the version of the runtime, or a checkout with --runtime-path")
+	}
+	if o.RuntimeVersion != "" {
+		if err := module.Check(runtimeModule, o.RuntimeVersion); err != nil {
+			refuse("runtime-version", o.RuntimeVersion, "must be a version of "+runtimeModule+", such as v1.2.3")
+		}
+	}
+}
+
+func olderThan(version, least string) bool {
+	given, err := semver.NewVersion(version)
+	if err != nil {
+		return false
+	}
+	return given.LessThan(semver.MustParse(least))
+}
+
+func groupProblems(group string) []string {
+	problems := validation.IsDNS1123Subdomain(group)
+	if len(problems) == 0 && !strings.Contains(group, ".") {
+		problems = append(problems, "must have at least one dot, such as shop.example.org")
+	}
+	return problems
+}
+
+// operatorNameProblems knows that the name becomes the prefix of annotations and labels, and a finalizer.
+func operatorNameProblems(operator string) []string {
+	problems := validation.IsDNS1123Subdomain(operator)
+	if len(problems) == 0 && !strings.Contains(operator, ".") {
+		problems = append(problems, "must be a domain name with at least one dot, such as webshop.shop.example.org")
+	}
+	return problems
+}
+
+func kindProblems(kind string) []string {
+	switch {
+	case !kindPattern.MatchString(kind) || !token.IsExported(kind):
+		return []string{"must be a Go identifier that begins with a capital letter and consists of letters and digits, such as WebShop"}
+	case token.IsKeyword(strings.ToLower(kind)):
+		return []string{"is a keyword of Go in lower case"}
+	case slices.Contains(takenPackages, strings.ToLower(kind)):
+		return []string{"is in lower case a name that main.go has already"}
+	case slices.Contains(takenKinds, kind):
+		return []string{"is a name that the API package has already"}
+	}
+	return validation.IsDNS1035Label(strings.ToLower(kind))
+}
+
+func list[T ~string](allowed []T) string {
+	texts := make([]string, len(allowed))
+	for i, value := range allowed {
+		texts[i] = string(value)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/component-operator/runtime/scaffold/internal/contents"
+	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
+	"github.com/component-operator/runtime/scaffold/templates"
+)
+
+const (
+	suffix    = ".tmpl"
+	partsFile = "parts" + suffix
+	common    = "common"
+)
+
+// parameters are what templates see.
+type parameters struct {
+	Options
+	// Program is the name of the program, and of the operator's chart.
+	Program string
+	// Package is how main.go calls the operator's package.
+	Package string
+	// Group, Version, Plural and Singular name the component's resource.
+	Group, Version, Plural, Singular string
+	// ImageRepository and ImageTag are the parts of Image.
+	ImageRepository, ImageTag string
+	// Module is the Go module.
+	Module string
+	// Licensed reports whether the project has a license.
+	Licensed bool
+	// Validating and Mutating report whether there is such a webhook.
+	Validating, Mutating bool
+	// Webhooks are the admission webhooks.
+	Webhooks []admission
+	// Capabilities are the specs that the spec of the component may embed.
+	Capabilities []capability
+	// LogrVersion is the version of the logging interface.
+	LogrVersion string
+	// Contents are what the operator is built around.
+	Contents *contents.Contents
+	// Sample is the spec of the sample, as it follows "spec:".
+	Sample string
+	// ValuesImports are the imports of the types of the values.
+	ValuesImports []string
+	// DangerousTypes reports whether there are numbers that are no integers.
+	DangerousTypes bool
+	// Overlaps are capabilities whose fields are values of the chart.
+	Overlaps []string
+	// ClusterRules and NamespaceRules are the rules of the operator's roles, as YAML.
+	ClusterRules, NamespaceRules string
+	// RightsTable lists the same rules with their reasons, as Markdown.
+	RightsTable string
+	// RightsNotes say what could not be known.
+	RightsNotes []string
+}
+
+// admission is an admission webhook.
+type admission struct {
+	Kind, Name, Path, Operations    string
+	Group, Version, Plural, Program string
+}
+
+// Render returns the files of a project whose options are complete. Generated files are not among them.
+func Render(options *Options, contents *contents.Contents) (Tree, error) {
+	data, err := newParameters(options, contents)
+	if err != nil {
+		return nil, err
+	}
+	layers := []string{common, string(options.Generator)}
+	if len(data.Webhooks) > 0 {
+		layers = append(layers, "webhooks")
+	}
+	if options.License == LicenseApache {
+		layers = append(layers, "apache")
+	}
+	parts := template.New("").Delims("[[", "]]").Option("missingkey=error").Funcs(template.FuncMap{"header": data.header})
+	for _, layer := range layers[1:] {
+		if err := parseParts(parts, layer); err != nil {
+			return nil, err
+		}
+	}
+	tree := Tree{}
+	for _, layer := range layers {
+		if err := renderLayer(tree, parts, layer, data); err != nil {
+			return nil, err
+		}
+	}
+	for name, content := range contents.Files {
+		tree[path.Join("pkg/generator", contents.Folder, name)] = File{Content: content}
+	}
+	if err := addRecord(options, tree); err != nil {
+		return nil, err
+	}
+	return tree, nil
+}
+
+func newParameters(options *Options, contents *contents.Contents) (*parameters, error) {
+	repository, tag, err := splitImage(options.Image)
+	if err != nil {
+		return nil, fmt.Errorf("parsing the name of the image: %w", err)
+	}
+	data := &parameters{
+		Options: *options,
+		Program: options.program(), Package: strings.ToLower(options.Kind), Module: options.GoModule,
+		Group: options.GroupName, Version: options.GroupVersion, Plural: options.Resource, Singular: strings.ToLower(options.Kind),
+		ImageRepository: repository, ImageTag: tag,
+		Licensed: options.License != LicenseNone, Validating: options.ValidatingWebhook, Mutating: options.MutatingWebhook,
+		LogrVersion: versions.logr, Contents: contents, Sample: " {}",
+	}
+	data.setValues()
+	permissions := permissionsOf(options, contents)
+	data.ClusterRules, data.NamespaceRules = yamlOf(permissions.Cluster), yamlOf(permissions.Namespace)
+	data.RightsTable, data.RightsNotes = tableOf(permissions), permissions.Notes
+	add := func(kind, verb string) {
+		segments := []string{verb, strings.ReplaceAll(data.Group, ".", "-"), data.Version, data.Singular}
+		data.Webhooks = append(data.Webhooks, admission{
+			Kind: kind, Name: verb + "." + data.Plural + "." + data.Group, Path: "/" + strings.Join(segments, "-"), Operations: "CREATE, UPDATE",
+			Group: data.Group, Version: data.Version, Plural: data.Plural, Program: data.Program,
+		})
+	}
+	if data.Mutating {
+		add("Mutating", "mutate")
+	}
+	if data.Validating {
+		add("Validating", "validate")
+	}
+	return data, nil
+}
+
+// setValues sets what depends on the values of a chart.
+func (p *parameters) setValues() {
+	types := p.Contents.Types
+	if types == nil {
+		p.Capabilities = capabilities
+		return
+	}
+	p.DangerousTypes = types.Numbers
+	if sample := strings.TrimSpace(string(types.Sample)); sample != "{}" && sample != "" {
+		p.Sample = "\n  " + strings.ReplaceAll(sample, "\n", "\n  ")
+	}
+	for _, imported := range types.Imports {
+		p.ValuesImports = append(p.ValuesImports, strings.TrimSpace(valuetypes.Alias(imported)+" "+strconv.Quote(imported)))
+	}
+	for _, capability := range capabilities {
+		if slices.ContainsFunc(capability.Fields, func(field string) bool { return slices.Contains(types.Fields, field) }) {
+			p.Overlaps = append(p.Overlaps, capability.Type)
+			continue
+		}
+		p.Capabilities = append(p.Capabilities, capability)
+	}
+}
+
+// header returns the comment that a source file begins with: owner and license, if the author wants that.
+func (p *parameters) header(comment string) string {
+	if !p.SPDXHeaders {
+		return ""
+	}
+	return fmt.Sprintf("%s SPDX-FileCopyrightText: %s\n%s SPDX-License-Identifier: %s\n\n", comment, p.Owner, comment, p.License)
+}
+
+func parseParts(parts *template.Template, layer string) error {
+	content, err := fs.ReadFile(templates.FS, path.Join(layer, partsFile))
+	if err != nil {
+		return nil //nolint:nilerr // not all layers contribute to files of the common one
+	}
+	if _, err := parts.Parse(string(content)); err != nil {
+		return fmt.Errorf("parsing the parts of layer %s: %w", layer, err)
+	}
+	return nil
+}
+
+func renderLayer(tree Tree, parts *template.Template, layer string, data *parameters) error {
+	names := strings.NewReplacer("__version__", data.Version, "__kind__", data.Singular)
+	return fs.WalkDir(templates.FS, layer, func(source string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() == partsFile {
+			return err
+		}
+		content, err := fs.ReadFile(templates.FS, source)
+		if err != nil {
+			return fmt.Errorf("reading template %s: %w", source, err)
+		}
+		rendered, err := execute(parts, source, content, data)
+		if err != nil {
+			return err
+		}
+		if len(bytes.TrimSpace(rendered)) == 0 {
+			return nil
+		}
+		target := names.Replace(strings.TrimSuffix(strings.TrimPrefix(source, layer+"/"), suffix))
+		if _, exists := tree[target]; exists {
+			return fmt.Errorf("two layers have a file %s", target)
+		}
+		if path.Ext(target) == ".go" {
+			if rendered, err = format.Source(rendered); err != nil {
+				return fmt.Errorf("formatting %s: %w", target, err)
+			}
+		}
+		tree[target] = File{Content: rendered, Executable: bytes.HasPrefix(rendered, []byte("#!"))}
+		return nil
+	})
+}
+
+func execute(parts *template.Template, source string, content []byte, data *parameters) ([]byte, error) {
+	parsed, err := parts.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("preparing template %s: %w", source, err)
+	}
+	if parsed, err = parsed.New(source).Parse(string(content)); err != nil {
+		return nil, fmt.Errorf("parsing template %s: %w", source, err)
+	}
+	var rendered bytes.Buffer
+	if err := parsed.Execute(&rendered, data); err != nil {
+		return nil, fmt.Errorf("rendering template %s: %w", source, err)
+	}
+	return rendered.Bytes(), nil
+}

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package valuetypes derives Go types from the values of a chart: declarations with kubebuilder markers, from which
+// controller-gen makes the schema of a custom resource.
+//
+// A chart describes its values twice: values.schema.json says what is valid, values.yaml says what is there if the user sets
+// nothing. Helm merges what the user sets into values.yaml, and validates the result. A custom resource has only what the user
+// sets. Therefore:
+//
+//   - A field is required if the chart cannot be installed without it: if the schema requires it and values.yaml does not have
+//     it, or if the default in values.yaml is invalid, such as an empty string where the schema wants a name.
+//   - The types have no defaults. The default of a schema has no effect on Helm, so it must not have one on the operator.
+//     A default from values.yaml would be stored in each custom resource, and survive a new version of the chart that changes
+//     it. Comments name the defaults.
+//   - What is not set is absent, and the chart's default applies. What is set to false, 0, "" or an empty list reaches
+//     the chart. A null does not: it is refused where the chart has a default, because Helm would remove that default.
+//   - Objects have the fields that the schema or values.yaml names. Further fields are refused, even if the schema
+//     does not forbid them: a Go type would lose them.
+//
+// Without a schema the types are those of the defaults. A default says which type a value has, but not what an empty object
+// may contain: null, {} and [] become free-form values, which hold anything.
+// Values with the shape of a Kubernetes type (resources, affinity, tolerations) are no exception: the type in k8s.io/api would
+// lose the fields of newer versions of Kubernetes, and most charts take templates there as well.
+//
+// Rules of the schema become value validations, or CEL rules if they compare several fields. What neither can
+// express is left out and noted, so that the chart has the last word: Helm validates the values when the operator renders it.
+package valuetypes
