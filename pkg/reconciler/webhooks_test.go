@@ -116,18 +116,23 @@ func TestWebhooksWaitForWhatIsBeforeThem(t *testing.T) {
 			}
 			if vanished {
 				w.mustApply(manifests)
-				w.remove(webhook("checker"))
 			}
 			w.create(strings.NewReplacer("NS-checker", "NS-foreign", "check.example.com", "foreign.example.com").Replace(strings.Split(manifests, "---")[0]))
 			w.awaitDenial("foreign.example.com")
-			if vanished {
-				w.remove(w.configMap("backend"))
-			}
-			for range 3 {
+			denied := func() {
+				t.Helper()
 				testenv.Eventually(t, func() (bool, string) {
 					result, err := w.apply(manifests)
 					return err == nil && strings.Contains(notices(result.Waits), "ConfigMap backend: failed calling webhook"), fmt.Sprint(err, notices(result.Waits))
 				})
+			}
+			if vanished {
+				w.remove(w.configMap("backend"))
+				denied() // so the engine has seen that the ConfigMap is gone, before the webhook goes
+				w.remove(webhook("checker"))
+			}
+			for range 3 {
+				denied()
 			}
 			if webhook("checker") != nil {
 				t.Error("the webhook is there before what is to answer its calls")

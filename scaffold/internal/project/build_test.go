@@ -48,16 +48,20 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// fillModuleCache downloads what "go mod tidy" looks at beyond what is needed for building the runtime, such as the requirements of tests of dependencies.
+// fillModuleCache downloads the tools of projects, and what "go mod tidy" looks at beyond what is needed for building the runtime, such as the requirements
+// of tests of dependencies.
 func fillModuleCache(t *testing.T, runtimePath string) {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "project")
-	options := variants["go-both"].options(t)
-	options.RuntimePath = runtimePath
-	if err := errors.Join(renderWith(t, options).WriteTo(folder), seedChecksums(options, folder)); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"go-both", "helm-both", "kustomize-mutate"} { // one of each generator
+		folder := filepath.Join(t.TempDir(), "project")
+		options := variants[name].options(t)
+		options.RuntimePath = runtimePath
+		if err := errors.Join(renderWith(t, options).WriteTo(folder), seedChecksums(options, folder)); err != nil {
+			t.Fatal(err)
+		}
+		run(t, folder, "go", "mod", "tidy")
+		run(t, folder, "go", "mod", "download", "-modfile=tools/go.mod")
 	}
-	run(t, folder, "go", "mod", "tidy")
 }
 
 // create makes a project.
