@@ -170,12 +170,12 @@ func (r *rights) addFurther(object *unstructured.Unstructured, kind schema.Group
 		}
 		r.add(wholeCluster, storagev1.GroupName, "storageclasses", names, "get")
 	case schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}:
-		// Before a type is deleted, it is found out that there are no instances of it.
+		// Before a type is deleted, it is found out that there are no instances of it. If there are, they are watched until they are gone.
 		defined, err := definedBy(object)
 		if err != nil {
 			return err
 		}
-		r.add(wholeCluster, defined.Group, defined.Resource, nil, "list")
+		r.add(wholeCluster, defined.Group, defined.Resource, nil, "list", "watch")
 		// Meanwhile, a policy denies creating some. A ConfigMap that is not stored shows whether it is enforced.
 		for _, resource := range []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"} {
 			r.add(wholeCluster, admissionregistrationv1.GroupName, resource, nil, "get", "create", "patch", "delete")

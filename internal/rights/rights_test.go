@@ -95,7 +95,7 @@ func TestOf(t *testing.T) {
 			want: map[string][]string{
 				"": {
 					"admissionregistration.k8s.io/validatingadmissionpolicies,validatingadmissionpolicybindings : get create patch delete",
-					"apiextensions.k8s.io/customresourcedefinitions " + all, "x.io/leaves : list",
+					"apiextensions.k8s.io/customresourcedefinitions " + all, "x.io/leaves : list watch",
 				},
 				"shop": {"/configmaps : create", "x.io/leaves " + all},
 			},

@@ -24,6 +24,9 @@ import (
 	"github.com/component-operator/runtime/pkg/operator"
 )
 
+// leaderElectionID is the name of the lease; each test has a namespace of its own.
+const leaderElectionID = "operatortest"
+
 // clearDeadline limits how long the end of a test may take.
 const clearDeadline = 10 * time.Second
 
@@ -39,8 +42,8 @@ type Options struct {
 	// other tests may use them. Defaults to none.
 	Definitions string
 	// Chart is the folder of the operator's own chart. Its CustomResourceDefinitions are installed. The operator acts as the chart's
-	// service account, with the rights that the chart gives it, and the chart's admission webhooks lead to the operator. Defaults to none: the
-	// operator may do everything, and there are no webhooks.
+	// service account, with the rights that the chart gives it; it elects a leader, and the chart's admission webhooks lead to the operator. Defaults to none:
+	// the operator may do everything, and there are neither elections nor webhooks.
 	Chart string
 	// Values are values for the chart. Default to none.
 	Values map[string]any
@@ -54,6 +57,7 @@ type Cluster struct {
 	client    client.WithWatch
 	requests  *requests.Recorder
 	rights    []grant
+	passedOn  passedOn
 	log       *logTail
 
 	mu        sync.Mutex
@@ -81,12 +85,14 @@ func Start(tb testing.TB, options Options) *Cluster {
 	c.client = clnt
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	c.ctx = ctx
-	tb.Cleanup(func() {
+	end := func() {
 		cancel()
 		c.running.Wait()
-	})
-	tb.Cleanup(func() { c.clear(tb) })
+	}
+	tb.Cleanup(end) // if the operator does not start
 	c.startOperator(tb)
+	tb.Cleanup(end) // while the operator still has its rights
+	tb.Cleanup(func() { c.clear(tb) })
 	return c
 }
 
@@ -151,6 +157,7 @@ func (c *Cluster) startOperator(tb testing.TB) {
 		return
 	}
 	config.Wrap(c.requests.Wrap)
+	config.Wrap(c.passedOn.wrap)
 	mgr := c.newManager(tb, config, webhooks)
 	c.run(tb, mgr)
 	webhooks.await(tb, mgr)
@@ -168,6 +175,11 @@ func (c *Cluster) newManager(tb testing.TB, config *rest.Config, webhooks *webho
 		WebhookServer: webhooks.server(),
 		// Several tests run the same operator in one process.
 		Controller: controllerOptions(),
+		// As in a pod of the chart, which has the rights for it.
+		LeaderElection:                c.options.Chart != "",
+		LeaderElectionNamespace:       c.namespace,
+		LeaderElectionID:              leaderElectionID,
+		LeaderElectionReleaseOnCancel: true,
 	})
 	if err != nil {
 		tb.Fatalf("creating the manager: %v", err)

@@ -29,9 +29,14 @@ type Rights struct {
 	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group". Rules with wildcards count as they are
 	// written.
 	Denied []string
-	// Unused are rights that no request of the operator needed, in the same form.
+	// Unused are rights that the operator did not need, in the same form. To read is one right: if the operator may get, list and watch objects, and did one
+	// of these, none is unused, because which of them a client uses depends on the API server and on what happens meanwhile. Rights that are in a role which the operator wrote count
+	// as used, because nobody may hand out what they do not have.
 	Unused []string
 }
+
+// reading are the verbs that make up one right.
+var reading = []string{"get", "list", "watch"}
 
 // grant is a verb on a resource that a role allows.
 type grant struct {
@@ -48,6 +53,17 @@ func (g grant) String() string {
 		return g.verb + " " + g.resource
 	}
 	return g.verb + " " + g.resource + "." + g.group
+}
+
+// isUsed reports whether the right, or for reading one like it, is among those that are used.
+func (g grant) isUsed(used map[string]bool) bool {
+	if !slices.Contains(reading, g.verb) {
+		return used[g.String()]
+	}
+	return slices.ContainsFunc(reading, func(verb string) bool {
+		g.verb = verb
+		return used[g.String()]
+	})
 }
 
 // Rights returns how the operator has used its rights so far. It needs Options.Chart.
@@ -67,8 +83,11 @@ func (c *Cluster) Rights() Rights {
 			used[needed] = true
 		}
 	}
+	for _, right := range c.passedOn.all() {
+		used[right.String()] = true
+	}
 	for _, right := range c.rights {
-		if !used[right.String()] {
+		if !right.isUsed(used) {
 			rights.Unused = append(rights.Unused, right.String())
 		}
 	}
@@ -153,12 +172,16 @@ func grantsOf(tb testing.TB, role *unstructured.Unstructured) []grant {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(role.Object, typed); err != nil {
 		tb.Fatalf("reading the rules of %s %s: %v", role.GetKind(), role.GetName(), err)
 	}
+	return grantsIn(typed.Rules, role.GetNamespace())
+}
+
+func grantsIn(rules []rbacv1.PolicyRule, namespace string) []grant {
 	var grants []grant
-	for _, rule := range typed.Rules {
+	for _, rule := range rules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
-					grants = append(grants, grant{verb: verb, group: group, resource: resource, names: rule.ResourceNames, namespace: role.GetNamespace()})
+					grants = append(grants, grant{verb: verb, group: group, resource: resource, names: rule.ResourceNames, namespace: namespace})
 				}
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/component-operator/runtime/internal/rights"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/scaffold/internal/permissions"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
@@ -33,6 +34,8 @@ type Contents struct {
 	Types *valuetypes.Types
 	// Rules are the rights that the operator needs for the dependents.
 	Rules []rbacv1.PolicyRule
+	// Needs are ways to use the operator that the dependents require.
+	Needs []rights.Need
 	// Notes say what could not be known, one sentence each.
 	Notes []string
 }
@@ -43,7 +46,7 @@ func (c *Contents) complete(ctx context.Context, rendered generator.Generator, o
 	if err != nil {
 		return err
 	}
-	c.Rules = needed.Rules
+	c.Rules, c.Needs = needed.Rules, needed.Needs
 	c.Notes = append(c.Notes, needed.Notes...)
 	return nil
 }

@@ -6,6 +6,7 @@ package permissions
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -38,6 +39,8 @@ type Source struct {
 type Result struct {
 	// Rules are for all namespaces.
 	Rules []rbacv1.PolicyRule
+	// Needs say what the operator does for the objects beside writing them.
+	Needs []rights.Need
 	// Notes say what could not be known, one sentence each.
 	Notes []string
 }
@@ -83,7 +86,33 @@ func Of(ctx context.Context, source Source) (*Result, error) {
 		return nil, fmt.Errorf("computing the rights of the operator: %w", err)
 	}
 	result.Rules = needed[""]
+	result.Needs = needsOf(objects, source.OperatorName)
 	return result, nil
+}
+
+// needsOf finds out what the operator does for objects beside writing them.
+func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights.Need {
+	var hooks, elsewhere bool
+	var created []string
+	for _, object := range objects {
+		if object.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
+			created = append(created, object.GetName())
+		}
+	}
+	for _, object := range objects {
+		_, isHook := object.GetAnnotations()[operatorName+"/"+types.AnnotationKeySuffixDeletionHook]
+		hooks = hooks || isHook
+		in := object.GetNamespace()
+		elsewhere = elsewhere || in != "" && in != namespace && !slices.Contains(created, in)
+	}
+	var needs []rights.Need
+	if hooks {
+		needs = append(needs, rights.NeedDeletionHooks)
+	}
+	if elsewhere {
+		needs = append(needs, rights.NeedNamespaces)
+	}
+	return needs
 }
 
 // render calls the generator as a reconciler does, for a new component and for one that exists.

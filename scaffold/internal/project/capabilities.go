@@ -22,9 +22,15 @@ var capabilities = []capability{
 	{Type: "RetrySpec", Fields: []string{"retryInterval"}, Embedded: true, Line: "users can choose how long to wait before a retry."},
 	{Type: "TimeoutSpec", Fields: []string{"timeout"}, Embedded: true, Line: "users can choose the time within which the component should become ready."},
 	{Type: "ReapplySpec", Fields: []string{"reapplyInterval"}, Embedded: true, Line: "users can choose how often dependents are applied again without a change."},
-	{Type: "PlacementSpec", Fields: []string{"namespace", "name"}, Line: "users can choose the namespace and the name for the dependents."},
-	{Type: "ClientSpec", Fields: []string{"kubeConfig"}, Line: "users can deploy to another cluster."},
-	{Type: "ImpersonationSpec", Fields: []string{"serviceAccountName"}, Line: "users can have the dependents written with the permissions of a ServiceAccount."},
+	{
+		Type: "PlacementSpec", Fields: []string{"namespace", "name"},
+		Line: "users can choose the namespace and the name for the dependents; needs rbac.namespaces in chart/values.yaml.",
+	},
+	{Type: "ClientSpec", Fields: []string{"kubeConfig"}, Line: "users can deploy to another cluster; needs rbac.references in chart/values.yaml."},
+	{
+		Type: "ImpersonationSpec", Fields: []string{"serviceAccountName"},
+		Line: "users can have the dependents written with the permissions of a ServiceAccount; needs rbac.impersonation in chart/values.yaml.",
+	},
 	{
 		Type: "PolicySpec", Fields: []string{"adoptionPolicy", "updatePolicy", "deletePolicy", "missingNamespacesPolicy"},
 		Line: "users can override the policies of the operator for adoption, updates, deletion and missing namespaces.",

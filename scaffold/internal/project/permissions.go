@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/component-operator/runtime/internal/rights"
 )
 
 // A Rule is something that the operator may do.
@@ -15,12 +17,26 @@ type Rule struct {
 	rbacv1.PolicyRule
 	// Reason says what for.
 	Reason string
+	// Need says when; its text is the name of a value of the chart.
+	Need rights.Need
+}
+
+// A Switch is a value of the operator's chart that gives the operator rights.
+type Switch struct {
+	// Name is that of the value, below rbac.
+	Name string
+	// Purpose says what the rights are for.
+	Purpose string
+	// On is the default.
+	On bool
 }
 
 // Permissions are what the operator may do.
 type Permissions struct {
 	// Cluster are rules for all namespaces and cluster-scoped objects, Namespace those for the namespace of the operator.
 	Cluster, Namespace []Rule
+	// Switches are for rules that not every operator needs.
+	Switches []Switch
 	// Notes say what could not be known.
 	Notes []string
 }
@@ -29,6 +45,9 @@ type Permissions struct {
 func yamlOf(rules []Rule) string {
 	var out strings.Builder
 	for _, rule := range rules {
+		if rule.Need != rights.NeedNothing {
+			fmt.Fprintf(&out, "  {{- if .Values.rbac.%s }}\n", rule.Need)
+		}
 		fmt.Fprintf(&out, "  # %s\n", rule.Reason)
 		marker := "- "
 		for _, row := range []struct {
@@ -45,6 +64,9 @@ func yamlOf(rules []Rule) string {
 				fmt.Fprintf(&out, "  %s%s: [%s]\n", marker, row.name, quoted(row.values))
 				marker = "  "
 			}
+		}
+		if rule.Need != rights.NeedNothing {
+			out.WriteString("  {{- end }}\n")
 		}
 	}
 	return strings.TrimSuffix(out.String(), "\n")
@@ -74,10 +96,18 @@ func tableOf(permissions *Permissions) string {
 					if group != "" {
 						resource += "." + group
 					}
-					resources = append(resources, "`"+resource+"`")
+					resource = "`" + resource + "`"
+					if len(rule.ResourceNames) > 0 {
+						resource += " " + strings.Join(rule.ResourceNames, ", ")
+					}
+					resources = append(resources, resource)
 				}
 			}
-			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", where, strings.Join(resources, ", "), strings.Join(rule.Verbs, ", "), rule.Reason)
+			reason := rule.Reason
+			if rule.Need != rights.NeedNothing {
+				reason += ", if `rbac." + string(rule.Need) + "` is true"
+			}
+			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", where, strings.Join(resources, ", "), strings.Join(rule.Verbs, ", "), reason)
 		}
 	}
 	write("cluster", permissions.Cluster)

@@ -60,6 +60,8 @@ type parameters struct {
 	Overlaps []string
 	// ClusterRules and NamespaceRules are the rules of the operator's roles, as YAML.
 	ClusterRules, NamespaceRules string
+	// RightsSwitches are values of the operator's chart that give it rights.
+	RightsSwitches []Switch
 	// RightsTable lists the same rules with their reasons, as Markdown.
 	RightsTable string
 	// RightsNotes say what could not be known.
@@ -122,6 +124,7 @@ func newParameters(options *Options, contents *contents.Contents) (*parameters, 
 	data.setValues()
 	permissions := permissionsOf(options, contents)
 	data.ClusterRules, data.NamespaceRules = yamlOf(permissions.Cluster), yamlOf(permissions.Namespace)
+	data.RightsSwitches = permissions.Switches
 	data.RightsTable, data.RightsNotes = tableOf(permissions), permissions.Notes
 	add := func(kind, verb string) {
 		segments := []string{verb, strings.ReplaceAll(data.Group, ".", "-"), data.Version, data.Singular}
