@@ -12,6 +12,7 @@ import (
 	internalhelm "github.com/component-operator/runtime/internal/helm"
 	"github.com/component-operator/runtime/internal/helm/remote"
 	"github.com/component-operator/runtime/pkg/manifests/helm"
+	"github.com/component-operator/runtime/scaffold/internal/permissions"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
 )
 
@@ -53,11 +54,16 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the sample for chart %s: %w", chart.Name(), err)
 	}
+	optional, err := parseValues(contents.Types.Optional)
+	if err != nil {
+		return nil, fmt.Errorf("reading optional values for chart %s: %w", chart.Name(), err)
+	}
 	rendered, err := helm.NewHelmGenerator(contents.fileSystem(), chartFolder, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := contents.complete(ctx, rendered, request.OperatorName, values, required); err != nil {
+	source := permissions.Source{Generator: rendered, OperatorName: request.OperatorName, Values: values, Required: required, Optional: optional}
+	if err := contents.complete(ctx, source); err != nil {
 		return nil, fmt.Errorf("chart %s does not render with the values that its schema requires: %w", chart.Name(), err)
 	}
 	return contents, nil

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/internal/rights"
-	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/scaffold/internal/permissions"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes"
 )
@@ -41,8 +40,8 @@ type Contents struct {
 }
 
 // complete computes the rights, which needs a rendering.
-func (c *Contents) complete(ctx context.Context, rendered generator.Generator, operatorName string, values, required map[string]any) error {
-	needed, err := permissions.Of(ctx, permissions.Source{Generator: rendered, OperatorName: operatorName, Values: values, Required: required})
+func (c *Contents) complete(ctx context.Context, source permissions.Source) error {
+	needed, err := permissions.Of(ctx, source)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/component-operator/runtime/pkg/manifests/kustomize"
+	"github.com/component-operator/runtime/scaffold/internal/permissions"
 )
 
 // kustomizationFolder is where a kustomization is in the package of the generator.
@@ -29,7 +30,7 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is no kustomization that can be embedded: %w", request.Reference, err)
 	}
-	if err := contents.complete(ctx, rendered, request.OperatorName, nil, nil); err != nil {
+	if err := contents.complete(ctx, permissions.Source{Generator: rendered, OperatorName: request.OperatorName}); err != nil {
 		return nil, fmt.Errorf("the kustomization in %s does not render without parameters: %w", request.Reference, err)
 	}
 	return contents, nil

@@ -33,6 +33,8 @@ type Source struct {
 	Values map[string]any
 	// Required are values that a component must set; they are part of each rendering. Default to none.
 	Required map[string]any
+	// Optional are values that a component may set, for what is empty by default. Default to none.
+	Optional map[string]any
 }
 
 // Result is what an operator needs.
@@ -58,13 +60,16 @@ func Of(ctx context.Context, source Source) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{}
-	variations, left := variationsOf(source.Values)
+	variations, left := variationsOf(source.Values, source.Optional)
 	if left > 0 {
-		result.Notes = append(result.Notes, fmt.Sprintf("There are too many booleans among the values: %d of them were not turned.", left))
+		result.Notes = append(result.Notes, fmt.Sprintf("There are too many values: %d of them were not varied.", left))
 	}
 	for _, variation := range variations {
 		more, err := render(ctx, source, merged(variation.values, source.Required))
 		if err != nil {
+			if variation.invented {
+				continue
+			}
 			result.Notes = append(result.Notes, fmt.Sprintf("It cannot be rendered with %s: %v.", variation.text, err))
 			continue
 		}

@@ -24,6 +24,8 @@ ingress:
 monitoring: false
 service: true
 broken: false
+class: ""
+replicas: 1
 `
 
 const manifests = `
@@ -55,10 +57,25 @@ kind: Proxy
 metadata:
   name: {{ .Release.Name }}
 {{- end }}
+{{- if .Values.class }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}
+{{- end }}
+{{- range .Values.jobs }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ required "a name is needed" .name }}
+{{- end }}
+{{- if .Values.size }}{{ fail "no size fits" }}{{ end }}
 {{- if .Values.broken }}{{ fail "it is broken" }}{{ end }}
 `
 
-// TestOf checks that objects count whatever boolean they depend on.
+// TestOf checks that objects count whatever boolean or optional value they depend on.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	chart := fstest.MapFS{
@@ -76,6 +93,7 @@ func TestOf(t *testing.T) {
 	}
 	source := permissions.Source{
 		Generator: generator, OperatorName: "shop.example.org", Values: defaults, Required: map[string]any{"region": "north"},
+		Optional: map[string]any{"class": "fast", "size": "large", "jobs": []any{map[string]any{"name": "import"}}},
 	}
 	result, err := permissions.Of(t.Context(), source)
 	if err != nil {
@@ -85,7 +103,7 @@ func TestOf(t *testing.T) {
 	for _, rule := range result.Rules {
 		resources = append(resources, fmt.Sprint(rule.APIGroups, rule.Resources))
 	}
-	want := []string{"[] [configmaps services]", "[monitoring.example.com] [proxies]", "[networking.k8s.io] [ingresses]"}
+	want := []string{"[] [configmaps services]", "[apps] [deployments]", "[batch] [jobs]", "[monitoring.example.com] [proxies]", "[networking.k8s.io] [ingresses]"}
 	if diff := cmp.Diff(want, resources); diff != "" {
 		t.Errorf("unexpected rules:\n%s", diff)
 	}
@@ -94,6 +112,9 @@ func TestOf(t *testing.T) {
 		if !strings.Contains(notes, want) {
 			t.Errorf("want a note with %q, got:\n%s", want, notes)
 		}
+	}
+	if strings.Contains(notes, "no size fits") {
+		t.Errorf("a value that was made up is refused, which must not be noted:\n%s", notes)
 	}
 	source.Required = nil
 	if _, err := permissions.Of(t.Context(), source); err == nil || !strings.Contains(err.Error(), "a region is needed") {

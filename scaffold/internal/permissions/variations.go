@@ -20,25 +20,52 @@ type variation struct {
 	// text says how, for messages.
 	text   string
 	values map[string]any
+	// invented means that a value is made up, so that the manifests may rightly refuse it.
+	invented bool
 }
 
-// variationsOf returns variations with each boolean turned, and one with all of them true; and the number of booleans that are left out.
-func variationsOf(defaults map[string]any) (variations []variation, left int) {
-	all := map[string]any{}
-	walk(defaults, nil, func(path []string, value bool) {
-		set(all, path, true)
+// variationsOf returns variations with each boolean turned, with all of them true, with each optional value set, and with all of that; and the number of
+// values that are left out.
+func variationsOf(defaults, optional map[string]any) (variations []variation, left int) {
+	everything := map[string]any{}
+	add := func(text string, path []string, value any, invented bool) {
 		if len(variations) == maxVariations {
 			left++
 			return
 		}
 		values := map[string]any{}
-		set(values, path, !value)
-		variations = append(variations, variation{text: fmt.Sprintf("%s=%t", strings.Join(path, "."), !value), values: values})
+		set(values, path, value)
+		variations = append(variations, variation{text: text, values: values, invented: invented})
+	}
+	walk(defaults, nil, func(path []string, value bool) {
+		set(everything, path, true)
+		add(fmt.Sprintf("%s=%t", strings.Join(path, "."), !value), path, !value, false)
 	})
 	if len(variations) > 1 {
-		variations = append(variations, variation{text: "all booleans true", values: all})
+		variations = append(variations, variation{text: "all booleans true", values: runtime.DeepCopyJSON(everything)})
+	}
+	walkOptional(optional, defaults, nil, func(path []string, value any) {
+		add(strings.Join(path, ".")+" set", path, value, true)
+	})
+	if len(optional) > 0 {
+		variations = append(variations, variation{text: "everything set", values: merged(everything, optional), invented: true})
 	}
 	return variations, left
+}
+
+// walkOptional visits all optional values in the order of their names. A map is visited as a whole if it is missing by default, because its fields may be
+// required together.
+func walkOptional(optional, defaults map[string]any, path []string, visit func(path []string, value any)) {
+	for _, key := range slices.Sorted(maps.Keys(optional)) {
+		below := append(slices.Clip(path), key)
+		value, isMap := optional[key].(map[string]any)
+		existing, exists := defaults[key].(map[string]any)
+		if isMap && exists && len(existing) > 0 {
+			walkOptional(value, existing, below, visit)
+			continue
+		}
+		visit(below, optional[key])
+	}
 }
 
 // walk visits all booleans in maps, in the order of their names.
@@ -54,7 +81,7 @@ func walk(values map[string]any, path []string, visit func(path []string, value 
 	}
 }
 
-func set(values map[string]any, path []string, value bool) {
+func set(values map[string]any, path []string, value any) {
 	for _, key := range path[:len(path)-1] {
 		next, ok := values[key].(map[string]any)
 		if !ok {

@@ -56,6 +56,9 @@ type Types struct {
 	Fields []string
 	// Sample has values, as YAML, that the chart accepts: the required ones. An empty map if nothing is required.
 	Sample []byte
+	// Optional has values, as YAML, for what has no default or an empty one: strings, lists, and whatever the schema knows. Each is valid by itself as far as the schema
+	// of its own field says, but they need not be valid together.
+	Optional []byte
 	// FreeForm names what has no type, and the rules of the schema that are not in the types. Sorted by path.
 	FreeForm []Note
 	// Numbers reports whether there are numbers that are no integers: controller-gen takes these only with
@@ -107,7 +110,7 @@ func Derive(chart Chart, options Options) (*Types, error) {
 		return strings.Compare(a.Path+"\x00"+a.Reason, b.Path+"\x00"+b.Reason)
 	})
 	types := &Types{
-		Declarations: declarations, Imports: r.imports(), Sample: sample, FreeForm: slices.Compact(d.notes), Numbers: r.numbers,
+		Declarations: declarations, Imports: r.imports(), Sample: sample, Optional: d.optional(loaded), FreeForm: slices.Compact(d.notes), Numbers: r.numbers,
 	}
 	for _, f := range root.fields {
 		types.Fields = append(types.Fields, f.name)
