@@ -16,8 +16,8 @@ const optionalDepth = 12
 // texts are tried for a string that is empty by default. The first one is a DNS name, because such strings are often host names.
 var texts = []string{"example.org", "example", "value", "1"}
 
-// optional returns values for what is empty by default, as far as they are found. They need not be valid together.
-func (d *deriver) optional(s *source) []byte {
+// optionalValues returns values for what is empty by default, as far as they are found. They need not be valid together.
+func optionalValues(s *source) []byte {
 	g := &sampler{}
 	content, err := yaml.Marshal(g.optionalOf(s))
 	if err != nil {

@@ -110,7 +110,7 @@ func Derive(chart Chart, options Options) (*Types, error) {
 		return strings.Compare(a.Path+"\x00"+a.Reason, b.Path+"\x00"+b.Reason)
 	})
 	types := &Types{
-		Declarations: declarations, Imports: r.imports(), Sample: sample, Optional: d.optional(loaded), FreeForm: slices.Compact(d.notes), Numbers: r.numbers,
+		Declarations: declarations, Imports: r.imports(), Sample: sample, Optional: optionalValues(loaded), FreeForm: slices.Compact(d.notes), Numbers: r.numbers,
 	}
 	for _, f := range root.fields {
 		types.Fields = append(types.Fields, f.name)
