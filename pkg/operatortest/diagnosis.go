@@ -46,8 +46,23 @@ func (d diagnosis) describe(object *unstructured.Unstructured, gone bool) string
 	if observed := declared.ObservedGeneration; observed != object.GetGeneration() {
 		conditions = append(conditions, fmt.Sprintf("they are about generation %d, the object has %d", observed, object.GetGeneration()))
 	}
-	return section("conditions", conditions) + section("dependents that are not ready", unready(declared.Inventory)) +
+	return stateLine(stepOf(declared)) + section("conditions", conditions) + section("dependents that are not ready", unready(declared.Inventory)) +
 		section("events", d.events(object)) + d.log.String()
+}
+
+// stateLine is the state of a component in one line; empty if there is none, as in objects that are no components.
+func stateLine(step Step) string {
+	if step.State == "" {
+		return ""
+	}
+	line := "state: " + step.State
+	if step.Reason != "" {
+		line += " (" + step.Reason + ")"
+	}
+	if step.Message != "" {
+		line += ": " + step.Message
+	}
+	return line + "\n"
 }
 
 func unready(inventory []*reconciler.InventoryItem) []string {

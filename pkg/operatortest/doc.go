@@ -31,7 +31,7 @@
 //
 // # Waiting
 //
-// Everything that waits ends the test if it takes longer than a minute, or the duration in TEST_PATIENCE. The message says what is missing: the conditions of the
+// Everything that waits ends the test if it takes longer than a minute, or the duration in TEST_PATIENCE. The message says what is missing: state and conditions of the
 // component, its dependents that are not ready, its events, and what the operator logged last.
 //
 // Import the package in tests only.

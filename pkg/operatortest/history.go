@@ -102,8 +102,7 @@ func pause(ctx context.Context) {
 
 func (h *history) record(object *unstructured.Unstructured, gone bool) {
 	status, _ := statusOf(object)
-	state, reason, message := status.GetState()
-	step := Step{State: string(state), Reason: reason, Message: message}
+	step := stepOf(status)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.latest, h.gone = object, gone
@@ -119,6 +118,12 @@ func (h *history) now() (latest *unstructured.Unstructured, gone bool, outdated 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.latest, h.gone, h.changed
+}
+
+// stepOf returns the state in a status.
+func stepOf(status *component.Status) Step {
+	state, reason, message := status.GetState()
+	return Step{State: string(state), Reason: reason, Message: message}
 }
 
 // statusOf returns the status of a component, which is empty if the object is none.

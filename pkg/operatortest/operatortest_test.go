@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,7 +128,28 @@ func TestMessages(t *testing.T) {
 				cluster.Apply(tb, service)
 				cluster.WaitReady(tb, service)
 			},
-			[]string{"ParcelService", "still not so after", "the component is ready", "conditions:", "Ready=", "Suspended", "log of the operator:"},
+			[]string{
+				"ParcelService", "still not so after", "the component is ready", "state: Pending (Suspended)", "conditions:", "Ready=", "log of the operator:",
+			},
+		},
+		"a component whose deletion is blocked": {
+			func(tb testing.TB) {
+				tb.Helper()
+				cluster := start(tb)
+				service := parcelService()
+				// It is suspended, so that it has no dependents, but deleted by the operator, because it has its finalizer.
+				service.Spec.Suspend = true
+				service.Finalizers = []string{parceloperator.Name, "example.io/keep"}
+				cluster.Apply(tb, service)
+				tb.Cleanup(func() {
+					cluster.Tamper(tb, service, func() {
+						service.Finalizers = slices.DeleteFunc(service.Finalizers, func(name string) bool { return name == "example.io/keep" })
+					})
+				})
+				cluster.Delete(tb, service)
+				cluster.WaitGone(tb, service)
+			},
+			[]string{"state: Deleting (DeletionBlocked): Deletion blocked by finalizers: example.io/keep\nconditions:"},
 		},
 		"a component that does not exist": {
 			func(tb testing.TB) {
@@ -144,7 +166,7 @@ func TestMessages(t *testing.T) {
 				cluster.Apply(tb, configMap)
 				cluster.WaitGone(tb, configMap)
 			},
-			[]string{"ConfigMap", "stays exists"},
+			[]string{"ConfigMap", "stays exists\nlog of the operator:"}, // it has no state
 		},
 		"an operator that ends": {
 			func(tb testing.TB) {
