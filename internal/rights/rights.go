@@ -101,15 +101,20 @@ func Of(request Request) (map[string][]rbacv1.PolicyRule, error) {
 	return result, nil
 }
 
-// add allows verbs in a namespace, or in the whole cluster.
-func (r *rights) add(namespace, group, resource string, names []string, verbs ...string) {
+// in returns the rules for a namespace, or for the whole cluster.
+func (r *rights) in(namespace string) *rules {
 	if r.Everywhere || r.missing[namespace] {
 		namespace = wholeCluster
 	}
 	if r.collected[namespace] == nil {
 		r.collected[namespace] = &rules{}
 	}
-	r.collected[namespace].add(schema.GroupResource{Group: group, Resource: resource}, names, verbs...)
+	return r.collected[namespace]
+}
+
+// add allows verbs in a namespace, or in the whole cluster.
+func (r *rights) add(namespace, group, resource string, names []string, verbs ...string) {
+	r.in(namespace).add(schema.GroupResource{Group: group, Resource: resource}, names, verbs...)
 }
 
 func (r *rights) addObject(object *unstructured.Unstructured) error {
@@ -206,6 +211,9 @@ func (r *rights) addRole(object *unstructured.Unstructured, namespace string) er
 			for _, resource := range rule.Resources {
 				r.add(wholeCluster, group, resource, nil, rule.Verbs...)
 			}
+		}
+		for _, path := range rule.NonResourceURLs {
+			r.in(wholeCluster).addPath(path, rule.Verbs...)
 		}
 	}
 	return nil

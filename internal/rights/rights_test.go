@@ -31,11 +31,15 @@ func parse(t *testing.T, text string) []*unstructured.Unstructured {
 	return objects
 }
 
-// lines writes one rule per line: group/resource, names, verbs.
+// lines writes one rule per line: group/resource, names, verbs; or paths, verbs.
 func lines(needed map[string][]rbacv1.PolicyRule) map[string][]string {
 	result := map[string][]string{}
 	for namespace, rules := range needed {
 		for _, rule := range rules {
+			if len(rule.NonResourceURLs) > 0 {
+				result[namespace] = append(result[namespace], strings.Join(rule.NonResourceURLs, " ")+": "+strings.Join(rule.Verbs, " "))
+				continue
+			}
 			line := rule.APIGroups[0] + "/" + strings.Join(rule.Resources, ",") + " " + strings.Join(rule.ResourceNames, ",") + ": " + strings.Join(rule.Verbs, " ")
 			result[namespace] = append(result[namespace], line)
 		}
@@ -159,6 +163,28 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}`,
 				"rbac.authorization.k8s.io/clusterrolebindings,clusterroles,rolebindings " + all, "rbac.authorization.k8s.io/clusterroles view: bind",
 				"x.io/geese/status : patch",
 			}},
+		},
+		{
+			reason:  "a role may have rights that no dependent takes, also on paths of the API",
+			request: rights.Request{Everywhere: true},
+			objects: `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: a}
+rules:
+- {apiGroups: [policy], resources: [podsecuritypolicies], verbs: [use, "*", get, deletecollection]}
+- {nonResourceURLs: [/metrics, /healthz], verbs: [get]}
+- {nonResourceURLs: [/metrics, /logs/*], verbs: [post]}
+- {nonResourceURLs: [/version], verbs: [get]}`,
+			want: map[string][]string{"": {
+				"policy/podsecuritypolicies : get * deletecollection use", "rbac.authorization.k8s.io/clusterroles " + all,
+				"/healthz /version: get", "/logs/*: post", "/metrics: get post",
+			}},
+		},
+		{
+			reason:  "of a role of a known name, no rules are needed",
+			objects: "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}]}",
+			want:    map[string][]string{"": {"rbac.authorization.k8s.io/clusterroles " + all, "rbac.authorization.k8s.io/clusterroles a: escalate"}},
 		},
 		{
 			reason: "what is recorded is in the namespace",

@@ -5,6 +5,7 @@ package rights
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ var verbOrder = []string{"get", "list", "watch", "create", "update", "patch", "d
 type rules struct {
 	// verbs by resource, names by verb; no name stands for all.
 	verbs map[schema.GroupResource]map[string]map[string]bool
+	// paths are what the API serves beside resources, with the verbs for each.
+	paths map[string]map[string]bool
 }
 
 func (r *rules) add(resource schema.GroupResource, names []string, verbs ...string) {
@@ -47,8 +50,20 @@ func (r *rules) add(resource schema.GroupResource, names []string, verbs ...stri
 	}
 }
 
+func (r *rules) addPath(path string, verbs ...string) {
+	if r.paths == nil {
+		r.paths = map[string]map[string]bool{}
+	}
+	if r.paths[path] == nil {
+		r.paths[path] = map[string]bool{}
+	}
+	for _, verb := range verbs {
+		r.paths[path][verb] = true
+	}
+}
+
 // policyRules returns few rules that allow the same: verbs that are for the same objects are in one, and so are resources of a group for which
-// the same is allowed.
+// the same is allowed. Rules for paths come last.
 func (r *rules) policyRules() []rbacv1.PolicyRule {
 	var result []rbacv1.PolicyRule
 	for _, resource := range slices.SortedFunc(maps.Keys(r.verbs), func(a, b schema.GroupResource) int {
@@ -65,18 +80,40 @@ func (r *rules) policyRules() []rbacv1.PolicyRule {
 			result[at].Resources = append(result[at].Resources, resource.Resource)
 		}
 	}
+	return append(result, r.pathRules()...)
+}
+
+// pathRules returns a rule for each set of verbs.
+func (r *rules) pathRules() []rbacv1.PolicyRule {
+	var result []rbacv1.PolicyRule
+	for _, path := range slices.Sorted(maps.Keys(r.paths)) {
+		verbs := sortedVerbs(maps.Keys(r.paths[path]))
+		at := slices.IndexFunc(result, func(other rbacv1.PolicyRule) bool { return slices.Equal(other.Verbs, verbs) })
+		if at < 0 {
+			result = append(result, rbacv1.PolicyRule{NonResourceURLs: []string{path}, Verbs: verbs})
+			continue
+		}
+		result[at].NonResourceURLs = append(result[at].NonResourceURLs, path)
+	}
 	return result
+}
+
+// sortedVerbs returns verbs in the order of verbOrder, and others after them.
+func sortedVerbs(verbs iter.Seq[string]) []string {
+	place := func(verb string) int {
+		if at := slices.Index(verbOrder, verb); at >= 0 {
+			return at
+		}
+		return len(verbOrder)
+	}
+	return slices.SortedFunc(verbs, func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) })
 }
 
 // rulesOf returns the rules for one resource: for all objects first, then for those with names.
 func rulesOf(resource schema.GroupResource, verbs map[string]map[string]bool) []rbacv1.PolicyRule {
 	byNames := map[string]*rbacv1.PolicyRule{}
-	for _, verb := range verbOrder {
-		allowed, needed := verbs[verb]
-		if !needed {
-			continue
-		}
-		names := slices.Sorted(maps.Keys(allowed))
+	for _, verb := range sortedVerbs(maps.Keys(verbs)) {
+		names := slices.Sorted(maps.Keys(verbs[verb]))
 		key := strings.Join(names, " ")
 		if byNames[key] == nil {
 			byNames[key] = &rbacv1.PolicyRule{APIGroups: []string{resource.Group}, Resources: []string{resource.Resource}, ResourceNames: names}

@@ -84,7 +84,7 @@ func quoted(values []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// tableOf returns the rules as a table for a README.
+// tableOf returns the rules as a table for a README. Paths of the API are among the resources.
 func tableOf(permissions *Permissions) string {
 	var out strings.Builder
 	out.WriteString("| where | resources | verbs | why |\n|---|---|---|---|\n")
@@ -102,6 +102,9 @@ func tableOf(permissions *Permissions) string {
 					}
 					resources = append(resources, resource)
 				}
+			}
+			for _, path := range rule.NonResourceURLs {
+				resources = append(resources, "`"+path+"`")
 			}
 			reason := rule.Reason
 			if rule.Need != rights.NeedNothing {
