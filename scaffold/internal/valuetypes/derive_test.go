@@ -28,6 +28,7 @@ var inTree = map[string]string{
 	"shop":     "clm/cmd/testdata/shop",
 	"template": "clm/cmd/testdata/template/web",
 	"embedded": "internal/helm/parity/testdata/embedded",
+	"webshop":  "scaffold/internal/project/testdata/chart",
 }
 
 // A fixture is a chart, with values that are tried.

@@ -22,10 +22,12 @@ import (
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/names"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/parcel"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/plain"
+	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/queue"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/shop"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/template"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/umbrella"
 	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/web"
+	"github.com/component-operator/runtime/scaffold/internal/valuetypes/testdata/golden/webshop"
 )
 
 // specs returns the golden types, for each fixture an empty one.
@@ -33,8 +35,8 @@ func specs() map[string]any {
 	return map[string]any{
 		"bitnami": &bitnami.Spec{}, "comments": &comments.Spec{}, "database": &database.Spec{}, "draft4": &draft4.Spec{},
 		"embedded": &embedded.Spec{}, "freeform": &freeform.Spec{}, "merging": &merging.Spec{}, "mesh": &mesh.Spec{}, "names": &names.Spec{},
-		"parcel": &parcel.Spec{}, "plain": &plain.Spec{}, "shop": &shop.Spec{}, "template": &template.Spec{}, "umbrella": &umbrella.Spec{},
-		"web": &web.Spec{},
+		"parcel": &parcel.Spec{}, "plain": &plain.Spec{}, "queue": &queue.Spec{}, "shop": &shop.Spec{}, "template": &template.Spec{}, "umbrella": &umbrella.Spec{},
+		"web": &web.Spec{}, "webshop": &webshop.Spec{},
 	}
 }
 

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contents_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/component-operator/runtime/internal/rights"
+	"github.com/component-operator/runtime/scaffold/internal/contents"
+)
+
+// root is the folder of the repository.
+const root = "../../.."
+
+// request is for the contents at a reference.
+func request(reference string) contents.Request {
+	return contents.Request{Reference: reference, OperatorName: "shop.example.org", TypeName: "ShopValues"}
+}
+
+// TestChartsOfTheRepository makes contents of every chart that the repository has for other purposes: types are derived from its values, and it renders with what its
+// schema requires.
+func TestChartsOfTheRepository(t *testing.T) {
+	t.Parallel()
+	charts := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "Chart.yaml" && filepath.Base(filepath.Dir(filepath.Dir(path))) != "charts" {
+			charts[strings.TrimPrefix(path, root+"/")] = filepath.Dir(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	archives, err := filepath.Glob(root + "/internal/helm/parity/testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, archive := range archives {
+		if folder := unpack(t, archive); folder != "" {
+			charts[filepath.Base(archive)] = folder
+		}
+	}
+	if len(charts) < 60 {
+		t.Errorf("found only %d charts", len(charts))
+	}
+	for name, folder := range charts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			made, err := contents.Chart(t.Context(), request(folder))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Types == nil || made.Files["Chart.yaml"] == nil {
+				t.Error("there are no types, or no files")
+			}
+		})
+	}
+}
+
+// noOperators are archives whose charts make no operator, with the reason.
+var noOperators = map[string]string{
+	"crds.txtar":                "its definition has no spec, so the API server would refuse it",
+	"crds-of-subcharts.txtar":   "its definition has no spec, so the API server would refuse it",
+	"values-file-missing.txtar": "it renders only with values that no schema requires",
+	"dependency-packaged.txtar": "a package is described by a folder there",
+}
+
+// unpack writes the chart of an archive into a folder. It returns an empty path if the chart makes no operator, or if Helm does not render it.
+func unpack(t *testing.T, path string) string {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noOperators[filepath.Base(path)] != "" || slices.ContainsFunc(archive.Files, func(file txtar.File) bool { return file.Name == "expected-error" }) {
+		return ""
+	}
+	return write(t, archive)
+}
+
+// write writes an archive into a folder. The chart gets a Chart.yaml if it has none, and so does each subchart.
+func write(t *testing.T, archive *txtar.Archive) string {
+	t.Helper()
+	folder := t.TempDir()
+	files := map[string][]byte{"Chart.yaml": metadata("top")}
+	for _, file := range archive.Files {
+		parts := strings.Split(file.Name, "/")
+		for i := 0; i+2 < len(parts); i++ {
+			if name := strings.Join(parts[:i+2], "/") + "/Chart.yaml"; parts[i] == "charts" && files[name] == nil {
+				files[name] = metadata(parts[i+1])
+			}
+		}
+	}
+	for _, file := range archive.Files {
+		files[file.Name] = file.Data
+	}
+	for name, content := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func metadata(name string) []byte {
+	return []byte("apiVersion: v2\nname: " + name + "\nversion: 1.2.3\n")
+}
+
+const chart = `
+-- values.yaml --
+host: ""
+hooks: false
+-- templates/all.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+{{- if .Values.host }}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ .Release.Name }}
+  namespace: front
+{{- end }}
+{{- if .Values.hooks }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: cleanup
+  annotations:
+    helm.sh/hook: pre-delete
+{{- end }}
+`
+
+// TestChart checks what is found out about a chart.
+func TestChart(t *testing.T) {
+	t.Parallel()
+	made, err := contents.Chart(t.Context(), request(write(t, txtar.Parse([]byte(chart)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Name != "top" || made.Version != "1.2.3" || made.Folder != "chart" {
+		t.Errorf("got %s %s in folder %s", made.Name, made.Version, made.Folder)
+	}
+	var resources []string
+	for _, rule := range made.Rules {
+		resources = append(resources, rule.Resources...)
+	}
+	for _, want := range []string{"configmaps", "ingresses", "jobs"} {
+		if !slices.Contains(resources, want) {
+			t.Errorf("no rights on %s, only on %v", want, resources)
+		}
+	}
+	if want := []rights.Need{rights.NeedDeletionHooks, rights.NeedNamespaces}; !slices.Equal(made.Needs, want) {
+		t.Errorf("got needs %v, want %v", made.Needs, want)
+	}
+}
+
+// TestRefusals checks that contents which cannot be part of an operator are refused, with the reason.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ files, want string }{
+		"values that are no map":    {"-- values.yaml --\n[a]\n", "values.yaml"},
+		"a template with a mistake": {"-- templates/a.yaml --\n{{ .Values.a\n", "templates/a.yaml"},
+		"a chart that always fails": {"-- templates/a.yaml --\n{{ fail \"not today\" }}\n", "not today"},
+		"a module inside":           {"-- go.mod --\nmodule a\n", "go.mod: a folder with a Go module cannot be embedded"},
+		"a name that Go refuses":    {"-- files/a*b --\na\n", "files/a*b: a file of that name cannot be embedded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := contents.Chart(t.Context(), request(write(t, txtar.Parse([]byte(test.files)))))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+	if _, err := contents.Kustomization(t.Context(), request(t.TempDir())); err == nil || !strings.Contains(err.Error(), "kustomization") {
+		t.Errorf("an empty folder as a kustomization: got error %v", err)
+	}
+}
