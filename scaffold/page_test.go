@@ -30,7 +30,8 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := &bytes.Buffer{}
+	// If a command fails, nothing goes on running, and the log of the operator is shown.
+	script := bytes.NewBufferString("trap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n")
 	for _, block := range blocks.FindAllSubmatch(page, -1) {
 		script.Write(block[1])
 	}
