@@ -30,15 +30,15 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// If a command fails, nothing goes on running, and the log of the operator is shown.
-	script := bytes.NewBufferString("trap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n")
+	// As in a terminal, jobs are groups of processes. If a command fails, nothing goes on running, and the log of the operator is shown.
+	script := bytes.NewBufferString("set -m\ntrap 'cat operator.log || true; kill %1 || true; clm sandbox down || true' ERR\n")
 	for _, block := range blocks.FindAllSubmatch(page, -1) {
 		script.Write(block[1])
 	}
 	if count := strings.Count(script.String(), "\n"); count < 15 {
 		t.Fatalf("the page has %d lines of commands only", count)
 	}
-	command := exec.CommandContext(t.Context(), "bash", "-m", "-euxo", "pipefail", "-c", script.String())
+	command := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", script.String())
 	command.Dir = checkout
 	command.Env = append(os.Environ(), homeOf(t)...)
 	output, err := command.CombinedOutput()
