@@ -6,7 +6,9 @@ package operatortest
 import (
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,6 +26,8 @@ type operatorChart struct {
 	roles       []*unstructured.Unstructured
 	bindings    []*unstructured.Unstructured
 	webhooks    []*unstructured.Unstructured
+	// conversions are those of the definitions, by their names. They lead to a service; others stay in the definitions.
+	conversions map[string]*apiextensionsv1.CustomResourceConversion
 }
 
 // renderChart renders the operator's chart into the namespace of the test.
@@ -40,11 +44,14 @@ func (c *Cluster) renderChart(tb testing.TB) *operatorChart {
 	if err != nil {
 		tb.Fatalf("rendering the chart of the operator: %v", err)
 	}
-	rendered := &operatorChart{}
+	rendered := &operatorChart{conversions: map[string]*apiextensionsv1.CustomResourceConversion{}}
 	for _, object := range objects {
 		switch object.GetKind() {
 		case "CustomResourceDefinition":
 			rendered.definitions = append(rendered.definitions, object.Unstructured)
+			if conversion := takeConversion(tb, object.Unstructured); conversion != nil {
+				rendered.conversions[object.GetName()] = conversion
+			}
 		case "ServiceAccount":
 			rendered.accounts = append(rendered.accounts, object.Unstructured)
 		case "ClusterRole", "Role":
@@ -59,6 +66,24 @@ func (c *Cluster) renderChart(tb testing.TB) *operatorChart {
 		tb.Fatalf("the chart of the operator has %d service accounts, want one, which the operator acts as", len(rendered.accounts))
 	}
 	return rendered
+}
+
+// takeConversion takes the conversion by a webhook of the operator out of a definition. It returns nil if there is none.
+func takeConversion(tb testing.TB, definition *unstructured.Unstructured) *apiextensionsv1.CustomResourceConversion {
+	tb.Helper()
+	content, _, err := unstructured.NestedMap(definition.Object, "spec", "conversion")
+	if err != nil {
+		tb.Fatalf("reading the conversion of %s: %v", definition.GetName(), err)
+	}
+	conversion := &apiextensionsv1.CustomResourceConversion{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, conversion); err != nil {
+		tb.Fatalf("reading the conversion of %s: %v", definition.GetName(), err)
+	}
+	if conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil || conversion.Webhook.ClientConfig.Service == nil {
+		return nil
+	}
+	unstructured.RemoveNestedField(definition.Object, "spec", "conversion")
+	return conversion
 }
 
 func capabilities(tb testing.TB) helm.Capabilities {

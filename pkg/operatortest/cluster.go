@@ -42,8 +42,8 @@ type Options struct {
 	// other tests may use them. Defaults to none.
 	Definitions string
 	// Chart is the folder of the operator's own chart. Its CustomResourceDefinitions are installed. The operator acts as the chart's
-	// service account, with the rights that the chart gives it; it elects a leader, and the chart's admission webhooks lead to the operator. Defaults to none:
-	// the operator may do everything, and there are neither elections nor webhooks.
+	// service account, with the rights that the chart gives it; it elects a leader, and the chart's admission and conversion webhooks lead to the operator. Defaults to
+	// none: the operator may do everything, and there are neither elections nor webhooks.
 	Chart string
 	// Values are values for the chart. Default to none.
 	Values map[string]any
@@ -147,8 +147,9 @@ func (c *Cluster) startOperator(tb testing.TB) {
 	}
 	config := testenv.Config(tb)
 	var webhooks *webhookServer
+	var chart *operatorChart
 	if c.options.Chart != "" {
-		chart := c.renderChart(tb)
+		chart = c.renderChart(tb)
 		c.install(tb, chart.definitions)
 		config = c.grantRights(tb, chart)
 		webhooks = c.installWebhooks(tb, chart)
@@ -159,6 +160,7 @@ func (c *Cluster) startOperator(tb testing.TB) {
 	config.Wrap(c.requests.Wrap)
 	config.Wrap(c.passedOn.wrap)
 	mgr := c.newManager(tb, config, webhooks)
+	claimant{c.client, c.namespace}.lead(tb, chart, webhooks)
 	c.run(tb, mgr)
 	webhooks.await(tb, mgr)
 }

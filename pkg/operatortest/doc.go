@@ -27,7 +27,8 @@
 // # Isolation
 //
 // Each Cluster has a namespace of its own, and its operator sees no other components than those in it. So tests may run in parallel, unless the components are
-// cluster-scoped.
+// cluster-scoped. Definitions are shared. If the operator's chart has a conversion webhook, then the operator that started last converts for all tests of the process; after
+// the last of them the definition converts as it did before, or as another process wants it.
 //
 // # Waiting
 //

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/randfill"
 
 	parceloperator "github.com/component-operator/runtime/examples/parcel-operator"
 	"github.com/component-operator/runtime/examples/parcel-operator/api/v1alpha1"
@@ -210,13 +211,18 @@ func ExampleCluster_WaitGone() {
 	cluster.WaitGone(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "main-credentials"}})
 }
 
+// One version of the API has minutes, the one that is stored has seconds. The filler chooses values that both can express.
+func ExampleRoundTrip() {
+	operatortest.RoundTrip(t, &oldClock{}, &clock{}, func(seconds *int, c randfill.Continue) { *seconds = 60 * c.Intn(1000) })
+}
+
 // TestExamples runs them, except those that need another operator.
 func TestExamples(current *testing.T) {
 	t, cluster, service = current, start(current), parcelService()
 	for _, example := range []func(){
 		ExampleStart_reconciler, ExampleFile, ExampleCluster_Apply, ExampleCluster_WaitReady, ExampleCluster_Get, ExampleCluster_Tamper, ExampleCluster_Delete,
 		ExampleCluster_Eventually, ExampleCluster_WaitFor, ExampleCluster_WaitReady, ExampleCluster_Namespace, ExampleCluster_Client, ExampleCluster_Timeline,
-		ExampleCluster_WaitState,
+		ExampleCluster_WaitState, ExampleRoundTrip,
 	} {
 		example()
 	}

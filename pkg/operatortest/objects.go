@@ -27,9 +27,9 @@ const (
 	intruder = "operatortest-intruder"
 )
 
-// objectKey identifies an object of a cluster.
+// objectKey identifies an object of a cluster, in a version.
 type objectKey struct {
-	schema.GroupKind
+	schema.GroupVersionKind
 	client.ObjectKey
 }
 
@@ -136,7 +136,7 @@ func (c *Cluster) locate(tb testing.TB, object client.Object) objectKey {
 			object.SetNamespace(c.namespace)
 		}
 	}
-	return objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(object)}
+	return objectKey{gvk, client.ObjectKeyFromObject(object)}
 }
 
 // content returns a copy of the object without a Go type.
@@ -185,6 +185,7 @@ func (c *Cluster) install(tb testing.TB, definitions []*unstructured.Unstructure
 		if err := c.client.Apply(tb.Context(), configuration, client.FieldOwner(user), client.ForceOwnership); err != nil {
 			tb.Fatalf("installing definition %s: %v", name, err)
 		}
+		claimant{c.client, c.namespace}.dropDead(tb, name)
 		c.awaitServed(tb, definition)
 	}
 }

@@ -25,10 +25,11 @@ type webhookServer struct {
 	running      webhook.Server
 }
 
-// installWebhooks makes the API server call the webhooks of the chart on this machine, for objects in the namespace of the test only. It returns nil if the chart has none.
+// installWebhooks makes the API server call the admission webhooks of the chart on this machine, for objects in the namespace of the test only. It
+// returns nil if the chart has no webhooks at all.
 func (c *Cluster) installWebhooks(tb testing.TB, chart *operatorChart) *webhookServer {
 	tb.Helper()
-	if len(chart.webhooks) == 0 {
+	if len(chart.webhooks) == 0 && len(chart.conversions) == 0 {
 		return nil
 	}
 	here := &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: c.namespace}}
