@@ -42,6 +42,7 @@ func (s *settings) declare(command *cobra.Command) {
 func declareOptions(flags *pflag.FlagSet, o *project.Options) {
 	flags.StringVar(&o.GroupName, "group-name", "", "API group of the component, such as shop.example.org (required)")
 	flags.StringVar(&o.GroupVersion, "group-version", "", "version of the API (default v1alpha1)")
+	flags.StringSliceVar(&o.ServedVersions, "served-version", nil, "further version of the API that users may use; the operator converts it (may be repeated)")
 	flags.StringVar(&o.Kind, "kind", "", "kind of the component, such as WebShop (required)")
 	flags.StringVar(&o.Resource, "resource", "", "plural name of the kind in lower case (default: derived from the kind)")
 	flags.StringVar(&o.OperatorName, "operator-name", "", "name that identifies the operator in clusters, such as webshop.shop.example.org (required)")

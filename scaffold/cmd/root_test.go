@@ -53,6 +53,7 @@ func TestRefusalsWriteNothing(t *testing.T) {
 		`--kind: invalid value "web"`:                    "--kind=web",
 		"--runtime-path: /nowhere: must be a checkout":   "--runtime-path=/nowhere",
 		`--license: invalid value "MIT": must be one of`: "--license=MIT",
+		`--served-version: invalid value "v1alpha1"`:     "--served-version=v1alpha1",
 	} {
 		parent := t.TempDir()
 		_, err := scaffold(t, "--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org",

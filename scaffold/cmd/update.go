@@ -29,6 +29,7 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err != nil {
 		return err
 	}
+	formerly := recorded.GroupVersion
 	if err := s.override(recorded, given, absolute); err != nil {
 		return err
 	}
@@ -38,6 +39,9 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	}
 	update, err := project.PlanUpdate(ctx, absolute, then, now, s.conflictMarkers)
 	if err != nil {
+		return err
+	}
+	if err := update.BeginVersions(ctx, formerly, then, now); err != nil {
 		return err
 	}
 	if err := showDiff(ctx, out, update); err != nil {
@@ -83,8 +87,8 @@ func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, fol
 	chosen = *recorded // declaring flags has set their defaults
 	var failures []error
 	given.Visit(func(flag *pflag.Flag) {
-		if flags.Lookup(flag.Name) != nil {
-			failures = append(failures, flags.Set(flag.Name, flag.Value.String()))
+		if target := flags.Lookup(flag.Name); target != nil {
+			failures = append(failures, assign(target.Value, flag.Value))
 		}
 	})
 	if err := errors.Join(failures...); err != nil {
@@ -105,6 +109,15 @@ func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, fol
 	chosen.RaiseVersions()
 	*recorded = chosen
 	return recorded.Complete()
+}
+
+// assign sets a flag to the value of another one. A list is replaced.
+func assign(target, value pflag.Value) error {
+	list, isList := value.(pflag.SliceValue)
+	if replaceable, ok := target.(pflag.SliceValue); ok && isList {
+		return replaceable.Replace(list.GetSlice())
+	}
+	return target.Set(value.String())
 }
 
 // showDiff shows what changes, as git does.

@@ -51,6 +51,9 @@ type Options struct {
 	GroupName string `json:"groupName"`
 	// GroupVersion is the version of the API (--group-version). Defaults to v1alpha1.
 	GroupVersion string `json:"groupVersion"`
+	// ServedVersions are further versions of the API that users may use (--served-version). The operator converts between them and GroupVersion, which is what
+	// it works with, and what is stored. Defaults to none.
+	ServedVersions []string `json:"servedVersions,omitempty"`
 	// Kind is the kind of the component (--kind). Required.
 	Kind string `json:"kind"`
 	// Resource is the plural name in URLs (--resource). Defaults to the plural of the kind in lower case.
@@ -90,6 +93,9 @@ type Options struct {
 	// RuntimePath is a checkout of the runtime to use instead of a version, relative to the project (--runtime-path).
 	RuntimePath string `json:"runtimePath,omitempty"`
 }
+
+// versionForm says what versions look like.
+const versionForm = "must be a version such as v1, v1beta1 or v1alpha1"
 
 var (
 	versionPattern = regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
@@ -131,8 +137,9 @@ func (o *Options) Complete() error {
 	}
 	check("group-name", o.GroupName, groupProblems(o.GroupName))
 	if !versionPattern.MatchString(o.GroupVersion) {
-		refuse("group-version", o.GroupVersion, "must be a version such as v1, v1beta1 or v1alpha1")
+		refuse("group-version", o.GroupVersion, versionForm)
 	}
+	o.checkServedVersions(refuse)
 	check("kind", o.Kind, kindProblems(o.Kind))
 	check("resource", o.Resource, validation.IsDNS1035Label(o.Resource))
 	check("operator-name", o.OperatorName, operatorNameProblems(o.OperatorName))
@@ -264,6 +271,19 @@ func (o *Options) checkChoices(refuse func(flag, value, allowed string)) {
 	}
 	if o.SPDXHeaders && o.License == LicenseNone {
 		refuse("spdx-license-headers", "true", "needs --license, which the headers name")
+	}
+}
+
+func (o *Options) checkServedVersions(refuse func(flag, value, allowed string)) {
+	for i, version := range o.ServedVersions {
+		switch {
+		case !versionPattern.MatchString(version):
+			refuse("served-version", version, versionForm)
+		case version == o.GroupVersion:
+			refuse("served-version", version, "must be another version than that of --group-version, which is served anyway")
+		case slices.Contains(o.ServedVersions[:i], version):
+			refuse("served-version", version, "must not be given twice")
+		}
 	}
 }
 

@@ -32,8 +32,10 @@ type parameters struct {
 	Program string
 	// Package is how main.go calls the operator's package.
 	Package string
-	// Group, Version, Plural and Singular name the component's resource.
+	// Group, Version, Plural and Singular name the component's resource. In files of the API, Version is that of the file; elsewhere it is the one that is stored.
 	Group, Version, Plural, Singular string
+	// Stored reports whether Version is stored.
+	Stored bool
 	// ImageRepository and ImageTag are the parts of Image.
 	ImageRepository, ImageTag string
 	// Module is the Go module.
@@ -44,6 +46,8 @@ type parameters struct {
 	Validating, Mutating bool
 	// Webhooks are the admission webhooks.
 	Webhooks []admission
+	// WebhookServer reports whether there are webhooks: for admission, or for conversion between versions.
+	WebhookServer bool
 	// Capabilities are the specs that the spec of the component may embed.
 	Capabilities []capability
 	// LogrVersion is the version of the logging interface.
@@ -81,8 +85,11 @@ func Render(options *Options, contents *contents.Contents) (Tree, error) {
 		return nil, err
 	}
 	layers := []string{common, string(options.Generator)}
-	if len(data.Webhooks) > 0 {
+	if data.WebhookServer {
 		layers = append(layers, "webhooks")
+	}
+	if len(options.ServedVersions) > 0 {
+		layers = append(layers, "conversion")
 	}
 	if options.License == LicenseApache {
 		layers = append(layers, "apache")
@@ -116,7 +123,7 @@ func newParameters(options *Options, contents *contents.Contents) (*parameters, 
 	data := &parameters{
 		Options: *options,
 		Program: options.program(), Package: strings.ToLower(options.Kind), Module: options.GoModule,
-		Group: options.GroupName, Version: options.GroupVersion, Plural: options.Resource, Singular: strings.ToLower(options.Kind),
+		Group: options.GroupName, Version: options.GroupVersion, Stored: true, Plural: options.Resource, Singular: strings.ToLower(options.Kind),
 		ImageRepository: repository, ImageTag: tag,
 		Licensed: options.License != LicenseNone, Validating: options.ValidatingWebhook, Mutating: options.MutatingWebhook,
 		LogrVersion: versions.logr, Contents: contents, Sample: " {}",
@@ -139,6 +146,7 @@ func newParameters(options *Options, contents *contents.Contents) (*parameters, 
 	if data.Validating {
 		add("Validating", "validate")
 	}
+	data.WebhookServer = len(data.Webhooks) > 0 || len(data.ServedVersions) > 0
 	return data, nil
 }
 
@@ -184,8 +192,21 @@ func parseParts(parts *template.Template, layer string) error {
 	return nil
 }
 
+// versionPart stands for a version in paths. Such a file exists for each version.
+const versionPart = "__version__"
+
+// versions returns what templates of the API see, for each version.
+func (p *parameters) versions() []*parameters {
+	all := []*parameters{p}
+	for _, version := range p.ServedVersions {
+		served := *p
+		served.Version, served.Stored = version, false
+		all = append(all, &served)
+	}
+	return all
+}
+
 func renderLayer(tree Tree, parts *template.Template, layer string, data *parameters) error {
-	names := strings.NewReplacer("__version__", data.Version, "__kind__", data.Singular)
 	return fs.WalkDir(templates.FS, layer, func(source string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == partsFile {
 			return err
@@ -194,25 +215,39 @@ func renderLayer(tree Tree, parts *template.Template, layer string, data *parame
 		if err != nil {
 			return fmt.Errorf("reading template %s: %w", source, err)
 		}
-		rendered, err := execute(parts, source, content, data)
-		if err != nil {
-			return err
+		if !strings.Contains(source, versionPart) {
+			return renderFile(tree, parts, source, content, data)
 		}
-		if len(bytes.TrimSpace(rendered)) == 0 {
-			return nil
-		}
-		target := names.Replace(strings.TrimSuffix(strings.TrimPrefix(source, layer+"/"), suffix))
-		if _, exists := tree[target]; exists {
-			return fmt.Errorf("two layers have a file %s", target)
-		}
-		if path.Ext(target) == ".go" {
-			if rendered, err = format.Source(rendered); err != nil {
-				return fmt.Errorf("formatting %s: %w", target, err)
+		for _, version := range data.versions() {
+			if err := renderFile(tree, parts, source, content, version); err != nil {
+				return err
 			}
 		}
-		tree[target] = File{Content: rendered, Executable: bytes.HasPrefix(rendered, []byte("#!"))}
 		return nil
 	})
+}
+
+// renderFile adds the file that a template makes, unless that consists of white space.
+func renderFile(tree Tree, parts *template.Template, source string, content []byte, data *parameters) error {
+	rendered, err := execute(parts, source, content, data)
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(rendered)) == 0 {
+		return nil
+	}
+	_, name, _ := strings.Cut(strings.TrimSuffix(source, suffix), "/") // the first element is the layer
+	target := strings.NewReplacer(versionPart, data.Version, "__kind__", data.Singular).Replace(name)
+	if _, exists := tree[target]; exists {
+		return fmt.Errorf("two layers have a file %s", target)
+	}
+	if path.Ext(target) == ".go" {
+		if rendered, err = format.Source(rendered); err != nil {
+			return fmt.Errorf("formatting %s: %w", target, err)
+		}
+	}
+	tree[target] = File{Content: rendered, Executable: bytes.HasPrefix(rendered, []byte("#!"))}
+	return nil
 }
 
 func execute(parts *template.Template, source string, content []byte, data *parameters) ([]byte, error) {

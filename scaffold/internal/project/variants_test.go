@@ -13,20 +13,22 @@ type variant struct {
 	generator            GeneratorKind
 	validating, mutating bool
 	license              License
+	// served are versions of the API besides the one that is stored; a conversion webhook comes with them.
+	served []string
 	// local means a runtime in a folder beside the project, instead of a version.
 	local bool
 }
 
 // variants are such that each value of one option meets each value of another one.
 var variants = map[string]variant{
-	"go-both":            {GeneratorGo, true, true, LicenseNone, true},
-	"go-plain":           {GeneratorGo, false, false, LicenseApache, false},
-	"helm-both":          {GeneratorHelm, true, true, LicenseApache, true},
-	"helm-plain":         {GeneratorHelm, false, false, LicenseNone, false},
-	"kustomize-validate": {GeneratorKustomize, true, false, LicenseApache, false},
-	"kustomize-mutate":   {GeneratorKustomize, false, true, LicenseNone, true},
-	"go-mutate":          {GeneratorGo, false, true, LicenseApache, false},
-	"helm-validate":      {GeneratorHelm, true, false, LicenseNone, true},
+	"go-both":            {GeneratorGo, true, true, LicenseNone, nil, true},
+	"go-convert":         {GeneratorGo, false, false, LicenseApache, []string{"v1alpha1", "v1beta1"}, false},
+	"helm-both":          {GeneratorHelm, true, true, LicenseApache, nil, true},
+	"helm-plain":         {GeneratorHelm, false, false, LicenseNone, nil, false},
+	"kustomize-validate": {GeneratorKustomize, true, false, LicenseApache, nil, false},
+	"kustomize-mutate":   {GeneratorKustomize, false, true, LicenseNone, []string{"v1alpha1"}, true}, // and convert
+	"go-mutate":          {GeneratorGo, false, true, LicenseApache, nil, false},
+	"helm-validate":      {GeneratorHelm, true, false, LicenseNone, []string{"v1alpha1"}, true}, // and convert
 }
 
 // options returns complete options of the variant.
@@ -36,7 +38,11 @@ func (v variant) options(t *testing.T) *Options {
 		GroupName: "shop.example.org", Kind: "WebShop", OperatorName: "webshop.shop.example.org", GoModule: "example.org/webshop-operator",
 		Image: "registry.example.org/webshop-operator:1.0.0", Owner: "Example Corp.",
 		Generator: v.generator, ValidatingWebhook: v.validating, MutatingWebhook: v.mutating, License: v.license, SPDXHeaders: v.license != LicenseNone,
-		RuntimeVersion: "v1.0.0",
+		ServedVersions: v.served, RuntimeVersion: "v1.0.0",
+	}
+	if len(v.served) > 0 {
+		// The definition is another one: versions that were stored once cannot be left out of it.
+		options.GroupName, options.GroupVersion = "versions.example.org", "v1"
 	}
 	if v.local {
 		options.RuntimeVersion, options.RuntimePath = "", "../runtime"
@@ -58,7 +64,7 @@ func (v variant) options(t *testing.T) *Options {
 func (v variant) factors() []string {
 	return []string{
 		"generator " + string(v.generator), fmt.Sprint("validating ", v.validating), fmt.Sprint("mutating ", v.mutating),
-		"license " + string(v.license), fmt.Sprint("local ", v.local),
+		"license " + string(v.license), fmt.Sprint("conversion ", len(v.served) > 0), fmt.Sprint("local ", v.local),
 	}
 }
 
