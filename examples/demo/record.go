@@ -82,7 +82,7 @@ func (r *record) watch(ctx context.Context, kind schema.GroupVersionKind) error 
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", kind, err)
 	}
-	go r.follow(kind, watcher.ResultChan())
+	go r.follow(ctx, kind, watcher.ResultChan())
 	return nil
 }
 
@@ -99,13 +99,25 @@ func (w watcher) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return w.record.client.Watch(ctx, list, &client.ListOptions{Raw: &options}, client.HasLabels{w.record.label})
 }
 
-// follow records events until there are no more.
-func (r *record) follow(kind schema.GroupVersionKind, changes <-chan watch.Event) {
+// follow records events until there are no more. If somebody changes the definition of a type, the API server forgets its revisions; recording begins anew
+// then, unless there are objects of ours of which events may be missing.
+func (r *record) follow(ctx context.Context, kind schema.GroupVersionKind, changes <-chan watch.Event) {
 	for change := range changes {
-		if err := r.add(change); err != nil {
+		err := r.add(change)
+		if apierrors.IsResourceExpired(err) && !r.has(kind) {
+			err = r.watch(ctx, kind)
+		}
+		if err != nil && !isGone(err) && ctx.Err() == nil {
 			r.fail(fmt.Errorf("watching %s: %w", kind, err))
 		}
 	}
+}
+
+// has reports whether a dependent of the type was recorded.
+func (r *record) has(kind schema.GroupVersionKind) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.events, func(e event) bool { return e.object.GroupVersionKind() == kind })
 }
 
 func (r *record) add(change watch.Event) error {
