@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -54,7 +55,8 @@ func (l *lab) weigh(ctx context.Context, n int, build func(name, content string)
 		return 0, err
 	}
 	reader := &observe.Reader{
-		OwnerLabel: bundles.ReconcilerName + "/" + types.LabelKeySuffixOwnerId, Manager: writer.agent, Analyzer: status.NewAnalyzer(bundles.ReconcilerName, status.Options{}),
+		OwnerLabel: bundles.ReconcilerName + "/" + types.LabelKeySuffixOwnerId, Manager: writer.agent,
+		Judges: judges.New(bundles.ReconcilerName, status.NewAnalyzer(bundles.ReconcilerName, status.Options{})),
 	}
 	var names []string
 	var sample *unstructured.Unstructured

@@ -16,8 +16,8 @@ import (
 func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"adoption-policy", "apply-order", "delete-order", "delete-policy", "deletion-hook", "drift-policy",
-		"purge-on-failure", "purge-order", "reapply-interval", "reconcile-policy", "release-hook", "status-hint", "update-policy",
+		"adoption-policy", "apply-order", "delete-order", "delete-policy", "deletion-hook", "drift-policy", "fail-when",
+		"purge-on-failure", "purge-order", "ready-when", "reapply-interval", "reconcile-policy", "release-hook", "status-hint", "update-policy",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {
 		t.Errorf("what manifests may carry (-want +got):\n%s", diff)

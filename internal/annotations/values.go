@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -44,6 +45,8 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixPurgeOnFailure:  errorOf(Flag),
 	types.AnnotationKeySuffixReapplyInterval: errorOf(Interval),
 	types.AnnotationKeySuffixStatusHint:      errorOf(status.ParseHints),
+	types.AnnotationKeySuffixReadyWhen:       errorOf(expressions.Compile),
+	types.AnnotationKeySuffixFailWhen:        errorOf(expressions.Compile),
 	types.AnnotationKeySuffixDeletionHook:    errorOf(DeletionHook),
 	types.AnnotationKeySuffixReleaseHook:     errorOf(ReleaseHook),
 }

@@ -150,6 +150,9 @@ type Need struct {
 	// Namespaces are those of the dependents; empty for cluster-scoped kinds. They matter only if the kind cannot be watched in
 	// the whole cluster.
 	Namespaces []string
+	// Content means that the status of some of the dependents depends on their content, although Judges.JudgesMetadata reports otherwise. From
+	// then on, the kind is watched with its content as long as there is an owner that needs the kind.
+	Content bool
 }
 
 // Watch sets the needs of an owner, and drops those of an earlier call. It returns when each kind is either watched or known not
@@ -176,15 +179,20 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 	defer c.mu.Unlock()
 	dropped := c.needs[owner]
 	wanted := make(map[schema.GroupVersionKind][]string, len(needs))
+	content := map[schema.GroupVersionKind]bool{}
 	for _, need := range needs {
 		wanted[need.Kind] = slices.Concat(wanted[need.Kind], need.Namespaces)
+		content[need.Kind] = content[need.Kind] || need.Content
 	}
 	kinds := make([]*kind, 0, len(wanted))
 	for gvk, namespaces := range wanted {
 		k := c.kinds[gvk]
 		if k == nil {
-			k = newKind(c, gvk)
+			k = newKind(c, gvk, content[gvk])
 			c.kinds[gvk] = k
+		}
+		if content[gvk] {
+			k.watchContent()
 		}
 		k.need(namespaces, dropped[gvk])
 		kinds = append(kinds, k)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -68,6 +69,20 @@ func (f *feed) reason() string {
 	return f.err.Error()
 }
 
+// inherit takes over the responses of our writes that another feed has not received yet.
+func (f *feed) inherit(other *feed) {
+	other.mu.Lock()
+	own := maps.Clone(other.own)
+	other.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, observation := range own {
+		if _, known := f.own[key]; !known {
+			f.own[key] = observation
+		}
+	}
+}
+
 // errOverdue means that the server has accepted the first list, but does not complete it.
 var errOverdue = errors.New("the first list takes too long")
 
@@ -122,7 +137,7 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 // watch is listAndWatch for a known resource.
 func (f *feed) watch(ctx context.Context, resource schema.GroupVersionResource) error {
 	source := source{resource: resource, namespace: f.namespace, selector: f.kind.cache.options.selector()}
-	if f.kind.cache.options.Reader.Analyzer.JudgesMetadata(f.kind.gvk.GroupKind()) {
+	if !f.kind.watchesContent() {
 		// The content of such objects is not needed, and may be large, or secret.
 		return f.kind.cache.listAndWatchMetadata(ctx, source, (*feedStore)(f))
 	}

@@ -26,11 +26,14 @@ type kind struct {
 	feeds      map[string]*feed
 	changed    chan struct{} // closed and replaced when feeds change their state
 	logged     string        // the last logged mode
+	// content means that objects are watched with their content, not by their metadata only.
+	content bool
 }
 
-func newKind(cache *Cache, gvk schema.GroupVersionKind) *kind {
+func newKind(cache *Cache, gvk schema.GroupVersionKind, content bool) *kind {
 	ctx, cancel := context.WithCancel(cache.ctx)
 	k := &kind{cache: cache, gvk: gvk, ctx: ctx, cancel: cancel, namespaces: map[string]int{}, feeds: map[string]*feed{}, changed: make(chan struct{})}
+	k.content = content || !cache.options.Reader.Judges.JudgesMetadata(gvk.GroupKind())
 	k.addLocked("")
 	return k
 }
@@ -54,6 +57,29 @@ func (k *kind) need(namespaces, before []string) {
 	}
 	if k.feeds[""].forbidden() {
 		k.splitLocked()
+	}
+}
+
+// watchesContent reports whether objects are watched with their content.
+func (k *kind) watchesContent() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.content
+}
+
+// watchContent has the kind watched with the content of its objects from now on. If it was watched by metadata only, all feeds begin anew, because what
+// they have observed was judged without the content.
+func (k *kind) watchContent() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.content {
+		return
+	}
+	k.content = true
+	for namespace, f := range k.feeds {
+		f.cancel()
+		k.addLocked(namespace)
+		k.feeds[namespace].inherit(f)
 	}
 }
 
@@ -85,6 +111,10 @@ func (k *kind) dropLocked(namespace string) {
 // settle is called by a feed whose state has changed.
 func (k *kind) settle(f *feed) {
 	k.mu.Lock()
+	if k.feeds[f.namespace] != f {
+		k.mu.Unlock()
+		return // another feed has taken its place
+	}
 	if f.namespace == "" && f.forbidden() {
 		k.splitLocked()
 	}

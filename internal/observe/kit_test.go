@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/status"
@@ -57,7 +58,7 @@ func newPatientWorld(t testing.TB, delay time.Duration, changes ...func(*rest.Co
 	}
 	name := testenv.UniqueName(t) + ".example.com"
 	w := &world{TB: t, client: testenv.Client(t), requests: requests, label: name + "/owner-id", namespace: testenv.Namespace(t), notified: map[string]int{}}
-	w.reader = &observe.Reader{OwnerLabel: w.label, Manager: us, Analyzer: status.NewAnalyzer(name, status.Options{})}
+	w.reader = &observe.Reader{OwnerLabel: w.label, Manager: us, Judges: judges.New(name, status.NewAnalyzer(name, status.Options{}))}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)

@@ -127,7 +127,7 @@ func TestObservesMetadata(t *testing.T) {
 	}
 	for resource, kind := range kinds {
 		metadata := strings.Contains(answers.types[resource], "as=PartialObjectMetadata")
-		if expected := w.reader.Analyzer.JudgesMetadata(kind.GroupKind()); metadata != expected {
+		if expected := w.reader.Judges.JudgesMetadata(kind.GroupKind()); metadata != expected {
 			t.Errorf("%s: only metadata is watched: %v, expected: %v", resource, metadata, expected)
 		}
 	}

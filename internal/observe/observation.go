@@ -40,6 +40,8 @@ type Observation struct {
 	Message string
 	// Deadline is when the status may change without an event; zero if it cannot.
 	Deadline time.Time
+	// Rules identifies the rules by which the status was computed; see Judges.
+	Rules string
 }
 
 // Baseline identifies the declared state of the object: while it is the same, nobody has changed anything but the status or (for
@@ -65,14 +67,22 @@ func older(a, b string) bool {
 	return err == nil && result < 0
 }
 
+// Judges compute the statuses of dependents. An owner is given by the value of its label.
+type Judges interface {
+	// Judge returns the status of a dependent, and the rules that hold for its owner.
+	Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string)
+	// JudgesMetadata reports whether the status of objects of this kind depends on their metadata only, unless a Need says otherwise.
+	JudgesMetadata(kind schema.GroupKind) bool
+}
+
 // Reader turns objects into observations.
 type Reader struct {
 	// OwnerLabel is the key of the label that marks dependents.
 	OwnerLabel string
 	// Manager is the field manager that writes dependents.
 	Manager string
-	// Analyzer computes the status.
-	Analyzer *status.Analyzer
+	// Judges compute the status.
+	Judges Judges
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock
 }
@@ -82,8 +92,7 @@ func (r *Reader) Read(object *unstructured.Unstructured) Observation {
 	return r.read(object, object)
 }
 
-// ReadMetadata returns the observation of an object from its metadata alone. It equals that of Read for the kinds for which
-// Analyzer.JudgesMetadata reports true.
+// ReadMetadata returns the observation of an object from its metadata alone. It equals that of Read if no rule reads the content of the object.
 func (r *Reader) ReadMetadata(gvk schema.GroupVersionKind, object *metav1.PartialObjectMetadata) Observation {
 	judged := &unstructured.Unstructured{}
 	judged.SetGroupVersionKind(gvk)
@@ -109,10 +118,8 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 	}
 	// If the field ownership cannot be read, only generation and resource version show changes.
 	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager)
-	result, err := r.Analyzer.AnalyzeAnnotated(judged)
-	if err != nil {
-		result = status.Result{Status: status.UnknownStatus, Message: err.Error()}
-	}
+	var result status.Result
+	result, observation.Rules = r.Judges.Judge(observation.Owner, judged)
 	observation.Status, observation.Message = result.Status, result.Message
 	if result.Deadline > 0 {
 		observation.Deadline = r.now().Add(result.Deadline)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
@@ -27,7 +28,7 @@ type storeWorld struct {
 
 func newStoreWorld(t *testing.T) *storeWorld {
 	w := &storeWorld{t: t}
-	reader := &Reader{OwnerLabel: label, Manager: "us", Analyzer: status.NewAnalyzer("op.example.com", status.Options{})}
+	reader := &Reader{OwnerLabel: label, Manager: "us", Judges: judges.New("op.example.com", status.NewAnalyzer("op.example.com", status.Options{}))}
 	cache := &Cache{options: Options{Reader: reader, Notify: func(owner string) { w.notified = append(w.notified, owner) }}}
 	w.feed = newFeed(&kind{cache: cache, changed: make(chan struct{})}, "")
 	w.feed.kind.feeds = map[string]*feed{"": w.feed}

@@ -196,8 +196,8 @@ func (o ReconcilerOptions) policies() reconciler.Policies {
 	}
 }
 
-// analyzer returns the configured analyzer, or the default one.
-func (o ReconcilerOptions) analyzer(name string) *status.Analyzer {
+// judge returns the configured analyzer, or the default one.
+func (o ReconcilerOptions) judge(name string) status.Judge {
 	if o.StatusAnalyzer == nil {
 		return status.NewAnalyzer(name, status.Options{Clock: o.Clock})
 	}

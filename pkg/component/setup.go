@@ -272,7 +272,7 @@ func (w *worker) engineOptions() reconciler.Options {
 		FormerFinalizers:       w.options.FormerFinalizers,
 		Policies:               w.options.policies(),
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
-		Analyzer:               w.options.analyzer(w.name),
+		Judge:                  w.options.judge(w.name),
 		OnOperation:            func(action string) { w.metrics.Operated(metrics.Action(action)) },
 		Clock:                  w.options.Clock,
 	}

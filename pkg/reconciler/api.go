@@ -9,6 +9,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -71,6 +72,9 @@ type ApplyRequest struct {
 	DigestKey []byte
 	// Policies of this owner.
 	Policies Policies
+	// Judge computes the status of the dependents of this owner. If its rules differ from those of the last call, each dependent is read once.
+	// Defaults to Options.Judge.
+	Judge status.Judge
 	// Expected is what Plan returned for the same request. Apply does that, or ends with a *StaleError. Each object that the plan
 	// creates costs a read, because objects without our label are not watched.
 	//

@@ -100,6 +100,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 		return nil, err
 	}
 	plan.ProtectUnwritten()
+	r.JudgeBy(request.ID, request.Judge)
 	call := r.callWith(request.Owner, plan.Items, config)
 	call.Ledger.OrphansUnsaved = plan.NewOrphans
 	call.Ledger.Want(wanted, plan.Wanted)

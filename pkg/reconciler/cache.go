@@ -103,6 +103,7 @@ func (r *Reconciler) Forget(ownerID string) {
 	// Without needs, Watch waits for nothing and cannot fail.
 	_ = r.cache.Watch(context.Background(), label, nil)
 	r.memory.For(ownerID).Keep(nil)
+	r.judges.Assign(label, nil)
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.
@@ -119,9 +120,15 @@ type Need struct {
 func (r *Reconciler) Watch(ownerID string, needs []Need) (await func(ctx context.Context) error) {
 	wanted := make([]observe.Need, len(needs))
 	for i, need := range needs {
-		wanted[i] = observe.Need(need)
+		wanted[i] = observe.Need{Kind: need.Kind, Namespaces: need.Namespaces}
 	}
 	return r.cache.watches.Begin(digest.OwnerLabel(ownerID), wanted)
+}
+
+// JudgeBy sets the judge of an owner's dependents; nil stands for Options.Judge. Apply and Plan do so themselves. A caller that calls Watch before them
+// calls JudgeBy before Watch, so that the dependents are not judged twice.
+func (r *Reconciler) JudgeBy(ownerID string, judge status.Judge) {
+	r.judges.Assign(digest.OwnerLabel(ownerID), judge)
 }
 
 // Follow ends Options.WatchDelay: all watches start now. Callers that are going to wait for changes call it.

@@ -25,7 +25,7 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server
 		Owner: known, Memory: r.memory.For(owner.ID), Report: report.New(), Additional: r.additionalTypes(owner),
 		Ledger: calls.NewLedger(items, owner.Store, r.options.Clock),
 	}
-	c.Needs = calls.NewNeeds(c.Ledger, r.cache, known.Label)
+	c.Needs = calls.NewNeeds(c.Ledger, r.cache, r.judges, known.Label)
 	c.Consent = calls.NewConsent(c.Ledger, r.cache, owner.Fence, owner.Confirm)
 	c.Server = &server.Server{Config: config, Label: known.Label, Flow: limiter, Permit: c.Consent.Permit}
 	c.Pacing = &calls.Pacing{Memory: c.Memory, Clock: r.options.Clock}

@@ -30,6 +30,7 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 	reconcilertypes "github.com/component-operator/runtime/pkg/types"
 )
 
@@ -45,6 +46,7 @@ type world struct {
 	engine    *reconciler.Reconciler
 	owner     reconciler.Owner
 	policies  reconciler.Policies
+	judge     status.Judge // of the owner; nil for that of the engine
 	digest    string
 	woken     chan string
 	requests  *testenv.Requests
@@ -138,7 +140,7 @@ func (w *world) apply(manifests string) (reconciler.Result, error) {
 
 func (w *world) applyObjects(objects []client.Object) (reconciler.Result, error) {
 	w.Helper()
-	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies}
+	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies, Judge: w.judge}
 	result, err := w.applyAsPlanned(request)
 	w.owner.Inventory = result.Inventory
 	return result, err

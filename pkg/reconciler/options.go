@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/finalizers"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
@@ -55,8 +56,8 @@ type Options struct {
 	OnStatus func(object types.ObjectKey, found status.Status, message string)
 	// Log receives a line whenever the way in which a kind is observed changes. Defaults to no log.
 	Log logr.Logger
-	// Analyzer computes the status of dependents. Defaults to status.NewAnalyzer(name).
-	Analyzer *status.Analyzer
+	// Judge computes the status of dependents of all owners that name no other one. Defaults to status.NewAnalyzer(name).
+	Judge status.Judge
 	// MaxConcurrency is the maximum number of concurrent requests of one call. The actual number goes down while the API server is slow
 	// or rejects requests. Defaults to 16.
 	MaxConcurrency int
@@ -77,6 +78,7 @@ type Reconciler struct {
 	options Options
 	keys    marks.Keys
 	reader  *observe.Reader
+	judges  *judges.Judges
 	cache   *cache
 	memory  *memory.All
 	// reading makes the reads that client may not make; nil if there is no other client. See As.
@@ -115,8 +117,8 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	if options.Analyzer == nil {
-		options.Analyzer = status.NewAnalyzer(name, status.Options{Clock: options.Clock})
+	if options.Judge == nil {
+		options.Judge = status.NewAnalyzer(name, status.Options{Clock: options.Clock})
 	}
 	if options.OnOperation == nil {
 		options.OnOperation = func(string) {}
@@ -129,12 +131,14 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
 	options.Policies = policies.Or(declared, policies.Defaults())
+	owners := judges.New(name, options.Judge)
 	return &Reconciler{
 		name:         name,
 		client:       clnt,
 		options:      options,
 		keys:         marks.NewKeys(name),
-		reader:       &observe.Reader{OwnerLabel: marks.NewKeys(name).OwnerLabel, Manager: options.FieldOwner, Analyzer: options.Analyzer, Clock: options.Clock},
+		reader:       &observe.Reader{OwnerLabel: marks.NewKeys(name).OwnerLabel, Manager: options.FieldOwner, Judges: owners, Clock: options.Clock},
+		judges:       owners,
 		memory:       memory.New(),
 		barrierPause: barriers.DefaultPause,
 	}, nil
@@ -160,7 +164,7 @@ func (o Owner) forDecisions() decisions.Owner {
 func (r *Reconciler) server() server.Config {
 	return server.Config{
 		Client: r.client, Reading: r.reading, Observer: r.cache, Reader: r.reader, Keys: r.keys,
-		FieldOwner: r.options.FieldOwner, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
+		Judges: r.judges, FieldOwner: r.options.FieldOwner, OnOperation: r.options.OnOperation, Clock: r.options.Clock,
 	}
 }
 

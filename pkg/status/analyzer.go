@@ -66,7 +66,7 @@ func (a *Analyzer) AnalyzeAnnotated(object *unstructured.Unstructured) (Result, 
 	hints, err := ParseHints(object.GetAnnotations()[a.annotation])
 	if err != nil {
 		err = fmt.Errorf("reading annotation %s of %s: %w", a.annotation, types.ObjectKeyToString(object), err)
-		return Result{Status: UnknownStatus, Message: clip(err.Error())}, err
+		return Result{Status: UnknownStatus, Message: Clip(err.Error())}, err
 	}
 	return a.Analyze(object, hints)
 }
@@ -89,7 +89,7 @@ func (a *Analyzer) Analyze(object *unstructured.Unstructured, hints Hints) (Resu
 func (a *Analyzer) analyzeCustom(object *unstructured.Unstructured) (Result, error) {
 	verdict, err := a.custom.ComputeStatus(object.DeepCopy())
 	if err != nil {
-		return Result{Status: UnknownStatus, Message: clip(err.Error())}, err
+		return Result{Status: UnknownStatus, Message: Clip(err.Error())}, err
 	}
 	own := a.analyze(object, Hints{})
 	if own.Status == verdict {
@@ -105,7 +105,7 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 	completed := hints.with(impliedHints(object)).complete(object)
 	computed, err := compute(completed)
 	if err != nil {
-		return Result{Status: UnknownStatus, Message: clip("status cannot be computed: " + err.Error())}
+		return Result{Status: UnknownStatus, Message: Clip("status cannot be computed: " + err.Error())}
 	}
 	view := newView(completed)
 	result := Result{Status: Status(computed.Status), Message: view.message(computed)}
@@ -129,7 +129,7 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 		result = requireConditions(view, result, []string{"Available"})
 	}
 	result = requireConditions(view, result, hints.Conditions)
-	result.Message = clip(result.Message)
+	result.Message = Clip(result.Message)
 	return result
 }
 

@@ -18,8 +18,8 @@ import (
 // MaxMessageLength is the maximum length of a message of a Result, in bytes. Longer ones are cut.
 const MaxMessageLength = 256
 
-// clip puts the message on one line and cuts it, between characters, to MaxMessageLength.
-func clip(message string) string {
+// Clip puts the message on one line and cuts it, between characters, to MaxMessageLength.
+func Clip(message string) string {
 	return ellipsis.Truncate(strings.Join(strings.Fields(message), " "), MaxMessageLength)
 }
 
@@ -68,7 +68,7 @@ func terminatingMessage(object *unstructured.Unstructured) string {
 	if len(obstacles) == 0 {
 		return plainMessage(TerminatingStatus)
 	}
-	return clip(strings.Join(obstacles, "; "))
+	return Clip(strings.Join(obstacles, "; "))
 }
 
 // message words the result of kstatus, by the same rules in the same order.

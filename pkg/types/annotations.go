@@ -56,6 +56,10 @@ const (
 	AnnotationKeySuffixReapplyInterval = "reapply-interval"
 	// AnnotationKeySuffixStatusHint is a comma-separated list of hints for computing the status; see the StatusHint constants.
 	AnnotationKeySuffixStatusHint = "status-hint"
+	// AnnotationKeySuffixReadyWhen is a CEL expression over the object, self. The object is ready as long as it is true, whatever else its status says.
+	AnnotationKeySuffixReadyWhen = "ready-when"
+	// AnnotationKeySuffixFailWhen is a CEL expression over the object, self. The object has failed as long as it is true, whatever else its status says.
+	AnnotationKeySuffixFailWhen = "fail-when"
 	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the component
 	// is deleted, and removed when it is ready. The value says at which point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"

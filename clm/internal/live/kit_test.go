@@ -31,6 +31,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
@@ -64,7 +65,7 @@ func newWorld(t testing.TB) *world {
 	config.Wrap(w.logs.wrap)
 	w.options.Client = newClient(t, config)
 	// A pod that cannot be scheduled is taken for failed after a while: not here, where machines are slow.
-	w.options.Analyzer = status.NewAnalyzer("test.component-operator.io", status.Options{Clock: testingclock.NewFakePassiveClock(time.Unix(0, 0))})
+	w.options.Judges = judges.New("test.component-operator.io", status.NewAnalyzer("test.component-operator.io", status.Options{Clock: testingclock.NewFakePassiveClock(time.Unix(0, 0))}))
 	w.hidden = []string{w.namespace, "demo"}
 	return w
 }

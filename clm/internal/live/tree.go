@@ -101,8 +101,8 @@ func missingMessage(t *target) string {
 
 // judge sets the status of the node from the live object.
 func (s *survey) judge(node *dependents.Node, live *unstructured.Unstructured) {
-	// An invalid status hint is reported in the message, too.
-	result, _ := s.Analyzer.AnalyzeAnnotated(live)
+	// All releases have the same judge, so the owner does not matter.
+	result, _ := s.Judges.Judge("", live)
 	node.Object, node.Live = objectOf(live), live
 	node.Status, node.Message = result.Status, oneLine(result.Message)
 	node.Created = live.GetCreationTimestamp().Time

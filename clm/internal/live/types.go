@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
@@ -21,8 +22,8 @@ type Options struct {
 	Client cluster.Client
 	// Items are the inventory of the release. Defaults to none.
 	Items []*reconciler.InventoryItem
-	// Analyzer is the status analyzer of the engine. Defaults to one without hints.
-	Analyzer *status.Analyzer
+	// Judges compute the statuses, as in the engine. Defaults to an analyzer without annotations.
+	Judges *judges.Judges
 	// Selector selects the dependents by their labels, so that no other objects have to be read. Dependents that have lost their labels are found
 	// nevertheless, by one request each. Defaults to everything.
 	Selector labels.Selector
@@ -32,8 +33,8 @@ type Options struct {
 
 // complete returns the options with their defaults.
 func (o Options) complete() Options {
-	if o.Analyzer == nil {
-		o.Analyzer = status.NewAnalyzer("", status.Options{})
+	if o.Judges == nil {
+		o.Judges = judges.New("", status.NewAnalyzer("", status.Options{}))
 	}
 	if o.Selector == nil {
 		o.Selector = labels.Everything()

@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -22,7 +23,7 @@ func Inspection(c *connection.Connection, release *releases.Release, items []*re
 	return live.Options{
 		Client:   c.Client(),
 		Items:    items,
-		Analyzer: status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()}),
+		Judges:   judges.New(releases.ReconcilerName, status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()})),
 		Selector: ownership.Selector(releases.OwnerID(release.Namespace, release.Name)),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
@@ -19,13 +20,18 @@ import (
 type Needs struct {
 	ledger   *Ledger
 	observer server.Observer
+	judges   *judges.Judges
 	label    string // value of the owner label
 	watched  map[schema.GroupVersionKind]map[string]bool
+	content  map[schema.GroupVersionKind]bool // kinds whose objects are judged by their content
 }
 
 // NewNeeds returns the needs of an owner, none so far.
-func NewNeeds(ledger *Ledger, observer server.Observer, label string) *Needs {
-	return &Needs{ledger: ledger, observer: observer, label: label, watched: map[schema.GroupVersionKind]map[string]bool{}}
+func NewNeeds(ledger *Ledger, observer server.Observer, owners *judges.Judges, label string) *Needs {
+	return &Needs{
+		ledger: ledger, observer: observer, judges: owners, label: label,
+		watched: map[schema.GroupVersionKind]map[string]bool{}, content: map[schema.GroupVersionKind]bool{},
+	}
 }
 
 // Watch has the observer watch the kinds of the desired objects and of redundant dependents. It leaves out kinds of desired objects beyond the
@@ -34,11 +40,12 @@ func (n *Needs) Watch(ctx context.Context, wanted []*desired.Object, upTo desire
 	told, more := len(n.watched) > 0, false
 	var last *desired.Object
 	for _, t := range wanted {
-		if last != nil && last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace {
+		if last != nil && last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace && last.ReadsContent == t.ReadsContent {
 			continue
 		}
 		if t.Stage() <= upTo || n.ledger.Of(t).UID != "" {
 			more = n.needed(t.GVK(), t.Key.Namespace) || more
+			more = t.ReadsContent && n.judged(t.GVK()) || more
 			last = t
 		}
 	}
@@ -55,7 +62,7 @@ func (n *Needs) Watch(ctx context.Context, wanted []*desired.Object, upTo desire
 func (n *Needs) all() []observe.Need {
 	all := make([]observe.Need, 0, len(n.watched))
 	for kind, namespaces := range n.watched {
-		need := observe.Need{Kind: kind}
+		need := observe.Need{Kind: kind, Content: n.content[kind] || n.judges.NeedsContent(n.label, kind.GroupKind())}
 		for namespace := range namespaces {
 			if namespace != "" {
 				need.Namespaces = append(need.Namespaces, namespace)
@@ -74,5 +81,12 @@ func (n *Needs) needed(kind schema.GroupVersionKind, namespace string) bool {
 	}
 	more := !n.watched[kind][namespace]
 	n.watched[kind][namespace] = true
+	return more
+}
+
+// judged notes that objects of a kind are judged by their content, and reports whether that is new.
+func (n *Needs) judged(kind schema.GroupVersionKind) bool {
+	more := !n.content[kind]
+	n.content[kind] = true
 	return more
 }

@@ -16,6 +16,7 @@ var uncovered = map[string]string{
 	"PurgeOrder":      "only an annotation sets it, which is part of the content",
 	"PurgeOnFailure":  "only an annotation sets it, which is part of the content",
 	"DeleteOrder":     "only an annotation sets it, which is part of the content",
+	"ReadsContent":    "only annotations set it, which are part of the content",
 	"ReapplyInterval": "it says when an object is verified, not what becomes of it",
 }
 

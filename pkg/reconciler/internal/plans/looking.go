@@ -71,12 +71,16 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 	}
 	seen, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
-	case known == observe.Present && !p.call.Server.Expired(seen) && seen.Owner != "":
+	case known == observe.Present && !p.call.Server.Outdated(seen) && seen.Owner != "":
 		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}}, nil
 	case known == observe.Absent:
 		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label}}, nil
 	default:
-		return p.read(ctx, item)
+		v, err := p.read(ctx, item)
+		if err == nil && v.Exists && known == observe.Present {
+			p.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, v.Seen)
+		}
+		return v, err
 	}
 }
 

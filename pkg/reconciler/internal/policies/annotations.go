@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/expressions"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -29,6 +30,8 @@ type Behavior struct {
 	PurgeOnFailure  bool
 	DeleteOrder     int
 	ReapplyInterval time.Duration
+	// ReadsContent means that ready-when or fail-when may read any field of the object.
+	ReadsContent bool
 }
 
 // Parse reads the annotations of an object. Each problem names object, key, value and the allowed values.
@@ -50,6 +53,9 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 		b.PurgeOrder = &order
 	}
 	parseAnnotation(p, types.AnnotationKeySuffixStatusHint, status.ParseHints)
+	readyWhen := parseAnnotation(p, types.AnnotationKeySuffixReadyWhen, expressions.Compile)
+	failWhen := parseAnnotation(p, types.AnnotationKeySuffixFailWhen, expressions.Compile)
+	b.ReadsContent = readyWhen != nil || failWhen != nil
 	parseAnnotation(p, types.AnnotationKeySuffixDeletionHook, func(string) (string, error) {
 		return "", errors.New("deletion hooks must be taken out before dependents are applied")
 	})

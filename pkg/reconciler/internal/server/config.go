@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/marks"
@@ -31,7 +32,9 @@ type Config struct {
 	Reading  cluster.Client
 	Observer Observer
 	Reader   *observe.Reader
-	Keys     marks.Keys
+	// Judges are those of Reader.
+	Judges *judges.Judges
+	Keys   marks.Keys
 	// FieldOwner is the field manager of all writes.
 	FieldOwner string
 	// OnOperation is called for each request; see reconciler.Options.

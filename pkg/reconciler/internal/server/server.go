@@ -74,7 +74,7 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Si
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch view {
 	case observe.Present:
-		if api.Expired(seen) {
+		if api.Outdated(seen) {
 			return api.renewStatus(ctx, item)
 		}
 		if seen.Owner == "" {
@@ -92,9 +92,10 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Si
 	}
 }
 
-// Expired reports whether the status of an object may have changed by the passing of time alone.
-func (api *Server) Expired(seen observe.Observation) bool {
-	return !seen.Deadline.IsZero() && !api.Clock.Now().Before(seen.Deadline)
+// Outdated reports whether the status of an object has to be computed again although the object is the same: because of the time, or because other
+// rules hold for the owner now.
+func (api *Server) Outdated(seen observe.Observation) bool {
+	return !seen.Deadline.IsZero() && !api.Clock.Now().Before(seen.Deadline) || seen.Rules != api.Judges.Rules(api.Label) && seen.Owner == api.Label
 }
 
 // renewStatus reads an object, and updates its status in the observer.

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package expressions
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/ext"
+	"cel.dev/cel-go/interpreter"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/lru"
+)
+
+const (
+	// MaxLength is the maximum length of an expression, in bytes.
+	MaxLength = 4096
+	// maxEstimate is the maximum estimated cost of an expression, if all lists and maps of the object have assumedSize entries. That allows two nested
+	// loops, but not three.
+	maxEstimate = 10_000_000
+	// maxCost is the maximum cost of one evaluation, in the units of CEL: about as many elementary operations.
+	maxCost = 1_000_000
+	// assumedSize is the assumed number of entries of the lists and maps of an object, and of characters of its texts.
+	assumedSize = 200
+	// remembered is the number of compiled expressions that are kept.
+	remembered = 1000
+)
+
+// Variable is the name of the object in an expression.
+const Variable = "self"
+
+// ErrTooExpensive means that an evaluation was ended because it costs too much.
+var ErrTooExpensive = errors.New("costs too much for this object")
+
+// Expression is a compiled condition. It is safe for concurrent use.
+type Expression struct {
+	text    string
+	program cel.Program
+}
+
+var (
+	compiled    = lru.New(remembered)
+	environment = sync.OnceValues(newEnvironment)
+)
+
+// Compile returns the expression with this text. Each text is compiled once. The error names the position in the text, and what is wrong there.
+func Compile(text string) (*Expression, error) {
+	if known, ok := compiled.Get(text); ok {
+		return known.(*Expression), nil //nolint:forcetypeassert,errcheck // nothing else is added
+	}
+	expression, err := compile(text)
+	if err != nil {
+		return nil, err
+	}
+	compiled.Add(text, expression)
+	return expression, nil
+}
+
+func compile(text string) (*Expression, error) {
+	if len(text) > MaxLength {
+		return nil, fmt.Errorf("invalid value of %d bytes; allowed are: at most %d bytes", len(text), MaxLength)
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, invalid(text, "it is empty")
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, fmt.Errorf("preparing expressions: %w", err)
+	}
+	ast, issues := env.Compile(text)
+	if err := issues.Err(); err != nil {
+		return nil, invalid(text, position(issues.Errors()))
+	}
+	if !ast.OutputType().IsExactType(types.BoolType) {
+		return nil, invalid(text, fmt.Sprintf("it is of type %s", ast.OutputType()))
+	}
+	estimate, err := env.EstimateCost(ast, sizes{})
+	if err != nil {
+		return nil, fmt.Errorf("estimating the cost of the expression %q: %w", text, err)
+	}
+	if estimate.Max > maxEstimate {
+		return nil, fmt.Errorf("invalid value %q: with lists of %d entries it costs %d; allowed are: at most %d, which is enough for two nested loops",
+			text, assumedSize, estimate.Max, maxEstimate)
+	}
+	program, err := env.Program(ast, cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost))
+	if err != nil {
+		return nil, invalid(text, err.Error())
+	}
+	return &Expression{text: text, program: program}, nil
+}
+
+func invalid(text string, reason string) error {
+	return fmt.Errorf("invalid value %q: %s; allowed are: CEL expressions over %s that are true or false", text, reason, Variable)
+}
+
+// position returns the first of several errors, with its position. The others usually follow from it.
+func position(found []*common.Error) string {
+	first := found[0]
+	return fmt.Sprintf("line %d, column %d: %s", first.Location.Line(), first.Location.Column()+1, first.Message)
+}
+
+// String returns the text of the expression.
+func (e *Expression) String() string { return e.text }
+
+// Holds reports whether the expression is true for the object, which is not changed. An error means that there is no answer, for example because
+// a field is missing, or because it is no bool; the error wraps ErrTooExpensive if the evaluation was ended.
+func (e *Expression) Holds(object *unstructured.Unstructured) (bool, error) {
+	value, _, err := e.program.Eval(map[string]any{Variable: object.Object})
+	if err != nil {
+		var ended interpreter.EvalCancelledError
+		if errors.As(err, &ended) && ended.Cause == interpreter.CostLimitExceeded {
+			return false, ErrTooExpensive
+		}
+		return false, err //nolint:wrapcheck // callers say which expression
+	}
+	holds, ok := value.Value().(bool)
+	if !ok {
+		return false, fmt.Errorf("its value is of type %s, not bool", value.Type())
+	}
+	return holds, nil
+}
+
+func newEnvironment() (*cel.Env, error) {
+	return cel.NewEnv( //nolint:wrapcheck // the caller wraps it
+		cel.Variable(Variable, cel.DynType),
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.OptionalTypes(),
+		ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.TwoVarComprehensions(),
+	)
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package expressions_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/expressions"
+)
+
+var widget = &unstructured.Unstructured{Object: map[string]any{
+	"apiVersion": "example.io/v1", "kind": "Widget",
+	"metadata": map[string]any{"name": "a", "generation": int64(3)},
+	"spec":     map[string]any{"replicas": int64(2), "share": 0.5, "data.key": "x"},
+	"status": map[string]any{
+		"phase": "Running", "ready": float64(2),
+		"conditions": []any{map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Synced", "status": "False"}},
+	},
+}}
+
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	for text, expected := range map[string]string{
+		`self.status.phase == "Running"`:                                              "true",
+		`self.status.phase in ["Failed", "Broken"]`:                                   "false",
+		`self.status.conditions.exists(c, c.type == "Ready" && c.status == "True")`:   "true",
+		`self.status.conditions.all(c, c.status == "True")`:                           "false",
+		`self.status.ready == self.spec.replicas`:                                     "true",
+		`self.status.ready >= 1`:                                                      "true",
+		`self.spec.share < 1`:                                                         "true",
+		`self.spec["data.key"] == "x"`:                                                "true",
+		`has(self.status.missing)`:                                                    "false",
+		`self.?status.missing.orValue("none") == "none"`:                              "true",
+		`self.?status.conditions.orValue([]).exists(c, c.type == "Ready")`:            "true",
+		`self.metadata.generation == 3`:                                               "true",
+		`self.status.phase.lowerAscii().startsWith("run")`:                            "true",
+		`size(self.status.conditions.filter(c, c.status == "True")) == 1`:             "true",
+		`sets.contains(["Running", "Done"], [self.status.phase])`:                     "true",
+		`self.status.missing == "x"`:                                                  "no such key: missing",
+		`self.status.phase.a == "x"`:                                                  "no such key: a",
+		`self.status.phase`:                                                           "of type string, not bool",
+		`self.status.missing == "x" || self.status.phase == "Running"`:                "true",
+		`self.status.phase == "Running" && has(self.status.conditions[5].lastSeenAt)`: "index out of bounds",
+	} {
+		expression, err := expressions.Compile(text)
+		if err != nil {
+			// The type of a bare field is not known before it is evaluated, so it is refused.
+			if text == `self.status.phase` && strings.Contains(err.Error(), "of type dyn") {
+				continue
+			}
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		holds, err := expression.Holds(widget)
+		switch {
+		case err != nil && !strings.Contains(err.Error(), expected), err == nil && fmt.Sprint(holds) != expected:
+			t.Errorf("%s: expected %s, got %v, %v", text, expected, holds, err)
+		case expression.String() != text:
+			t.Errorf("%s became %s", text, expression)
+		}
+	}
+}
+
+func TestInvalidExpressions(t *testing.T) {
+	t.Parallel()
+	for text, expected := range map[string]string{
+		"":                             "it is empty; allowed are: CEL expressions over self that are true or false",
+		" ":                            "it is empty; allowed are: CEL expressions over self that are true or false",
+		"self.status.phase = 1":        "line 1, column 19: Syntax error",
+		"self.status.x ==\n  slef.y":   "line 2, column 3: undeclared reference to 'slef'",
+		"self.status.phase":            "it is of type dyn; allowed are: CEL expressions",
+		"size(self.status.conditions)": "it is of type int; allowed are: CEL expressions",
+		`"true"`:                       "it is of type string; allowed are: CEL expressions",
+		`self.a.all(x, self.b.all(y, self.c.all(z, x == y && y == z)))`: "allowed are: at most 10000000",
+		strings.Repeat("true && ", 600) + "true":                        "allowed are: at most 4096 bytes",
+		`timestamp("x") < now()`:                                        "undeclared reference to 'now'",
+	} {
+		_, err := expressions.Compile(text)
+		if err == nil || !strings.Contains(err.Error(), expected) {
+			t.Errorf("%q: expected an error with %q, got %v", text, expected, err)
+		}
+	}
+}
+
+func TestEvaluationsAreLimited(t *testing.T) {
+	t.Parallel()
+	expression, err := expressions.Compile(`self.a.all(x, self.a.exists(y, y > x))`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]any, 20_000)
+	for i := range list {
+		list[i] = int64(i)
+	}
+	if _, err := expression.Holds(&unstructured.Unstructured{Object: map[string]any{"a": list}}); !errors.Is(err, expressions.ErrTooExpensive) {
+		t.Errorf("expected the evaluation to end, got %v", err)
+	}
+}
+
+// TestEachTextIsCompiledOnce compares expressions by identity.
+func TestEachTextIsCompiledOnce(t *testing.T) {
+	t.Parallel()
+	first, err := expressions.Compile(`self.kind == "Once"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := expressions.Compile(`self.kind == "Once"`); err != nil || first != second {
+		t.Errorf("the text was compiled again (%v)", err)
+	}
+}
+
+func BenchmarkHolds(b *testing.B) {
+	expression, err := expressions.Compile(`self.status.conditions.exists(c, c.type == "Ready" && c.status == "True")`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if holds, err := expression.Holds(widget); !holds || err != nil {
+			b.Fatal(holds, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package judges
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/expressions"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// conditions are the annotations ready-when and fail-when of objects.
+type conditions struct {
+	readyWhen, failWhen string // keys
+}
+
+func newConditions(reconcilerName string) conditions {
+	return conditions{
+		readyWhen: reconcilerName + "/" + types.AnnotationKeySuffixReadyWhen,
+		failWhen:  reconcilerName + "/" + types.AnnotationKeySuffixFailWhen,
+	}
+}
+
+// judge returns the status of an object by its annotations, and by a judge where these say nothing. The first row that applies counts:
+//
+//	no annotation, or the object is being deleted             as the judge says
+//	the controller has not observed the current spec          InProgress, or Failed as the judge says
+//	fail-when holds                                           Failed
+//	the judge overrules ready-when, or there is no ready-when as the judge says
+//	ready-when holds                                          Current
+//	ready-when does not hold, or has no answer                InProgress, or Failed as the judge says
+//
+// An annotation that is no valid expression, or that costs too much, makes the status Unknown.
+func (c conditions) judge(object *unstructured.Unstructured, judge guarded) status.Result {
+	result := judge.judge(object)
+	values := object.GetAnnotations()
+	readyWhen, isReadyWhen := values[c.readyWhen]
+	failWhen, isFailWhen := values[c.failWhen]
+	if !isReadyWhen && !isFailWhen || result.Status == status.TerminatingStatus || object.GetDeletionTimestamp() != nil {
+		return result
+	}
+	if !isObserved(object) {
+		return unready(result, fmt.Sprintf("generation %d is not observed yet", object.GetGeneration()))
+	}
+	if isFailWhen {
+		switch failed, err := holds(failWhen, object); {
+		case failed:
+			return status.Result{Status: status.FailedStatus, Message: status.Clip("fail-when holds: " + failWhen)}
+		case isInvalid(err):
+			return unknown(c.failWhen, err)
+		}
+	}
+	if !isReadyWhen || judge.overrules(object) {
+		return result
+	}
+	return c.byReadyWhen(object, readyWhen, result)
+}
+
+// byReadyWhen returns the status of an object by its annotation ready-when; base is the status without it.
+func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen string, base status.Result) status.Result {
+	switch ready, err := holds(readyWhen, object); {
+	case ready:
+		return status.Result{Status: status.CurrentStatus, Message: "ready-when holds"}
+	case isInvalid(err):
+		return unknown(c.readyWhen, err)
+	case err != nil:
+		return unready(base, fmt.Sprintf("ready-when has no answer (%v): %s", err, readyWhen))
+	default:
+		return unready(base, "ready-when does not hold: "+readyWhen)
+	}
+}
+
+// isObserved reports whether the controller has observed the current spec, as far as the object tells.
+func isObserved(object *unstructured.Unstructured) bool {
+	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	return err != nil || !found || observed == object.GetGeneration()
+}
+
+// unknown returns the result for an object whose annotation can have no answer.
+func unknown(annotation string, err error) status.Result {
+	return status.Result{Status: status.UnknownStatus, Message: status.Clip(annotation + ": " + err.Error())}
+}
+
+// unready returns the result for an object that is not ready for the given reason. It stays failed if it has failed.
+func unready(result status.Result, reason string) status.Result {
+	if result.Status == status.FailedStatus {
+		return result
+	}
+	return status.Result{Status: status.InProgressStatus, Message: status.Clip(reason), Deadline: result.Deadline}
+}
+
+// invalidError means that an annotation can have no answer, whatever the object is.
+type invalidError struct{ error }
+
+func isInvalid(err error) bool {
+	var invalid invalidError
+	return errors.As(err, &invalid)
+}
+
+// holds evaluates the expression of an annotation.
+func holds(text string, object *unstructured.Unstructured) (bool, error) {
+	expression, err := expressions.Compile(text)
+	if err != nil {
+		return false, invalidError{err}
+	}
+	answer, err := expression.Holds(object)
+	if errors.Is(err, expressions.ErrTooExpensive) {
+		return false, invalidError{err}
+	}
+	return answer, err //nolint:wrapcheck // the caller names the annotation
+}
