@@ -11,7 +11,7 @@ CONTROLLER_GEN := $(TOOL) controller-gen
 GOLANGCI_LINT := $(TOOL) golangci-lint
 
 # Where types live that need generated code; directories that do not exist yet are left out.
-DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/inventory pkg/manifests examples bench,$(if $(wildcard $(dir)),paths=./$(dir)/...))
+DEEPCOPY_PATHS := $(foreach dir,pkg/component pkg/inventory pkg/manifests pkg/probes examples bench,$(if $(wildcard $(dir)),paths=./$(dir)/...))
 
 # A module of its own, because of what SOPS depends on. Its go.work leads to the root module, which its tests need; a
 # workspace excludes -modfile, so its linter is built here and run there.

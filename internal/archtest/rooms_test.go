@@ -84,6 +84,7 @@ var rooms = []room{
 	{path: "pkg/status", layer: foundations},
 
 	{path: "pkg/inventory", layer: services},
+	{path: "pkg/probes", layer: services},
 	{path: "internal/annotations", layer: services},
 	{path: "internal/chunks", layer: services},
 	{path: "internal/clients", layer: services},

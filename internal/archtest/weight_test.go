@@ -38,6 +38,7 @@ func TestWhatUsersCarry(t *testing.T) {
 			"the engine gets objects and does not ask where they come from",
 			slices.Concat(never, terminals, templates[1:], helm, kustomize),
 		},
+		"pkg/probes":    {"a judge, and no more", slices.Concat(never, terminals, templates[1:], helm, kustomize)},
 		"pkg/generator": {"what every generator needs", slices.Concat(never, terminals, templates, helm, kustomize)},
 		"pkg/component": {
 			"an operator whose objects are written in Go renders nothing; Kustomize alone adds two thirds to its binary",

@@ -38,33 +38,28 @@ func (j *Judges) Assign(owner string, judge status.Judge) {
 	j.owners[owner] = judge
 }
 
-// of returns the judge of an owner.
-func (j *Judges) of(owner string) status.Judge {
+// of returns the judge of an owner, and its rules. These are empty for the judge of the reconciler, so that the usual observation needs no memory for
+// them.
+func (j *Judges) of(owner string) (judge status.Judge, rules string) {
 	j.mu.RLock()
-	defer j.mu.RUnlock()
-	if judge, ok := j.owners[owner]; ok {
-		return judge
+	own, ok := j.owners[owner]
+	j.mu.RUnlock()
+	if !ok {
+		return j.fallback, ""
 	}
-	return j.fallback
+	return own, own.Rules()
 }
 
 // Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules.
 func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
-	judge := j.of(owner)
-	return j.conditions.judge(object, guarded{base: judge}), j.rulesOf(judge)
+	judge, rules := j.of(owner)
+	return j.conditions.judge(object, guarded{base: judge}), rules
 }
 
 // Rules identifies the rules that hold for an owner now.
 func (j *Judges) Rules(owner string) string {
-	return j.rulesOf(j.of(owner))
-}
-
-// rulesOf is empty for the judge of the reconciler, so that the usual observation needs no memory for it.
-func (j *Judges) rulesOf(judge status.Judge) string {
-	if judge == j.fallback {
-		return ""
-	}
-	return judge.Rules()
+	_, rules := j.of(owner)
+	return rules
 }
 
 // JudgesMetadata reports whether objects of this kind are judged by their metadata only, by the judge of the reconciler.
@@ -74,8 +69,8 @@ func (j *Judges) JudgesMetadata(kind schema.GroupKind) bool {
 
 // NeedsContent reports whether the owner's judge needs the content of objects of this kind, although the judge of the reconciler does not.
 func (j *Judges) NeedsContent(owner string, kind schema.GroupKind) bool {
-	judge := j.of(owner)
-	return judge != j.fallback && !judgesMetadata(judge, kind)
+	judge, _ := j.of(owner)
+	return !judgesMetadata(judge, kind) && judgesMetadata(j.fallback, kind)
 }
 
 func judgesMetadata(judge status.Judge, kind schema.GroupKind) bool {

@@ -70,6 +70,10 @@ func (a application) beforeReconcile(ctx context.Context) outcomes.Outcome {
 
 // apply generates the dependents and calls the engine.
 func (a application) apply(ctx context.Context) outcomes.Outcome {
+	judge, err := judgeOf(a.pass.component)
+	if err != nil {
+		return outcomes.Of(err)
+	}
 	generated, err := a.generate(ctx)
 	if err != nil {
 		return outcomes.Of(fmt.Errorf("generating dependents: %w", err))
@@ -88,6 +92,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 		FormerDigest: a.pass.declared.Digest.Former,
 		DigestKey:    a.pass.declared.Digest.Key,
 		Policies:     a.pass.settings.policies,
+		Judge:        judge,
 	})
 	a.pass.took(&result)
 	switch {

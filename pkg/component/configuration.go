@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -109,6 +110,13 @@ type ReapplyConfiguration interface {
 	// GetReapplyInterval returns the default of the reapply-interval annotation. Zero means that of the ReconcilerOptions. Less than a second is
 	// refused.
 	GetReapplyInterval() time.Duration
+}
+
+// JudgeConfiguration sets what computes the status of the dependents.
+type JudgeConfiguration interface {
+	// GetJudge returns the judge, for example one of package probes. It must depend on the component only. Nil means that of the ReconcilerOptions. An error
+	// means that the component is invalid: nothing is applied until it changes.
+	GetJudge() (status.Judge, error)
 }
 
 // capability returns the implementation of C by the component or else by its spec.

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 const serviceAccountPrefix = "system:serviceaccount:"
@@ -76,6 +78,19 @@ func policiesOf(component Component) reconciler.Policies {
 		p.ReapplyInterval = c.GetReapplyInterval()
 	}
 	return p
+}
+
+// judgeOf returns the judge of the dependents; nil means that of the reconciler.
+func judgeOf(component Component) (status.Judge, error) {
+	c, ok := capability[JudgeConfiguration](component)
+	if !ok {
+		return nil, nil
+	}
+	judge, err := c.GetJudge()
+	if err != nil {
+		return nil, inventory.NewRefusedError("judge: " + err.Error())
+	}
+	return judge, nil
 }
 
 // identityOf returns the identity that writes the dependents. The kubeconfig must be loaded before. A kubeconfig has its own user.

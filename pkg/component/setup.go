@@ -237,12 +237,23 @@ func (w *worker) warmUp(mgr ctrl.Manager, local *reconciler.Reconciler) error {
 	if w.options.DisableWarmup {
 		return nil
 	}
-	options := warmup.Options{Cache: w.cache, New: w.resource.New, Engine: local, Recorded: localRecord}
+	options := warmup.Options{Cache: w.cache, New: w.resource.New, Engine: local, Recorded: localRecord, Judge: func(object client.Object) { w.judgeBy(local, object) }}
 	if w.options.Sharding == nil {
 		options.Elected = mgr.Elected()
 	}
 	w.warmup = warmup.New(options)
 	return mgr.Add(w.warmup)
+}
+
+// judgeBy has the engine judge the dependents of a component by its judge, if it has one. An invalid one is reported by the pass of the component.
+func (w *worker) judgeBy(engine *reconciler.Reconciler, object client.Object) {
+	component, ok := object.(Component)
+	if !ok || mayBeRemote(component) {
+		return
+	}
+	if judge, err := judgeOf(component); err == nil && judge != nil {
+		engine.JudgeBy(w.ownerID(client.ObjectKeyFromObject(object)), judge)
+	}
 }
 
 // localRecord returns the recorded dependents of a component if they are in the local cluster.

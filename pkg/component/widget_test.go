@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/probes"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -32,6 +34,8 @@ type WidgetSpec struct {
 	TypeSpec          `json:",inline"`
 	ReapplySpec       `json:",inline"`
 
+	// Probes are those of the judge; nil for the default one.
+	Probes []probes.Probe `json:"probes,omitempty"`
 	// Objects are the dependents.
 	Objects []runtime.RawExtension `json:"objects,omitempty"`
 	// Password is handed to dependents by a transformer.
@@ -71,6 +75,14 @@ type WidgetStatus struct {
 func (w *Widget) GetSpec() types.Unstructurable  { return &w.Spec }
 func (w *Widget) GetStatus() *Status             { return &w.Status.Status }
 func (w *Widget) DeepCopyObject() runtime.Object { return deepCopy(w) }
+
+// GetJudge returns a judge if there are probes.
+func (w *Widget) GetJudge() (status.Judge, error) {
+	if w.Spec.Probes == nil {
+		return nil, nil
+	}
+	return probes.New(w.Spec.Probes, nil)
+}
 
 // OldWidget is a component whose definition is outdated.
 type OldWidget Widget

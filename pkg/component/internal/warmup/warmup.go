@@ -40,6 +40,8 @@ type Options struct {
 	Grace time.Duration
 	// Recorded returns the dependents, and their kinds, that the status of a component records in the local cluster.
 	Recorded func(component client.Object) ([]*reconciler.InventoryItem, []reconciler.TypeVersionInfo)
+	// Judge is called with a component before the kinds of its dependents are watched, so that these are judged by its rules from the beginning.
+	Judge func(component client.Object)
 }
 
 // Warmup watches the dependents of all components in the local cluster. It is a runnable of a manager.
@@ -137,6 +139,7 @@ func (u *Warmup) handler() toolscache.ResourceEventHandler {
 
 func (u *Warmup) seen(object any) {
 	if component, ok := object.(client.Object); ok {
+		u.Options.Judge(component)
 		u.record(client.ObjectKeyFromObject(component), kindsOf(u.Options.Recorded(component)))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/probes"
 )
 
 // Spec has all capabilities.
@@ -30,6 +31,8 @@ type Spec struct {
 	component.TypeSpec          `json:",inline"`
 	component.ReapplySpec       `json:",inline"`
 
+	// Probes are those of the judge; none for the default one.
+	Probes []probes.Probe `json:"probes,omitempty"`
 	// Objects are the dependents.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Objects []runtime.RawExtension `json:"objects,omitempty"`

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package probes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/component-operator/runtime/internal/expressions"
+)
+
+// compile returns the probe ready for evaluation. The error begins with the field.
+func compile(probe Probe) (compiled, error) {
+	var c compiled
+	if kind := probe.Selector.Kind; kind != nil {
+		if kind.Kind == "" {
+			return c, errors.New(`selector.kind.kind: invalid value ""; allowed are: the names of kinds, such as Deployment`)
+		}
+		c.kind = &schema.GroupKind{Group: kind.Group, Kind: kind.Kind}
+	}
+	if probe.Selector.Labels != nil {
+		selector, err := metav1.LabelSelectorAsSelector(probe.Selector.Labels)
+		if err != nil {
+			return c, fmt.Errorf("selector.selector: %w", err)
+		}
+		c.labels = selector
+	}
+	if len(probe.Checks) == 0 {
+		return c, errors.New("probes: there are none; at least one is required")
+	}
+	for i, declared := range probe.Checks {
+		check, err := compileCheck(declared)
+		if err != nil {
+			return c, fmt.Errorf("probes[%d]%w", i, err)
+		}
+		c.checks = append(c.checks, check)
+	}
+	return c, nil
+}
+
+func compileCheck(declared Check) (check, error) {
+	var checks []check
+	var failures []error
+	add := func(check check, field string, err error) {
+		checks = append(checks, check)
+		if err != nil {
+			failures = append(failures, fmt.Errorf(".%s%w", field, err))
+		}
+	}
+	if declared.Condition != nil {
+		check, err := conditionCheck(*declared.Condition)
+		add(check, "condition", err)
+	}
+	if declared.FieldsEqual != nil {
+		check, err := fieldsCheck(*declared.FieldsEqual)
+		add(check, "fieldsEqual", err)
+	}
+	if declared.FieldValue != nil {
+		check, err := valueCheck(*declared.FieldValue)
+		add(check, "fieldValue", err)
+	}
+	if declared.CEL != nil {
+		check, err := celCheck(*declared.CEL)
+		add(check, "cel", err)
+	}
+	if len(checks) != 1 {
+		return nil, fmt.Errorf(": it has %d checks; allowed is: exactly one of condition, fieldsEqual, fieldValue and cel", len(checks))
+	}
+	if len(failures) > 0 {
+		return nil, failures[0]
+	}
+	return checks[0], nil
+}
+
+func conditionCheck(declared Condition) (check, error) {
+	wanted := cmp.Or(declared.Status, metav1.ConditionTrue)
+	if declared.Type == "" {
+		return nil, errors.New(`.type: invalid value ""; allowed are: the types of conditions, such as Available`)
+	}
+	if !slices.Contains([]metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}, wanted) {
+		return nil, fmt.Errorf(".status: invalid value %q; allowed are: True, False, Unknown", declared.Status)
+	}
+	return func(object *unstructured.Unstructured) (answer, string) {
+		items, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
+		if err != nil {
+			return unknown, "status.conditions is no list of conditions"
+		}
+		for _, item := range items {
+			fields, _ := item.(map[string]any)
+			if fields["type"] == declared.Type {
+				return compareCondition(object, fields, declared.Type, wanted)
+			}
+		}
+		return unknown, "condition " + declared.Type + " is missing"
+	}, nil
+}
+
+func compareCondition(object *unstructured.Unstructured, fields map[string]any, name string, wanted metav1.ConditionStatus) (answer, string) {
+	if observed, ok := fields["observedGeneration"].(int64); ok && observed != object.GetGeneration() {
+		return unknown, fmt.Sprintf("condition %s is of generation %d, not %d", name, observed, object.GetGeneration())
+	}
+	if fields["status"] == string(wanted) {
+		return yes, ""
+	}
+	words := fmt.Sprintf("condition %s is %v, not %s", name, fields["status"], wanted)
+	if reason, _ := fields["reason"].(string); reason != "" {
+		words += " (" + reason + ")"
+	}
+	if message, _ := fields["message"].(string); message != "" {
+		words += ": " + message
+	}
+	return no, words
+}
+
+func fieldsCheck(declared FieldsEqual) (check, error) {
+	a, err := newPath(declared.FieldA)
+	if err != nil {
+		return nil, fmt.Errorf(".fieldA: %w", err)
+	}
+	b, err := newPath(declared.FieldB)
+	if err != nil {
+		return nil, fmt.Errorf(".fieldB: %w", err)
+	}
+	return func(object *unstructured.Unstructured) (answer, string) {
+		left, hasLeft := a.find(object)
+		right, hasRight := b.find(object)
+		switch {
+		case hasLeft != hasRight && hasLeft:
+			return no, fmt.Sprintf("%s is %s, and %s is missing", a, text(left), b)
+		case hasLeft != hasRight:
+			return no, fmt.Sprintf("%s is missing, and %s is %s", a, b, text(right))
+		case !equality.Semantic.DeepEqual(left, right):
+			return no, fmt.Sprintf("%s is %s, and %s is %s", a, text(left), b, text(right))
+		default:
+			return yes, ""
+		}
+	}, nil
+}
+
+func valueCheck(declared FieldValue) (check, error) {
+	field, err := newPath(declared.Field)
+	if err != nil {
+		return nil, fmt.Errorf(".field: %w", err)
+	}
+	var wanted any
+	if err := json.Unmarshal(declared.Value.Raw, &wanted); err != nil {
+		return nil, fmt.Errorf(".value: invalid value %q: %w; allowed are: JSON values", declared.Value.Raw, err)
+	}
+	return func(object *unstructured.Unstructured) (answer, string) {
+		found, exists := field.find(object)
+		switch {
+		case !exists:
+			return unknown, fmt.Sprintf("%s is missing", field)
+		case !equality.Semantic.DeepEqual(found, wanted):
+			return no, fmt.Sprintf("%s is %s, not %s", field, text(found), text(wanted))
+		default:
+			return yes, ""
+		}
+	}, nil
+}
+
+func celCheck(declared CEL) (check, error) {
+	expression, err := expressions.Compile(declared.Rule)
+	if err != nil {
+		return nil, fmt.Errorf(".rule: %w", err)
+	}
+	return func(object *unstructured.Unstructured) (answer, string) {
+		switch holds, err := expression.Holds(object); {
+		case err != nil:
+			return unknown, fmt.Sprintf("%s has no answer: %s", expression, err)
+		case holds:
+			return yes, ""
+		default:
+			return no, cmp.Or(strings.TrimSpace(declared.Message), expression.String()+" is false")
+		}
+	}, nil
+}

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package probes_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/pkg/probes"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// declared parses probes, as a custom resource would have them.
+func declared(t testing.TB, text string) []probes.Probe {
+	t.Helper()
+	var parsed []probes.Probe
+	if err := yaml.UnmarshalStrict([]byte(text), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+func object(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	encoded, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed := &unstructured.Unstructured{}
+	if err := parsed.UnmarshalJSON(encoded); err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, generation: 2, labels: {tier: web}, annotations: {example.io/revision: "7"}}, spec: {replicas: 3}, status: {STATUS}}`
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	available := `[{selector: {kind: {group: apps, kind: Deployment}}, probes: [{condition: {type: Available}}]}]`
+	equal := `[{probes: [{fieldsEqual: {fieldA: .status.updatedReplicas, fieldB: .status.replicas}}]}]`
+	for name, tc := range map[string]struct {
+		probes, status string
+		expected       status.Status
+		message        string
+	}{
+		"the condition is true":               {available, `conditions: [{type: Available, status: "True"}]`, status.CurrentStatus, "all probes pass"},
+		"the condition is false":              {available, `conditions: [{type: Available, status: "False", reason: Down, message: no pods}]`, status.InProgressStatus, "condition Available is False, not True (Down): no pods"},
+		"the condition is missing":            {available, `conditions: []`, status.InProgressStatus, "condition Available is missing"},
+		"there are no conditions":             {available, ``, status.InProgressStatus, "condition Available is missing"},
+		"the conditions are malformed":        {available, `conditions: none`, status.InProgressStatus, "status.conditions is no list of conditions"},
+		"the condition is of this generation": {available, `conditions: [{type: Available, status: "True", observedGeneration: 2}]`, status.CurrentStatus, "all probes pass"},
+		"the condition is outdated":           {available, `conditions: [{type: Available, status: "True", observedGeneration: 1}]`, status.InProgressStatus, "condition Available is of generation 1, not 2"},
+		"the status is outdated":              {available, `observedGeneration: 1, conditions: [{type: Available, status: "True"}]`, status.InProgressStatus, "generation 2 is not observed yet, only 1"},
+		"the condition is to be false":        {`[{probes: [{condition: {type: Progressing, status: "False"}}]}]`, `conditions: [{type: Progressing, status: "False"}]`, status.CurrentStatus, "all probes pass"},
+		"the fields are equal":                {equal, `updatedReplicas: 3, replicas: 3`, status.CurrentStatus, "all probes pass"},
+		"the fields differ":                   {equal, `updatedReplicas: 1, replicas: 3`, status.InProgressStatus, ".status.updatedReplicas is 1, and .status.replicas is 3"},
+		"one field is missing":                {equal, `replicas: 3`, status.InProgressStatus, ".status.updatedReplicas is missing, and .status.replicas is 3"},
+		"the other field is missing":          {equal, `updatedReplicas: 3`, status.InProgressStatus, ".status.updatedReplicas is 3, and .status.replicas is missing"},
+		"both fields are missing":             {equal, ``, status.CurrentStatus, "all probes pass"},
+		"a field with dots":                   {`[{probes: [{fieldValue: {field: '.metadata.annotations.example\.io/revision', value: "7"}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"a path in braces":                    {`[{probes: [{fieldValue: {field: '{.spec.replicas}', value: 3}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"the field has another value":         {`[{probes: [{fieldValue: {field: .spec.replicas, value: "3"}}]}]`, ``, status.InProgressStatus, `.spec.replicas is 3, not "3"`},
+		"the field is missing":                {`[{probes: [{fieldValue: {field: .spec.paused, value: true}}]}]`, ``, status.InProgressStatus, ".spec.paused is missing"},
+		"a path through a number":             {`[{probes: [{fieldValue: {field: .spec.replicas.x, value: 3}}]}]`, ``, status.InProgressStatus, ".spec.replicas.x is missing"},
+		"a path to several values":            {`[{probes: [{fieldValue: {field: '.status.conditions[*].type', value: [A, B]}}]}]`, `conditions: [{type: A}, {type: B}]`, status.CurrentStatus, "all probes pass"},
+		"the field is a map":                  {`[{probes: [{fieldValue: {field: .metadata.labels, value: {tier: web}}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"the expression is true":              {`[{probes: [{cel: {rule: self.spec.replicas == 3}}]}]`, ``, status.CurrentStatus, "all probes pass"},
+		"the expression is false":             {`[{probes: [{cel: {rule: self.spec.replicas == 4, message: four are needed}}]}]`, ``, status.InProgressStatus, "four are needed"},
+		"false without a message":             {`[{probes: [{cel: {rule: self.spec.replicas == 4}}]}]`, ``, status.InProgressStatus, "self.spec.replicas == 4 is false"},
+		"the expression has no answer":        {`[{probes: [{cel: {rule: self.spec.paused, message: x}}]}]`, ``, status.UnknownStatus, ""},
+		"unknown beats false":                 {`[{probes: [{condition: {type: A}}, {cel: {rule: "false"}}]}]`, ``, status.InProgressStatus, "condition A is missing"},
+		"all that is false is named":          {`[{probes: [{cel: {rule: "false", message: first}}]}, {probes: [{cel: {rule: "false", message: second}}, {cel: {rule: "false", message: first}}]}]`, ``, status.InProgressStatus, "first; second"},
+		"another kind":                        {`[{selector: {kind: {group: apps, kind: StatefulSet}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
+		"another group":                       {`[{selector: {kind: {group: "", kind: Deployment}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
+		"its labels":                          {`[{selector: {selector: {matchLabels: {tier: web}}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.InProgressStatus, "false is false"},
+		"other labels":                        {`[{selector: {selector: {matchExpressions: [{key: tier, operator: NotIn, values: [web]}]}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
+		"its kind, and other labels":          {`[{selector: {kind: {group: apps, kind: Deployment}, selector: {matchLabels: {tier: db}}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},
+		"no probes":                           {`[]`, ``, status.CurrentStatus, "applied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judge, err := probes.New(declared(t, tc.probes), nil)
+			if tc.expected == status.UnknownStatus {
+				if err == nil || !strings.Contains(err.Error(), "it is of type dyn") {
+					t.Errorf("a bare field is no condition, got %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := judge.Judge(object(t, strings.ReplaceAll(deployment, "STATUS", tc.status)))
+			if found.Status != tc.expected || found.Message != tc.message {
+				t.Errorf("expected %s (%s), got %s (%s)", tc.expected, tc.message, found.Status, found.Message)
+			}
+		})
+	}
+}
+
+func TestInvalidProbes(t *testing.T) {
+	t.Parallel()
+	for text, expected := range map[string]string{
+		`[{probes: []}]`:   "probes[0].probes: there are none; at least one is required",
+		`[{probes: [{}]}]`: "probes[0].probes[0]: it has 0 checks; allowed is: exactly one of",
+		`[{probes: [{cel: {rule: "true"}}, {condition: {type: A}, cel: {rule: "true"}}]}]`:                                     "probes[0].probes[1]: it has 2 checks; allowed is: exactly one of",
+		`[{selector: {kind: {group: apps, kind: ""}}, probes: [{cel: {rule: "true"}}]}]`:                                       `probes[0].selector.kind.kind: invalid value ""; allowed are`,
+		`[{selector: {selector: {matchExpressions: [{key: a, operator: Like}]}}, probes: [{cel: {rule: "true"}}]}]`:            `probes[0].selector.selector: "Like" is not a valid label selector operator`,
+		`[{probes: [{condition: {type: ""}}]}]`:                                                                                `probes[0].probes[0].condition.type: invalid value ""; allowed are`,
+		`[{probes: [{condition: {type: A, status: "true"}}]}]`:                                                                 `probes[0].probes[0].condition.status: invalid value "true"; allowed are: True, False, Unknown`,
+		`[{probes: [{fieldsEqual: {fieldA: "", fieldB: .a}}]}]`:                                                                `probes[0].probes[0].fieldsEqual.fieldA: invalid value ""; allowed are: JSON paths`,
+		`[{probes: [{fieldsEqual: {fieldA: .a, fieldB: "."}}]}]`:                                                               `probes[0].probes[0].fieldsEqual.fieldB: invalid value "."; allowed are: JSON paths`,
+		`[{probes: [{fieldValue: {field: ".a[", value: 1}}]}]`:                                                                 `probes[0].probes[0].fieldValue.field: invalid value ".a["`,
+		`[{probes: [{cel: {rule: slef}}]}]`:                                                                                    `probes[0].probes[0].cel.rule: invalid value "slef": line 1, column 1: undeclared reference to 'slef'`,
+		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A, status: "False"}}]}]`:                            "probes[1].probes[0]: it demands that condition A is False, but probes[0].probes[0] demands True",
+		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{fieldValue: {field: .a, value: 1}}]}, {probes: [{fieldValue: {field: "{.a}", value: 2}}]}]`: "probes[1].probes[0]: it demands that .a is 2, but probes[0].probes[0] demands 1",
+	} {
+		if _, err := probes.New(declared(t, text), nil); err == nil || !strings.Contains(err.Error(), expected) {
+			t.Errorf("%s: expected an error with %q, got %v", text, expected, err)
+		}
+	}
+	for _, text := range []string{
+		`[{selector: {kind: {group: "", kind: Pod}}, probes: [{condition: {type: A}}]}, {selector: {kind: {group: "", kind: Node}}, probes: [{condition: {type: A, status: "False"}}]}]`,
+		`[{selector: {selector: {matchLabels: {a: b}}}, probes: [{condition: {type: A}}]}, {selector: {selector: {matchLabels: {a: c}}}, probes: [{condition: {type: A, status: "False"}}]}]`,
+		`[{probes: [{condition: {type: A}}]}, {probes: [{condition: {type: A}}]}]`,
+	} {
+		if _, err := probes.New(declared(t, text), nil); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := probes.New([]probes.Probe{{Checks: []probes.Check{{FieldValue: &probes.FieldValue{Field: ".a"}}}}}, nil); err == nil ||
+		!strings.Contains(err.Error(), `probes[0].probes[0].fieldValue.value: invalid value ""`) {
+		t.Errorf("there is no value, got %v", err)
+	}
+}
+
+// TestBase has a judge for objects that no probe selects.
+func TestBase(t *testing.T) {
+	t.Parallel()
+	analyzer := status.NewAnalyzer("op.example.com", status.Options{})
+	text := `[{selector: {kind: {group: "", kind: Secret}}, probes: [{cel: {rule: self.type == "a"}}]}]`
+	judge, err := probes.New(declared(t, text), analyzer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pending := object(t, `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, status: {phase: Pending}}`)
+	if found := judge.Judge(pending); found.Message != "not bound yet (phase Pending)" {
+		t.Errorf("expected the verdict of the base, got %s (%s)", found.Status, found.Message)
+	}
+	overruling, metadata := judge.(status.OverrulingJudge), judge.(status.MetadataJudge)
+	if overruling.Overrules(pending) || !overruling.Overrules(object(t, `{apiVersion: v1, kind: Secret, metadata: {name: a}}`)) {
+		t.Error("probes overrule ready-when for the objects that they select")
+	}
+	for kind, expected := range map[string]bool{"ConfigMap": true, "Secret": false, "PersistentVolumeClaim": false} {
+		if metadata.JudgesMetadata(schema.GroupKind{Kind: kind}) != expected {
+			t.Errorf("%s: expected that metadata is enough: %v", kind, expected)
+		}
+	}
+	alone, err := probes.New(declared(t, text), nil)
+	if err != nil || !alone.(status.MetadataJudge).JudgesMetadata(schema.GroupKind{Kind: "Pod"}) || alone.(status.MetadataJudge).JudgesMetadata(schema.GroupKind{Kind: "Secret"}) {
+		t.Errorf("without a base, only what probes select needs its content (%v)", err)
+	}
+	if alone.Rules() == judge.Rules() {
+		t.Error("other rules have the same text")
+	}
+}
+
+// TestProbesAreUsedConcurrently is for the race detector.
+func TestProbesAreUsedConcurrently(t *testing.T) {
+	t.Parallel()
+	judge, err := probes.New(declared(t, `[{probes: [{fieldsEqual: {fieldA: ".status.conditions[*].type", fieldB: .spec.replicas}}, {cel: {rule: self.spec.replicas == 3}}]}]`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := object(t, strings.ReplaceAll(deployment, "STATUS", `conditions: [{type: A}, {type: B}]`))
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 100 {
+				if found := judge.Judge(judged); found.Message != `.status.conditions[*].type is ["A","B"], and .spec.replicas is 3` {
+					t.Error(found.Message)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func ExampleNew() {
+	judge, err := probes.New([]probes.Probe{{
+		Selector: probes.Selector{Kind: &probes.Kind{Group: "apps", Kind: "Deployment"}},
+		Checks:   []probes.Check{{FieldsEqual: &probes.FieldsEqual{FieldA: ".status.updatedReplicas", FieldB: ".status.replicas"}}},
+	}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found := judge.Judge(&unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "status": map[string]any{"updatedReplicas": int64(1), "replicas": int64(2)},
+	}})
+	fmt.Println(found.Status, found.Message)
+	// Output: InProgress .status.updatedReplicas is 1, and .status.replicas is 2
+}
