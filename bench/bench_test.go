@@ -20,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/bench/internal/progress"
 	"github.com/component-operator/runtime/internal/requests"
 	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // TestPlumbing takes a small component through its life by the means of the benchmark, and looks at the counts.
@@ -82,8 +83,10 @@ func TestPlumbing(t *testing.T) {
 // TestNoopSendsNothing makes calls of Apply with the API server in memory; noopPass checks the number of requests.
 func TestNoopSendsNothing(t *testing.T) {
 	t.Parallel()
-	if _, err := noopPass(t.Context(), 30, 2, "1"); err != nil {
-		t.Error(err)
+	for _, judge := range []status.Judge{nil, status.NewAnalyzer("another.example.io", status.Options{})} {
+		if _, err := noopPass(t.Context(), 30, 2, "1", judge); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -28,22 +28,32 @@ import (
 	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/bench/internal/processor"
 	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/probes"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // noop measures the processor time of a call of Apply that finds everything as it should be, without any API server.
 func noop(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	const few, many = 1000, 10000
 	// The operator names the version of the objects as long as its generator is not called again.
-	small, err := noopPass(ctx, few, pick(l, 20, 100), "1")
+	small, err := noopPass(ctx, few, pick(l, 20, 100), "1", nil)
 	if err != nil {
 		return nil, err
 	}
-	large, err := noopPass(ctx, many, pick(l, 10, 50), "1")
+	large, err := noopPass(ctx, many, pick(l, 10, 50), "1", nil)
 	if err != nil {
 		return nil, err
 	}
-	generated, err := noopPass(ctx, many, pick(l, 5, 20), "")
+	generated, err := noopPass(ctx, many, pick(l, 5, 20), "", nil)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := probes.New([]probes.Probe{{Checks: []probes.Check{{CEL: &probes.CEL{Rule: "size(self.data) > 0"}}}}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	judged, err := noopPass(ctx, many, pick(l, 10, 50), "1", judge)
 	if err != nil {
 		return nil, err
 	}
@@ -52,11 +62,12 @@ func noop(ctx context.Context, l *lab) ([]measured.Figure, error) {
 		measured.Amount("CPU of a pass over 1000", small.Seconds()*1000, "ms"),
 		measured.Amount("CPU of a pass over 10000 that were generated again", generated.Seconds()*1000, "ms"),
 		measured.Amount("10000 in relation to 1000", large.Seconds()/small.Seconds(), "x").AtMost(measured.BarValue, 12),
+		measured.Amount("10000 with a judge in relation to 10000 without", judged.Seconds()/large.Seconds(), "x").AtMost(measured.BarValue, 1.2),
 	}, nil
 }
 
 // noopPass returns the mean processor time of a call.
-func noopPass(ctx context.Context, n int64, calls int, version string) (time.Duration, error) {
+func noopPass(ctx context.Context, n int64, calls int, version string, judge status.Judge) (time.Duration, error) {
 	server := &memoryServer{}
 	engine, err := newMemoryEngine(server)
 	if err != nil {
@@ -73,6 +84,7 @@ func noopPass(ctx context.Context, n int64, calls int, version string) (time.Dur
 		Objects: objects,
 		Version: version,
 		Digest:  "1",
+		Judge:   judge,
 	}
 	var used time.Duration
 	// The first call writes, the second one is to fill what is filled once.
@@ -122,8 +134,11 @@ func (s *memoryServer) RoundTrip(request *http.Request) (*http.Response, error) 
 	case request.Method == http.MethodPatch:
 		return s.apply(request)
 	case request.Method == http.MethodGet && request.URL.Query().Get("watch") == "true":
-		const all = `{"type":"BOOKMARK","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",` +
-			`"metadata":{"resourceVersion":"100","annotations":{"k8s.io/initial-events-end":"true"}}}}`
+		kind := `"kind":"ConfigMap","apiVersion":"v1"`
+		if strings.Contains(request.Header.Get("Accept"), "PartialObjectMetadata") {
+			kind = `"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1"`
+		}
+		all := `{"type":"BOOKMARK","object":{` + kind + `,"metadata":{"resourceVersion":"100","annotations":{"k8s.io/initial-events-end":"true"}}}}`
 		return respond(request, http.StatusOK, io.MultiReader(strings.NewReader(all), silence{request.Context()})), nil
 	default:
 		return nil, fmt.Errorf("the API server in memory does not understand %s %s", request.Method, request.URL)

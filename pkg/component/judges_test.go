@@ -65,7 +65,9 @@ func TestJudgesOfComponents(t *testing.T) {
 		t.Errorf("expected no reads after a restart, got %d:\n%s", got, r.requests)
 	}
 
-	change(r, widget, func(w *Widget) { w.Spec.Probes = []probes.Probe{{Checks: []probes.Check{{CEL: &probes.CEL{Rule: "slef"}}}}} })
+	change(r, widget, func(w *Widget) {
+		w.Spec.Probes = []probes.Probe{{Checks: []probes.Check{{CEL: &probes.CEL{Rule: "slef"}}}}}
+	})
 	await(r, widget, "an error", func() bool {
 		state, _, message := widget.Status.GetState()
 		return state == StateError && strings.Contains(message, `Judge: probes[0].probes[0].cel.rule: invalid value "slef"`)

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// +kubebuilder:object:generate=true
 package probes
 
 import (
