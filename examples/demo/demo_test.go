@@ -4,18 +4,28 @@
 package main
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/sandbox"
 )
 
-// TestDemo runs the demo, which checks its own claims.
+// TestDemo runs the demo, which checks its own claims. It has a cluster of its own, because it installs and removes a definition that other tests need.
 func TestDemo(t *testing.T) {
 	t.Parallel()
+	cluster, err := sandbox.Start(t.Context(), sandbox.Options{Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
 	var out strings.Builder
-	err := play(t.Context(), testenv.Config(t), &screen{out: &out})
+	err = play(t.Context(), cluster.Config(), &screen{out: &out})
 	t.Log("\n" + out.String())
 	if err != nil {
 		t.Fatal(err)
