@@ -33,7 +33,7 @@ func newConditions(reconcilerName string) conditions {
 //	fail-when holds                                           Failed
 //	the judge overrules ready-when, or there is no ready-when as the judge says
 //	ready-when holds                                          Current
-//	ready-when does not hold, or has no answer                InProgress, or Failed as the judge says
+//	ready-when does not hold, or cannot be evaluated          InProgress, or Failed as the judge says
 //
 // An annotation that is no valid expression, or that costs too much, makes the status Unknown.
 func (c conditions) judge(object *unstructured.Unstructured, judge guarded) status.Result {
@@ -69,7 +69,7 @@ func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen str
 	case isInvalid(err):
 		return unknown(c.readyWhen, err)
 	case err != nil:
-		return unready(base, fmt.Sprintf("ready-when has no answer (%v): %s", err, readyWhen))
+		return unready(base, fmt.Sprintf("ready-when cannot be evaluated (%v): %s", err, readyWhen))
 	default:
 		return unready(base, "ready-when does not hold: "+readyWhen)
 	}
@@ -81,7 +81,7 @@ func isObserved(object *unstructured.Unstructured) bool {
 	return err != nil || !found || observed == object.GetGeneration()
 }
 
-// unknown returns the result for an object whose annotation can have no answer.
+// unknown returns the result for an object whose annotation cannot be evaluated for any object.
 func unknown(annotation string, err error) status.Result {
 	return status.Result{Status: status.UnknownStatus, Message: status.Clip(annotation + ": " + err.Error())}
 }
@@ -94,7 +94,7 @@ func unready(result status.Result, reason string) status.Result {
 	return status.Result{Status: status.InProgressStatus, Message: status.Clip(reason), Deadline: result.Deadline}
 }
 
-// invalidError means that an annotation can have no answer, whatever the object is.
+// invalidError means that an annotation cannot be evaluated, whatever the object is.
 type invalidError struct{ error }
 
 func isInvalid(err error) bool {

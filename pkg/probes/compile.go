@@ -177,7 +177,7 @@ func celCheck(declared CEL) (check, error) {
 	return func(object *unstructured.Unstructured) (answer, string) {
 		switch holds, err := expression.Holds(object); {
 		case err != nil:
-			return unknown, fmt.Sprintf("%s has no answer: %s", expression, err)
+			return unknown, fmt.Sprintf("%s cannot be evaluated: %s", expression, err)
 		case holds:
 			return yes, ""
 		default:

@@ -75,7 +75,7 @@ func TestJudge(t *testing.T) {
 		"the expression is true":              {`[{probes: [{cel: {rule: self.spec.replicas == 3}}]}]`, ``, status.CurrentStatus, "all probes pass"},
 		"the expression is false":             {`[{probes: [{cel: {rule: self.spec.replicas == 4, message: four are needed}}]}]`, ``, status.InProgressStatus, "four are needed"},
 		"false without a message":             {`[{probes: [{cel: {rule: self.spec.replicas == 4}}]}]`, ``, status.InProgressStatus, "self.spec.replicas == 4 is false"},
-		"the expression has no answer":        {`[{probes: [{cel: {rule: self.spec.paused, message: x}}]}]`, ``, status.UnknownStatus, ""},
+		"the expression cannot be evaluated":  {`[{probes: [{cel: {rule: self.spec.paused, message: x}}]}]`, ``, status.UnknownStatus, ""},
 		"unknown beats false":                 {`[{probes: [{condition: {type: A}}, {cel: {rule: "false"}}]}]`, ``, status.InProgressStatus, "condition A is missing"},
 		"all that is false is named":          {`[{probes: [{cel: {rule: "false", message: first}}]}, {probes: [{cel: {rule: "false", message: second}}, {cel: {rule: "false", message: first}}]}]`, ``, status.InProgressStatus, "first; second"},
 		"another kind":                        {`[{selector: {kind: {group: apps, kind: StatefulSet}}, probes: [{cel: {rule: "false"}}]}]`, ``, status.CurrentStatus, "applied"},

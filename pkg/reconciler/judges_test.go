@@ -56,7 +56,7 @@ func TestReadyWhen(t *testing.T) {
 	t.Parallel()
 	const condition = `self.status.loadBalancer.ingress.exists(i, i.ip == "10.0.0.2")`
 	w := newWorld(t)
-	w.settle(afterBalancer, waitsFor("Service lb: ready-when has no answer (no such key: ingress): "+condition))
+	w.settle(afterBalancer, waitsFor("Service lb: ready-when cannot be evaluated (no such key: ingress): "+condition))
 	w.balance(`{"status":{"loadBalancer":{"ingress":[{"ip":"10.0.0.1"}]}}}`)
 	w.settle(afterBalancer, waitsFor("Service lb: ready-when does not hold: "+condition))
 	w.expectInventory("ConfigMap after ScheduledForApplication InProgress", "Service lb Creating InProgress")
@@ -91,7 +91,7 @@ func TestReadyWhenReadsContent(t *testing.T) {
 	w.mustApply(plain)
 	w.rest(plain)
 	w.requests.Reset()
-	w.settle(judged, waitsFor(`ConfigMap b: ready-when has no answer (no such key: data): self.data.state == "done"`))
+	w.settle(judged, waitsFor(`ConfigMap b: ready-when cannot be evaluated (no such key: data): self.data.state == "done"`))
 	if writes := w.writes(); len(writes) != 1 {
 		t.Errorf("expected one write, got %v", writes)
 	}
