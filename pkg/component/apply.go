@@ -16,11 +16,57 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // application has the steps of a component that is not being deleted.
 type application struct{ pass *pass }
+
+// checkPresence refuses an unknown presence. The definition of a component refuses it as well, unless its presence is computed.
+func (a application) checkPresence(context.Context) outcomes.Outcome {
+	switch a.pass.settings.presence {
+	case PresenceActive, PresencePaused, PresenceArchived:
+		return outcomes.Proceed
+	default:
+		return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("presence: invalid value %q; allowed are: %s, %s, %s",
+			a.pass.settings.presence, PresenceActive, PresencePaused, PresenceArchived)))
+	}
+}
+
+// observe ends the pass if the component is paused. It plans what apply would do, and does nothing of it.
+func (a application) observe(ctx context.Context) outcomes.Outcome {
+	if a.pass.settings.presence != PresencePaused {
+		return outcomes.Proceed
+	}
+	if a.pass.destination.Moving() {
+		return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: held back: " + a.pass.destination.Move()}
+	}
+	judge, generated, err := a.want(ctx)
+	if err != nil {
+		return outcomes.Of(err)
+	}
+	plan, err := a.pass.destination.Target().Engine.Plan(ctx, a.request(generated, judge), reconciler.PlanOptions{})
+	if err != nil {
+		return outcomes.Of(err)
+	}
+	return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + texts.HeldBack(plan)}
+}
+
+// archive ends the pass if the component is archived. It deletes the dependents, and does not run deletion hooks, because the component stays.
+func (a application) archive(ctx context.Context) outcomes.Outcome {
+	if a.pass.settings.presence != PresenceArchived {
+		return outcomes.Proceed
+	}
+	if len(a.pass.status.Inventory) > 0 || a.pass.record.IsLost() {
+		if o := a.deleteAll(ctx); o.Kind != outcomes.Continue {
+			o.Message = "archiving: " + o.Message
+			return o
+		}
+	}
+	return outcomes.Outcome{Kind: outcomes.Archived, Message: "archived: there are no dependents"}
+}
 
 // leaveFormer deletes dependents in their former cluster, and connects to the new one. It does not run deletion hooks, because the component stays.
 func (a application) leaveFormer(ctx context.Context) outcomes.Outcome {
@@ -28,7 +74,7 @@ func (a application) leaveFormer(ctx context.Context) outcomes.Outcome {
 		return outcomes.Proceed
 	}
 	move := a.pass.destination.Move()
-	if o := a.clearFormer(ctx); o.Kind != outcomes.Continue {
+	if o := a.deleteAll(ctx); o.Kind != outcomes.Continue {
 		o.Message = move + ": " + o.Message
 		return o
 	}
@@ -36,8 +82,8 @@ func (a application) leaveFormer(ctx context.Context) outcomes.Outcome {
 	return a.pass.destination.Arrive()
 }
 
-// clearFormer deletes the dependents in the former cluster.
-func (a application) clearFormer(ctx context.Context) outcomes.Outcome {
+// deleteAll deletes the dependents of a component that stays.
+func (a application) deleteAll(ctx context.Context) outcomes.Outcome {
 	if o := a.pass.destination.Unreachable(ctx, a.pass.rebuild(ctx, nil)); o.Kind != outcomes.Continue || a.pass.destination.Abandoned() {
 		return o
 	}
@@ -70,13 +116,9 @@ func (a application) beforeReconcile(ctx context.Context) outcomes.Outcome {
 
 // apply generates the dependents and calls the engine.
 func (a application) apply(ctx context.Context) outcomes.Outcome {
-	judge, err := judgeOf(a.pass.component)
+	judge, generated, err := a.want(ctx)
 	if err != nil {
 		return outcomes.Of(err)
-	}
-	generated, err := a.generate(ctx)
-	if err != nil {
-		return outcomes.Of(fmt.Errorf("generating dependents: %w", err))
 	}
 	if err := a.pass.rebuild(ctx, generated.Objects); err != nil {
 		return outcomes.Of(err)
@@ -84,16 +126,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	if err := a.pass.deletionHooks.Record(ctx, generated.Hooks, generated.Version(), a.pass.declared.Digest.Key); err != nil {
 		return outcomes.Of(err)
 	}
-	result, err := a.pass.destination.Target().Engine.Apply(ctx, reconciler.ApplyRequest{
-		Owner:        a.pass.owner(),
-		Objects:      generated.Objects,
-		Version:      generated.Version(),
-		Digest:       a.pass.declared.Digest.Value,
-		FormerDigest: a.pass.declared.Digest.Former,
-		DigestKey:    a.pass.declared.Digest.Key,
-		Policies:     a.pass.settings.policies,
-		Judge:        judge,
-	})
+	result, err := a.pass.destination.Target().Engine.Apply(ctx, a.request(generated, judge))
 	a.pass.took(&result)
 	switch {
 	case err != nil:
@@ -104,6 +137,33 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: texts.Waits(result, "ready") + driftMessage(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
+}
+
+// want returns the judge of the dependents, and what the generator returns.
+func (a application) want(ctx context.Context) (status.Judge, *generation.Result, error) {
+	judge, err := judgeOf(a.pass.component)
+	if err != nil {
+		return nil, nil, err
+	}
+	generated, err := a.generate(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("generating dependents: %w", err)
+	}
+	return judge, generated, nil
+}
+
+// request returns what the engine is asked to apply.
+func (a application) request(generated *generation.Result, judge status.Judge) reconciler.ApplyRequest {
+	return reconciler.ApplyRequest{
+		Owner:        a.pass.owner(),
+		Objects:      generated.Objects,
+		Version:      generated.Version(),
+		Digest:       a.pass.declared.Digest.Value,
+		FormerDigest: a.pass.declared.Digest.Former,
+		DigestKey:    a.pass.declared.Digest.Key,
+		Policies:     a.pass.settings.policies,
+		Judge:        judge,
+	}
 }
 
 // generate returns the dependents, and the deletion hooks.

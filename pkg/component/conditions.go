@@ -20,7 +20,7 @@ type verdict struct {
 	retried bool
 }
 
-// polarity has the status of each condition for each state. Suspension is the only Pending state in which the component does not progress.
+// polarity has the status of each condition for each state. A component that is suspended, paused or archived is Pending, but does not progress.
 var polarity = map[State]map[ConditionType]ConditionStatus{
 	StateReady:           {ConditionTypeReady: ConditionTrue, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionFalse},
 	StatePending:         {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
@@ -29,6 +29,9 @@ var polarity = map[State]map[ConditionType]ConditionStatus{
 	StateDeleting:        {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
 	StateError:           {ConditionTypeReady: ConditionFalse, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionTrue},
 }
+
+// idle are the reasons of components that do not progress although they are Pending or Processing.
+var idle = []string{ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonTimeout}
 
 // statusOf returns the status of one condition. A retry that has timed out counts as stalled, although its state stays Pending. An error that is
 // being retried does not, until the timeout.
@@ -41,7 +44,7 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 		return ConditionTrue
 	case v.retried && v.reason != ReadyConditionReasonTimeout && name == ConditionTypeStalled:
 		return ConditionFalse
-	case name == ConditionTypeReconciling && slices.Contains([]string{ReadyConditionReasonSuspended, ReadyConditionReasonTimeout}, v.reason):
+	case name == ConditionTypeReconciling && slices.Contains(idle, v.reason):
 		return ConditionFalse
 	case name == ConditionTypeStalled && v.reason == ReadyConditionReasonTimeout:
 		return ConditionTrue

@@ -55,6 +55,27 @@ type SuspensionConfiguration interface {
 	IsSuspended() bool
 }
 
+// Presence says what becomes of the dependents of a component that is not being deleted.
+//
+// +kubebuilder:validation:Enum=Active;Paused;Archived
+type Presence string
+
+const (
+	// PresenceActive means that dependents are applied, corrected and deleted as usual.
+	PresenceActive Presence = "Active"
+	// PresencePaused means that no dependent is written or deleted. The component is generated and compared as usual, and its condition says what would be
+	// done, and which dependents are not ready.
+	PresencePaused Presence = "Paused"
+	// PresenceArchived means that the dependents are deleted, and the component stays.
+	PresenceArchived Presence = "Archived"
+)
+
+// PresenceConfiguration sets what becomes of the dependents.
+type PresenceConfiguration interface {
+	// GetPresence returns the presence. Defaults to PresenceActive. It has no effect while the component is suspended or being deleted.
+	GetPresence() Presence
+}
+
 // RequeueConfiguration sets the requeue interval.
 type RequeueConfiguration interface {
 	// GetRequeueInterval returns how often a ready component is reconciled without an event. Defaults to 10 minutes. At least a second.

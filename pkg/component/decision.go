@@ -41,7 +41,7 @@ type decision struct {
 func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
 	d.message = o.Message
-	if h.deleting || slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Suspended}, o.Kind) {
+	if h.deleting || slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
 		d.since = time.Time{}
 	} else if d.since.IsZero() {
 		d.since = now
@@ -75,6 +75,10 @@ func verdictOf(kind outcomes.Kind, deleting bool) verdict {
 		return verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}
 	case outcomes.Suspended:
 		return verdict{state: StatePending, reason: ReadyConditionReasonSuspended}
+	case outcomes.Paused:
+		return verdict{state: StatePending, reason: ReadyConditionReasonPaused}
+	case outcomes.Archived:
+		return verdict{state: StatePending, reason: ReadyConditionReasonArchived}
 	case outcomes.Retriable:
 		if deleting {
 			return verdict{state: StateDeletionPending, reason: ReadyConditionReasonDeletionRetrying}
@@ -107,7 +111,7 @@ func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
 
 func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 	switch o.Kind {
-	case outcomes.Ready, outcomes.Progressing, outcomes.Failed, outcomes.Deleting, outcomes.Blocked:
+	case outcomes.Ready, outcomes.Progressing, outcomes.Failed, outcomes.Deleting, outcomes.Blocked, outcomes.Paused:
 		if o.Wake > 0 {
 			return min(o.Wake, t.requeue)
 		}
@@ -119,7 +123,7 @@ func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 		return t.retry
 	case outcomes.Refused:
 		return outcomes.Backoff(h.refusals, t.requeue)
-	case outcomes.Suspended, outcomes.Error, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
+	case outcomes.Suspended, outcomes.Archived, outcomes.Error, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
 		return 0
 	default:
 		return 0

@@ -31,6 +31,8 @@
 //	dependents not ready yet   Processing        Processing           requeue interval, or when the engine asks for it
 //	a dependent has failed     Error             Error                same
 //	suspended                  Pending           Suspended            none
+//	paused                     Pending           Paused               requeue interval
+//	archived                   Pending           Archived             none
 //	RetriableError             Pending           Retrying             its delay, or the retry interval
 //	target does not answer     Pending           Retrying             5 s, doubled up to the requeue interval
 //	too many slow targets      Pending           Retrying             3 s
@@ -42,7 +44,7 @@
 //
 // A component that is not ready within its timeout has the reason Timeout, and the state Error instead of Processing. The
 // timeout starts with the first pass that does not end ready, whatever its outcome. It ends when the component is ready,
-// suspended or deleted; a later loss of readiness has the full timeout again. It starts again when the declaration
+// suspended, paused, archived or deleted; a later loss of readiness has the full timeout again. It starts again when the declaration
 // changes. Changes between Processing, Pending and Error do not restart it.
 //
 // While the component is being deleted:

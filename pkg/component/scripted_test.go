@@ -95,6 +95,10 @@ func (s *script) LiftBarriers(_ context.Context, request reconciler.DeleteReques
 	return items, nil
 }
 
+func (s *script) Plan(context.Context, reconciler.ApplyRequest, reconciler.PlanOptions) (reconciler.Plan, error) {
+	return reconciler.Plan{}, nil
+}
+
 func (s *script) Rebuild(_ context.Context, request reconciler.RebuildRequest) (reconciler.RebuildResult, error) {
 	s.rebuilds = append(s.rebuilds, request)
 	result := s.rebuilt

@@ -21,19 +21,23 @@ type settings struct {
 	// namespace and name are those of the deployment.
 	namespace, name string
 	suspended       bool
+	presence        Presence
 	timing          timing
 	policies        reconciler.Policies
 	managedTypes    []reconciler.TypeInfo
 }
 
 func settingsOf(component Component) settings {
-	s := settings{namespace: component.GetNamespace(), name: component.GetName()}
+	s := settings{namespace: component.GetNamespace(), name: component.GetName(), presence: PresenceActive}
 	if c, ok := capability[PlacementConfiguration](component); ok {
 		s.namespace = orText(c.GetDeploymentNamespace(), s.namespace)
 		s.name = orText(c.GetDeploymentName(), s.name)
 	}
 	if c, ok := capability[SuspensionConfiguration](component); ok {
 		s.suspended = c.IsSuspended()
+	}
+	if c, ok := capability[PresenceConfiguration](component); ok && c.GetPresence() != "" {
+		s.presence = c.GetPresence()
 	}
 	if c, ok := capability[TypeConfiguration](component); ok {
 		s.managedTypes = c.GetAdditionalManagedTypes()

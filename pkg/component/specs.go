@@ -101,6 +101,20 @@ func (s *SuspensionSpec) IsSuspended() bool { return s.Suspend }
 
 // +kubebuilder:object:generate=true
 
+// PresenceSpec implements PresenceConfiguration.
+type PresenceSpec struct {
+	// Presence is Active, Paused or Archived. Paused: no dependent is written or deleted, and the condition Ready says what would be done. Archived: the
+	// dependents are deleted, and the component stays. Defaults to Active.
+	Presence Presence `json:"presence,omitempty"`
+}
+
+var _ PresenceConfiguration = &PresenceSpec{}
+
+// GetPresence implements PresenceConfiguration.
+func (s *PresenceSpec) GetPresence() Presence { return s.Presence }
+
+// +kubebuilder:object:generate=true
+
 // RequeueSpec implements RequeueConfiguration.
 type RequeueSpec struct {
 	// RequeueInterval is the time after which a ready component is reconciled again, even if nothing has changed. Defaults to 10m.

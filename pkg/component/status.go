@@ -148,6 +148,10 @@ const (
 	ReadyConditionReasonTimeout = "Timeout"
 	// ReadyConditionReasonSuspended means that the component is suspended.
 	ReadyConditionReasonSuspended = "Suspended"
+	// ReadyConditionReasonPaused means that the component is paused.
+	ReadyConditionReasonPaused = "Paused"
+	// ReadyConditionReasonArchived means that the component is archived, and its dependents are gone.
+	ReadyConditionReasonArchived = "Archived"
 	// ReadyConditionReasonDeletionRetrying is ReadyConditionReasonRetrying of a component that is being deleted.
 	ReadyConditionReasonDeletionRetrying = "DeletionRetrying"
 	// ReadyConditionReasonDeletionBlocked means that foreign objects, or finalizers of other controllers, block the deletion.

@@ -55,7 +55,10 @@ func (p *pass) steps() []step {
 		)
 	}
 	return append(common,
+		a.checkPresence,   // refuse an unknown presence
+		a.observe,         // end if the component is paused: plan what would be done
 		a.leaveFormer,     // delete dependents in a cluster that they leave
+		a.archive,         // end if the component is archived: delete dependents wave by wave
 		a.ensureFinalizer, // before the first dependent is written
 		a.beforeReconcile, // the author's pre-reconcile hooks
 		a.apply,           // generate dependents, and apply them wave by wave

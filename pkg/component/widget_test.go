@@ -25,6 +25,7 @@ type WidgetSpec struct {
 	ClientSpec        `json:",inline"`
 	ImpersonationSpec `json:",inline"`
 	SuspensionSpec    `json:",inline"`
+	PresenceSpec      `json:",inline"`
 	RequeueSpec       `json:",inline"`
 	RetrySpec         `json:",inline"`
 	TimeoutSpec       `json:",inline"`

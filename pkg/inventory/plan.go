@@ -7,6 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
+
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
@@ -49,6 +51,9 @@ type Change struct {
 	After  *unstructured.Unstructured `json:"-"`
 	// Changed are the fields that others have changed or removed since the last write; only if drift was compared.
 	Changed []FieldChange `json:"-"`
+	// Status is what is observed of the object; empty if it does not exist, or if that does not matter. Message explains it.
+	Status  status.Status `json:"-"`
+	Message string        `json:"-"`
 	// Digest identifies manifest and policies; empty if the object is no longer wanted.
 	Digest string `json:"digest,omitempty"`
 	// UID, Fingerprint and Baseline identify the state that the change was planned for (see Item); empty if the object does not

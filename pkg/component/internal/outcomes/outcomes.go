@@ -27,6 +27,10 @@ const (
 	Failed
 	// Suspended means that the component is suspended.
 	Suspended
+	// Paused means that the component is paused: nothing was written.
+	Paused
+	// Archived means that the dependents are gone, and the component stays.
+	Archived
 	// Retriable means that a later attempt is expected to succeed.
 	Retriable
 	// Refused means that the input is not valid.

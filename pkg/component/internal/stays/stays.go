@@ -84,7 +84,7 @@ func (s *Stay) crowded() outcomes.Outcome {
 // Interpret replaces the outcome of a pass that was cut off, or got no answer, by one that says so and names the object with the kubeconfig. The
 // delay grows with each failure, up to the limit.
 func (s *Stay) Interpret(ctx context.Context, o outcomes.Outcome, kubeConfigFrom string, limit time.Duration) outcomes.Outcome {
-	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended}, o.Kind) {
+	if slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Gone, outcomes.Abandoned, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
 		s.memory.unanswered, s.memory.noAnswers = "", 0
 		return o
 	}

@@ -19,6 +19,7 @@ import (
 // Engine has the methods of a reconciler.Reconciler that components use.
 type Engine interface {
 	Apply(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error)
+	Plan(ctx context.Context, request reconciler.ApplyRequest, options reconciler.PlanOptions) (reconciler.Plan, error)
 	Delete(ctx context.Context, request reconciler.DeleteRequest) (reconciler.Result, error)
 	CheckDeletion(ctx context.Context, request reconciler.DeleteRequest) ([]reconciler.Blocker, error)
 	LiftBarriers(ctx context.Context, request reconciler.DeleteRequest) ([]*reconciler.InventoryItem, error)

@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/internal/redact"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -81,4 +82,37 @@ func Dependents(count int) string {
 // Failures formats the failed dependents.
 func Failures(result reconciler.Result) string {
 	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
+}
+
+// HeldBack says what a plan would change, and which dependents are not ready.
+func HeldBack(plan reconciler.Plan) string {
+	var held, unready []string
+	for _, change := range plan.Changes {
+		name := Name(change.Object)
+		switch {
+		case change.Refusal != "":
+			held = append(held, name+": would be refused: "+change.Refusal)
+		case change.Verb != "":
+			held = append(held, fmt.Sprintf("%s: would be %s%s", name, strings.ToLower(string(change.Verb)), because(change.Reason)))
+		case change.Status != "" && change.Status != status.CurrentStatus:
+			unready = append(unready, name+": "+change.Message)
+		case change.Reason != "":
+			held = append(held, name+": "+change.Reason)
+		}
+	}
+	message := "nothing is held back"
+	if len(held) > 0 {
+		message = fmt.Sprintf("%d held back: %s", len(held), Join(held, "; "))
+	}
+	if len(unready) > 0 {
+		message += fmt.Sprintf("; %d not ready: %s", len(unready), Join(unready, "; "))
+	}
+	return message
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ", because: " + reason
 }

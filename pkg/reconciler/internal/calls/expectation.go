@@ -95,6 +95,7 @@ func NoteState(change *inventory.Change, v View, keys marks.Keys) {
 		return
 	}
 	change.UID, change.Fingerprint, change.Baseline = v.Seen.UID, v.Seen.Fingerprint, v.Seen.Baseline()
+	change.Status, change.Message = v.Seen.Status, v.Seen.Message
 	if v.Live != nil && change.Fingerprint == "" {
 		change.Fingerprint = contentFingerprint(v.Live, keys)
 	}
