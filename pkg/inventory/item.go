@@ -122,6 +122,8 @@ type Item struct {
 	Barrier string `json:"barrier,omitempty"`
 	// Whether the object existed before and was adopted. Recorded only for owners that ask for it.
 	Adopted bool `json:"adopted,omitempty"`
+	// Whether a user has approved the deletion of the object, which is redundant.
+	DeletionApproved bool `json:"deletionApproved,omitempty"`
 }
 
 var _ types.ObjectKey = &Item{}
@@ -159,6 +161,11 @@ func (i Item) Matches(key types.ObjectKey) bool {
 // String returns type and name.
 func (i Item) String() string {
 	return types.ObjectKeyToString(&i)
+}
+
+// Info returns type and name.
+func (i Item) Info() ObjectInfo {
+	return ObjectInfo{TypeVersionInfo: i.TypeVersionInfo, NameInfo: i.NameInfo}
 }
 
 // ObjectInfo is type and name of an object.

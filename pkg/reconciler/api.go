@@ -86,6 +86,9 @@ type ApplyRequest struct {
 	// The owner label changes in one write, so that an object always has an owner. An object that should be applied only once, and was
 	// according to the inventory, keeps its content. Defaults to none.
 	TakeOver []types.ObjectKey
+	// Deletions limits how many redundant dependents are deleted. If there are more, none of them is; everything else is done as
+	// usual, and Result.Held names them. Defaults to no limit.
+	Deletions Deletions
 	// RecordAdoptions records InventoryItem.Adopted before an object is adopted; this costs one save for each tier with such objects.
 	// The mark stays as long as the item. Defaults to no: then the inventory does not tell which dependents existed before.
 	RecordAdoptions bool
@@ -119,6 +122,9 @@ type Result struct {
 	Drift []Notice
 	// Notes lists what the API server changed or warned about while objects were written.
 	Notes []Notice
+	// Held are redundant dependents that were not deleted, because there are more than the request allows; nil if there are not. Then the
+	// result is not Done.
+	Held *HeldDeletions
 	// Actions lists what was done to dependents.
 	Actions []Action
 	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change anything.

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -85,6 +86,9 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	if err != nil {
 		return nil, err
 	}
+	if err := request.Deletions.Max.Validate(); err != nil {
+		return nil, inventory.NewRefusedError("max deletions: " + err.Error())
+	}
 	source := desired.Source{
 		Objects: request.Objects, Version: request.Version, Namespace: request.Namespace, Digest: request.Digest, FormerDigest: request.FormerDigest,
 		DigestKey: request.DigestKey, Policies: policies.Or(declared, r.options.Policies), Additional: r.additionalTypes(request.Owner), RunOnce: request.RunOnce,
@@ -109,6 +113,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	}
 	call.Executor.Manifests = manifests
 	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
+	call.Deletions = request.Deletions
 	call.Pacing.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true

@@ -47,6 +47,7 @@ type world struct {
 	owner     reconciler.Owner
 	policies  reconciler.Policies
 	judge     status.Judge // of the owner; nil for that of the engine
+	deletions reconciler.Deletions
 	digest    string
 	woken     chan string
 	requests  *testenv.Requests
@@ -140,7 +141,7 @@ func (w *world) apply(manifests string) (reconciler.Result, error) {
 
 func (w *world) applyObjects(objects []client.Object) (reconciler.Result, error) {
 	w.Helper()
-	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies, Judge: w.judge}
+	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies, Judge: w.judge, Deletions: w.deletions}
 	result, err := w.applyAsPlanned(request)
 	w.owner.Inventory = result.Inventory
 	return result, err

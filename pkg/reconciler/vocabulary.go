@@ -30,6 +30,14 @@ type (
 	MissingNamespacesPolicy = inventory.MissingNamespacesPolicy
 	// DriftPolicy says what happens if others change a dependent.
 	DriftPolicy = inventory.DriftPolicy
+	// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the dependents
+	// ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
+	MaxDeletions = inventory.MaxDeletions
+	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents that are
+	// orphaned, or those that have served their purpose. The zero value is no limit.
+	Deletions = inventory.Deletions
+	// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed.
+	HeldDeletions = inventory.HeldDeletions
 	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of Options.Policies,
 	// and that to the documented default.
 	Policies = inventory.Policies
@@ -94,6 +102,7 @@ const (
 	DriftPolicyCorrect                       = inventory.DriftPolicyCorrect
 	DriftPolicyReport                        = inventory.DriftPolicyReport
 	DriftPolicyIgnore                        = inventory.DriftPolicyIgnore
+	MaxDeletionsAllButOne                    = inventory.MaxDeletionsAllButOne
 	VerbCreated                              = inventory.VerbCreated
 	VerbAdopted                              = inventory.VerbAdopted
 	VerbUpdated                              = inventory.VerbUpdated

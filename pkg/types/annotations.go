@@ -74,6 +74,9 @@ const (
 	// AnnotationKeySuffixAbandonTarget, set to "true" on a component that is being deleted, lets the deletion end although the
 	// target cluster cannot be reached any more. The dependents stay in that cluster.
 	AnnotationKeySuffixAbandonTarget = "abandon-target"
+	// AnnotationKeySuffixApproveDeletions, on a component, approves the deletion of the redundant dependents that are held. The value is the
+	// digest in the component's condition, which identifies exactly these.
+	AnnotationKeySuffixApproveDeletions = "approve-deletions"
 	// AnnotationKeySuffixOrphanDependents, set to "true" on a component, orphans its dependents when it is deleted, instead of
 	// deleting them. The reconciler sets it when a component is deleted with the propagation policy Orphan.
 	AnnotationKeySuffixOrphanDependents = "orphan-dependents"

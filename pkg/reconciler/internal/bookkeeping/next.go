@@ -123,6 +123,7 @@ func planWanted(t *desired.Object, item *inventory.Item) {
 	item.ApplyOrder = t.ApplyOrder
 	item.DeleteOrder = t.DeleteOrder
 	item.ManagedTypes = t.ManagedTypes
+	item.DeletionApproved = false
 	switch {
 	case item.Digest == t.Digest:
 	case t.Former != "" && item.Digest == t.Former:

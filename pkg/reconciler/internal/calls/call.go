@@ -29,6 +29,8 @@ type Call struct {
 	Executor *executor.Executor
 	Losses   *losses.Losses
 	Barriers *barriers.Barriers
+	// Deletions limits how many redundant dependents are deleted.
+	Deletions inventory.Deletions
 	// Additional are the managed types that no dependent defines.
 	Additional []inventory.TypeInfo
 	// Aliases are nil if nothing is to be written or deleted.

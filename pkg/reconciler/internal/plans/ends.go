@@ -21,10 +21,41 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// redundant returns what Apply would do with a redundant object.
-func (p *planner) redundant(ctx context.Context, item *inventory.Item) (inventory.Change, error) {
-	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: item.DeleteOrder}
-	return change, p.planEnd(ctx, &change, item, decisions.Deletion{Orphan: item.DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}, "is no longer wanted")
+// redundant returns what Apply would do with redundant objects, which are in delete order, and those that it would not delete, because there are too
+// many.
+func (p *planner) redundant(ctx context.Context, items []*inventory.Item) ([]inventory.Change, *inventory.HeldDeletions, error) {
+	changes, deleted := make([]inventory.Change, len(items)), make([]bool, len(items))
+	indexes := make([]int, len(items))
+	for i := range items {
+		indexes[i] = i
+	}
+	err := p.all(ctx, indexes, func(i int) error {
+		changes[i] = inventory.Change{Object: items[i].Info(), Wave: items[i].DeleteOrder}
+		d := decisions.Deletion{Orphan: items[i].DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}
+		ending, err := p.planEnd(ctx, &changes[i], items[i], d, "is no longer wanted")
+		deleted[i] = ending == decisions.RequestDeletion
+		return err
+	})
+	if err != nil || p.call.Deletions.Max == "" {
+		return changes, nil, err
+	}
+	var candidates []calls.Candidate
+	for i, item := range items {
+		if deleted[i] = deleted[i] && calls.NeedsApproval(item); deleted[i] {
+			candidates = append(candidates, calls.Candidate{Item: item, UID: changes[i].UID})
+		}
+	}
+	held, _, err := p.call.Hold(candidates)
+	if err != nil || held == nil {
+		return changes, nil, err
+	}
+	for i := range changes {
+		if deleted[i] {
+			changes[i].Verb, changes[i].Before, changes[i].After = "", nil, nil
+			changes[i].Reason += "; it stays until its deletion is approved: " + held.String()
+		}
+	}
+	return changes, held, nil
 }
 
 // planPurge plans that an object, which is up to date, is deleted because it has served its purpose or has failed.
@@ -47,16 +78,16 @@ func (p *planner) lookForEnd(ctx context.Context, item *inventory.Item) (calls.V
 	return v, err
 }
 
-// planEnd decides as Remover.deleteOne does.
-func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *inventory.Item, d decisions.Deletion, why string) error {
+// planEnd decides as Remover.deleteOne does, and returns the decision.
+func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *inventory.Item, d decisions.Deletion, why string) (decisions.Ending, error) {
 	v, err := p.lookForEnd(ctx, item)
 	if apierrors.IsForbidden(err) {
 		// Apply meets this error only after it has applied all objects.
 		change.Verb, change.Reason = d.Verb, fmt.Sprintf("%s; it cannot be read: %s", why, err)
-		return nil
+		return decisions.RequestDeletion, nil
 	}
 	if err != nil {
-		return fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
+		return decisions.RefuseEnd, fmt.Errorf("looking at %s: %w", types.IDOf(item), err)
 	}
 	calls.NoteState(change, v, p.call.Server.Keys)
 	change.Reason = why
@@ -69,14 +100,14 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 		change.Reason += "; it " + reason
 	}
 	if p.depth != depthCompared || change.Verb == "" || v.Live == nil {
-		return nil
+		return ending, nil
 	}
 	change.Before = calls.Presentable(v.Live, p.call.Server.Keys)
 	if ending == decisions.Orphan {
 		change.After = p.preview.orphaned(v.Live)
-		return nil
+		return ending, nil
 	}
-	return p.addBlockers(ctx, change, item)
+	return ending, p.addBlockers(ctx, change, item)
 }
 
 // describeEnd completes a change, which has a reason already, from a decision about an object that should be gone.

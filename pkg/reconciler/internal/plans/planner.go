@@ -72,16 +72,8 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	p.refuseAliases(changes)
 	items := p.call.Ledger.Unwanted()
 	p.call.SortDeletion(items)
-	last := make([]inventory.Change, len(items))
-	indexes := make([]int, len(items))
-	for i := range items {
-		indexes[i] = i
-	}
-	err := p.all(ctx, indexes, func(i int) (err error) {
-		last[i], err = p.redundant(ctx, items[i])
-		return err
-	})
-	return inventory.Plan{Changes: p.noted(append(changes, last...))}, err
+	last, held, err := p.redundant(ctx, items)
+	return inventory.Plan{Changes: p.noted(append(changes, last...)), Held: held}, err
 }
 
 // noted adds the notes of the report to the changes of their objects.

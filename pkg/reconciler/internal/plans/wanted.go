@@ -100,12 +100,14 @@ func (p *planner) wanted(ctx context.Context, t *desired.Object) (inventory.Chan
 	case item.Phase == inventory.PhaseCompleted, bookkeeping.IsCompleting(item) && t.PurgeOrder == nil:
 		return change, nil
 	case bookkeeping.IsCompleting(item):
-		return change, p.planEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbCompleted}, "has served its purpose")
+		_, err = p.planEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbCompleted}, "has served its purpose")
+		return change, err
 	case bookkeeping.IsDismissed(item):
 		change.Reason = "failed, and was deleted"
 		return change, nil
 	case item.Phase == inventory.PhaseFailed:
-		return change, p.planEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbDeleted}, "has failed")
+		_, err = p.planEnd(ctx, &change, item, decisions.Deletion{Verb: inventory.VerbDeleted}, "has failed")
+		return change, err
 	default:
 		return change, p.planApply(ctx, &change, t)
 	}

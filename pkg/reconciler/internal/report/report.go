@@ -21,6 +21,8 @@ type Summary struct {
 	Wave, WaveSize int
 	// Waits, Failures, Drift and Notes are sorted by object and text.
 	Waits, Failures, Drift, Notes []inventory.Notice
+	// Held are redundant dependents that are not deleted; nil if there are none.
+	Held *inventory.HeldDeletions
 	// Actions are sorted by wave and verb.
 	Actions []inventory.Action
 	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change anything.
@@ -79,6 +81,13 @@ func (r *Report) add(list *[]inventory.Notice, item *inventory.Item, message str
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*list = append(*list, inventory.Notice{Object: objectRef(item), Message: message})
+}
+
+// Holds reports that redundant dependents are not deleted, because there are too many.
+func (r *Report) Holds(held *inventory.HeldDeletions) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.summary.Held = held
 }
 
 // StopsAt reports the order of the wave in which the call stops, and the number of its dependents.

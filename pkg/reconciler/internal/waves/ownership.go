@@ -4,7 +4,6 @@
 package waves
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/component-operator/runtime/internal/observe"
@@ -36,12 +35,4 @@ func (w *Waves) CheckOwnership(wanted []*desired.Object) error {
 	refusal := inventory.NewRefusedError(problems...)
 	refusal.Foreign = true
 	return refusal
-}
-
-// Prune deletes redundant dependents, after all desired objects are ready, and reports whether they are gone.
-func (w *Waves) Prune(ctx context.Context) (gone bool, err error) {
-	if gone, err = w.applier.remover.Delete(ctx, w.call.Ledger.Unwanted()); err != nil {
-		return false, fmt.Errorf("deleting redundant objects: %w", err)
-	}
-	return gone, nil
 }
