@@ -4,8 +4,8 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,36 +67,22 @@ func (c *choice) Set(value string) error {
 }
 
 // maxDeletions bounds how many objects an operation may delete. The zero value allows to delete all but one.
-type maxDeletions struct {
-	given   bool
-	count   int
-	percent bool
-}
+type maxDeletions struct{ limit reconciler.MaxDeletions }
 
-func (m *maxDeletions) String() string {
-	switch {
-	case !m.given:
-		return ""
-	case m.percent:
-		return strconv.Itoa(m.count) + "%"
-	default:
-		return strconv.Itoa(m.count)
-	}
-}
+func (m *maxDeletions) String() string { return string(m.limit) }
 
 func (m *maxDeletions) Type() string { return "N|N%" }
 
 func (m *maxDeletions) Set(value string) error {
-	number, percent := strings.CutSuffix(value, "%")
-	count, err := strconv.Atoi(number)
-	if err != nil || count < 0 || percent && count > 100 {
+	limit := reconciler.MaxDeletions(value)
+	if err := limit.Validate(); err != nil || limit == "" || limit == reconciler.MaxDeletionsAllButOne {
 		return fmt.Errorf("%q is neither a non-negative number nor a percentage from 0%% to 100%%", value)
 	}
-	m.given, m.count, m.percent = true, count, percent
+	m.limit = limit
 	return nil
 }
 
-// check refuses a plan that deletes more than is allowed.
+// check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and hold the deletions back.
 func (m *maxDeletions) check(p *apply.Plan) error {
 	deletions, dependents := 0, 0
 	for _, item := range p.Release.Inventory {
@@ -109,20 +95,17 @@ func (m *maxDeletions) check(p *apply.Plan) error {
 			deletions++
 		}
 	}
-	allowed := m.count
+	allowed, err := cmp.Or(m.limit, reconciler.MaxDeletionsAllButOne).Of(dependents)
 	switch {
-	case !m.given:
-		allowed = max(dependents-1, 0)
-	case m.percent:
-		allowed = dependents * m.count / 100
-	}
-	if deletions <= allowed {
+	case err != nil:
+		return err
+	case deletions <= allowed:
 		return nil
-	}
-	if !m.given {
+	case m.limit == "":
 		return &failures.RefusedError{Reason: fmt.Sprintf(
 			"all dependents of release %s (%d) would be deleted; if that is what you want: --max-deletions 100%%", p.Release, dependents)}
+	default:
+		return &failures.RefusedError{Reason: fmt.Sprintf(
+			"%d of %d dependents of release %s would be deleted; allowed by --max-deletions %s: %d", deletions, dependents, p.Release, m, allowed)}
 	}
-	return &failures.RefusedError{Reason: fmt.Sprintf(
-		"%d of %d dependents of release %s would be deleted; allowed by --max-deletions %s: %d", deletions, dependents, p.Release, m, allowed)}
 }
