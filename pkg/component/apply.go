@@ -19,6 +19,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // application has the steps of a component that is not being deleted.
@@ -133,6 +134,8 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 		return outcomes.Of(err)
 	case len(result.Failures) > 0:
 		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result), Wake: result.RequeueAfter}
+	case result.Held != nil && len(result.Waits) == 0:
+		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + driftMessage(result), Wake: result.RequeueAfter}
 	case !result.Done:
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: texts.Waits(result, "ready") + driftMessage(result), Wake: result.RequeueAfter}
 	}
@@ -163,7 +166,25 @@ func (a application) request(generated *generation.Result, judge status.Judge) r
 		DigestKey:    a.pass.declared.Digest.Key,
 		Policies:     a.pass.settings.policies,
 		Judge:        judge,
+		Deletions: reconciler.Deletions{
+			Max:      a.pass.settings.maxDeletions,
+			Approved: a.pass.component.GetAnnotations()[a.approvalKey()],
+		},
 	}
+}
+
+// approvalKey is the annotation that approves deletions.
+func (a application) approvalKey() string {
+	return a.pass.worker.name + "/" + types.AnnotationKeySuffixApproveDeletions
+}
+
+// heldMessage names the dependents that stay, and the annotation that lets them go.
+func (a application) heldMessage(result reconciler.Result) string {
+	names := make([]string, len(result.Held.Objects))
+	for i, object := range result.Held.Objects {
+		names[i] = texts.Name(object)
+	}
+	return fmt.Sprintf("%s; to approve, set the annotation %s: %q; would be deleted: %s", result.Held, a.approvalKey(), result.Held.Digest, texts.Join(names, ", "))
 }
 
 // generate returns the dependents, and the deletion hooks.

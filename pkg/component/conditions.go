@@ -20,7 +20,8 @@ type verdict struct {
 	retried bool
 }
 
-// polarity has the status of each condition for each state. A component that is suspended, paused or archived is Pending, but does not progress.
+// polarity has the status of each condition for each state. A component that is suspended, paused or archived, or waits for an approval, is Pending, but
+// does not progress.
 var polarity = map[State]map[ConditionType]ConditionStatus{
 	StateReady:           {ConditionTypeReady: ConditionTrue, ConditionTypeReconciling: ConditionFalse, ConditionTypeStalled: ConditionFalse},
 	StatePending:         {ConditionTypeReady: ConditionUnknown, ConditionTypeReconciling: ConditionTrue, ConditionTypeStalled: ConditionFalse},
@@ -31,7 +32,9 @@ var polarity = map[State]map[ConditionType]ConditionStatus{
 }
 
 // idle are the reasons of components that do not progress although they are Pending or Processing.
-var idle = []string{ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonTimeout}
+var idle = []string{
+	ReadyConditionReasonSuspended, ReadyConditionReasonPaused, ReadyConditionReasonArchived, ReadyConditionReasonDeletionsHeld, ReadyConditionReasonTimeout,
+}
 
 // statusOf returns the status of one condition. A retry that has timed out counts as stalled, although its state stays Pending. An error that is
 // being retried does not, until the timeout.

@@ -30,6 +30,7 @@ func TestConditionsFollowTheState(t *testing.T) {
 		{"waiting", verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: ""}, [3]ConditionStatus{"Unknown", "True", "False"}},
 		{"waiting for too long", verdict{state: StatePending, reason: ReadyConditionReasonTimeout, message: ""}, [3]ConditionStatus{"Unknown", "False", "True"}},
 		{"nothing goes on while suspended", verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
+		{"nothing goes on while deletions are held", verdict{state: StatePending, reason: ReadyConditionReasonDeletionsHeld, message: ""}, [3]ConditionStatus{"Unknown", "False", "False"}},
 		{"failed", verdict{state: StateError, reason: ReadyConditionReasonError, message: ""}, [3]ConditionStatus{"False", "False", "True"}},
 		{"failed, and tried again", verdict{state: StateError, reason: ReadyConditionReasonError, retried: true}, [3]ConditionStatus{"False", "True", "False"}},
 		{"tried again for too long", verdict{state: StateError, reason: ReadyConditionReasonTimeout, retried: true}, [3]ConditionStatus{"False", "False", "True"}},

@@ -133,6 +133,12 @@ type ReapplyConfiguration interface {
 	GetReapplyInterval() time.Duration
 }
 
+// DeletionConfiguration limits how many dependents are deleted because they are not declared any more.
+type DeletionConfiguration interface {
+	// GetMaxDeletions returns how many redundant dependents may be deleted at once without approval. Empty means that of the ReconcilerOptions.
+	GetMaxDeletions() reconciler.MaxDeletions
+}
+
 // JudgeConfiguration sets what computes the status of the dependents.
 type JudgeConfiguration interface {
 	// GetJudge returns the judge, for example one of package probes. It must depend on the component only. Nil means that of the ReconcilerOptions. An error

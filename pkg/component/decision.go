@@ -37,11 +37,11 @@ type decision struct {
 }
 
 // decide is the state machine. The timeout starts with the first pass that does not end ready after a new digest or after a time of readiness. Only
-// readiness, a new digest, suspension or deletion stop it. After the timeout, the component is reconciled as before.
+// readiness, a new digest, suspension or deletion stop it. Held deletions count as readiness: all dependents are ready. After the timeout, the component is reconciled as before.
 func decide(o outcomes.Outcome, h history, t timing, now time.Time) decision {
 	d := decision{verdict: verdictOf(o.Kind, h.deleting), since: h.since}
 	d.message = o.Message
-	if h.deleting || slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
+	if h.deleting || slices.Contains([]outcomes.Kind{outcomes.Ready, outcomes.Held, outcomes.Suspended, outcomes.Paused, outcomes.Archived}, o.Kind) {
 		d.since = time.Time{}
 	} else if d.since.IsZero() {
 		d.since = now
@@ -73,6 +73,8 @@ func verdictOf(kind outcomes.Kind, deleting bool) verdict {
 		return verdict{state: StateReady, reason: ReadyConditionReasonReady}
 	case outcomes.Progressing:
 		return verdict{state: StateProcessing, reason: ReadyConditionReasonProcessing}
+	case outcomes.Held:
+		return verdict{state: StatePending, reason: ReadyConditionReasonDeletionsHeld}
 	case outcomes.Suspended:
 		return verdict{state: StatePending, reason: ReadyConditionReasonSuspended}
 	case outcomes.Paused:
@@ -111,7 +113,7 @@ func requeueOf(o outcomes.Outcome, h history, t timing) time.Duration {
 
 func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 	switch o.Kind {
-	case outcomes.Ready, outcomes.Progressing, outcomes.Failed, outcomes.Deleting, outcomes.Blocked, outcomes.Paused:
+	case outcomes.Ready, outcomes.Progressing, outcomes.Held, outcomes.Failed, outcomes.Deleting, outcomes.Blocked, outcomes.Paused:
 		if o.Wake > 0 {
 			return min(o.Wake, t.requeue)
 		}

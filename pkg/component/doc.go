@@ -30,6 +30,7 @@
 //	all dependents ready       Ready             Ready                requeue interval
 //	dependents not ready yet   Processing        Processing           requeue interval, or when the engine asks for it
 //	a dependent has failed     Error             Error                same
+//	deletions held             Pending           DeletionsHeld        requeue interval, or when the engine asks for it
 //	suspended                  Pending           Suspended            none
 //	paused                     Pending           Paused               requeue interval
 //	archived                   Pending           Archived             none

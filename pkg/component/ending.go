@@ -59,7 +59,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	case outcomes.Abandoned:
 		e.pass.log.Info("reconciliation ended early", "reason", o.Message)
 		return ctrl.Result{RequeueAfter: abandonedDelay}, nil
-	case outcomes.Continue, outcomes.Ready, outcomes.Progressing, outcomes.Failed, outcomes.Suspended, outcomes.Paused, outcomes.Archived, outcomes.Retriable,
+	case outcomes.Continue, outcomes.Ready, outcomes.Progressing, outcomes.Held, outcomes.Failed, outcomes.Suspended, outcomes.Paused, outcomes.Archived, outcomes.Retriable,
 		outcomes.Refused, outcomes.Error, outcomes.Blocked, outcomes.Deleting:
 	}
 	now := e.pass.worker.options.Clock.Now()

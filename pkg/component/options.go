@@ -65,6 +65,10 @@ type ReconcilerOptions struct {
 	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
 	// ReapplyInterval defaults to 60 minutes. At least a second.
 	ReapplyInterval *time.Duration
+	// MaxDeletions is how many redundant dependents of a component may be deleted at once without approval: "5", "25%" (of its dependents), or
+	// reconciler.MaxDeletionsAllButOne. If there are more, none of them is deleted: the component is Pending with reason DeletionsHeld until its
+	// annotation approve-deletions has the digest in the condition. It does not concern components that are being deleted. Defaults to any number.
+	MaxDeletions reconciler.MaxDeletions
 	// StateNamespace has the inventories of cluster-scoped components that are too large for the status. Those of namespaced components are in the
 	// namespace of the component. Defaults to none: a cluster-scoped component with that many dependents is refused. If the option changes, an
 	// inventory moves when it changes next; until then, it is read from its former namespace.
@@ -148,6 +152,9 @@ func (o ReconcilerOptions) complete(name string) (ReconcilerOptions, error) {
 		if err := annotations.CheckInterval(*o.ReapplyInterval); err != nil {
 			problems = append(problems, fmt.Errorf("option ReapplyInterval: %w", err))
 		}
+	}
+	if err := o.MaxDeletions.Validate(); err != nil {
+		problems = append(problems, fmt.Errorf("option MaxDeletions: %w", err))
 	}
 	if o.MaxConcurrentReconciles < 0 {
 		problems = append(problems, fmt.Errorf("option MaxConcurrentReconciles %d: must not be negative", o.MaxConcurrentReconciles))

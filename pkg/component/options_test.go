@@ -4,11 +4,13 @@
 package component
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -34,6 +36,7 @@ func TestBadOptions(t *testing.T) {
 		{"so has a namespace", name, ReconcilerOptions{StateNamespace: "a.b"}, `StateNamespace "a.b"`},
 		{"an interval is positive", name, ReconcilerOptions{ReapplyInterval: new(-time.Second)}, `option ReapplyInterval: invalid value "-1s"`},
 		{"an interval does not occupy the operator", name, ReconcilerOptions{ReapplyInterval: new(time.Millisecond)}, `option ReapplyInterval: invalid value "1ms"; allowed are: durations of at least 1s`},
+		{"a limit of deletions is a number or a share", name, ReconcilerOptions{MaxDeletions: "101%"}, `option MaxDeletions: invalid value "101%"; allowed are: `},
 		{"a number is not negative", name, ReconcilerOptions{MaxConcurrentReconciles: -1}, "MaxConcurrentReconciles -1"},
 		{"an empty prefix reclaims everything", name, ReconcilerOptions{ReclaimedFieldManagers: []string{"kubectl", ""}}, "ReclaimedFieldManagers"},
 	} {
@@ -138,11 +141,12 @@ func TestSettings(t *testing.T) {
 					s.MissingNamespacesPolicy, s.DriftPolicy, s.Suspend = reconciler.MissingNamespacesPolicyDoNotCreate, reconciler.DriftPolicyReport, true
 					s.ReconcilePolicy = reconciler.ReconcilePolicyOnObjectOrComponentChange
 					s.AdditionalManagedTypes = []reconciler.TypeInfo{{Group: "a", Kind: "b"}}
+					s.MaxDeletions = new(intstr.FromString("20%"))
 				})
 				return &w
 			}(),
 			settings{
-				namespace: "demo", name: "web", timing: timing{time.Minute, 2 * time.Minute, 3}, suspended: true, managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
+				namespace: "demo", name: "web", timing: timing{time.Minute, 2 * time.Minute, 3}, suspended: true, maxDeletions: "20%", managedTypes: []reconciler.TypeInfo{{Group: "a", Kind: "b"}},
 				policies: reconciler.Policies{
 					Reconcile: reconciler.ReconcilePolicyOnObjectOrComponentChange,
 					Adoption:  reconciler.AdoptionPolicyNever, Update: reconciler.UpdatePolicySsaMerge, Delete: reconciler.DeletePolicyOrphan,
@@ -153,12 +157,13 @@ func TestSettings(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			got := settingsOf(test.component)
+			got := settingsOf(test.component, ReconcilerOptions{MaxDeletions: "7"})
 			if got.timing != test.want.timing {
 				t.Errorf("timing: want %+v, got %+v", test.want.timing, got.timing)
 			}
 			diff(t, "policies", test.want.policies, got.policies)
 			diff(t, "types", test.want.managedTypes, got.managedTypes)
+			diff(t, "deletions", cmp.Or(test.want.maxDeletions, "7"), got.maxDeletions)
 			diff(t, "placement", []any{test.want.namespace, test.want.name, test.want.suspended}, []any{got.namespace, got.name, got.suspended})
 		})
 	}

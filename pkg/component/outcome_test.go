@@ -72,6 +72,11 @@ func TestDecide(t *testing.T) {
 			history: history{since: ago(time.Hour)},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonSuspended, message: "suspended"}},
 		}, {
+			reason:  "held deletions wait for a user as long as it takes, and everything else goes on",
+			outcome: outcomes.Outcome{Kind: outcomes.Held, Message: "held"},
+			history: history{since: ago(time.Hour)},
+			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonDeletionsHeld, message: "held"}, requeue: 10 * time.Minute},
+		}, {
 			reason:  "what is expected to succeed later is retried after the retry interval",
 			outcome: outcomes.Outcome{Kind: outcomes.Retriable, Message: "not yet"},
 			want:    decision{verdict: verdict{state: StatePending, reason: ReadyConditionReasonRetrying, message: "not yet"}, since: now, requeue: 2 * time.Minute},

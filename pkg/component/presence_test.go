@@ -152,13 +152,13 @@ func TestPresences(t *testing.T) {
 	for value, expected := range map[Presence]Presence{"": PresenceActive, PresencePaused: PresencePaused, PresenceArchived: PresenceArchived} {
 		widget := &Widget{}
 		widget.Spec.Presence = value
-		if got := settingsOf(widget).presence; got != expected {
+		if got := settingsOf(widget, ReconcilerOptions{}).presence; got != expected {
 			t.Errorf("%q: expected %s, got %s", value, expected, got)
 		}
 	}
 	widget := &Widget{}
 	widget.Spec.Presence = "Gone"
-	a := application{&pass{settings: settingsOf(widget)}}
+	a := application{&pass{settings: settingsOf(widget, ReconcilerOptions{})}}
 	if o := a.checkPresence(t.Context()); !strings.Contains(o.Message, `presence: invalid value "Gone"; allowed are: Active, Paused, Archived`) {
 		t.Errorf("expected a refusal, got %v", o)
 	}

@@ -309,6 +309,7 @@ func TestAnnotationsThatMakeNoRevision(t *testing.T) {
 	}{
 		{"events are not dependents", s.name + "/" + types.AnnotationKeySuffixDisableEvents, 0},
 		{"what is to be left behind later stays as it is now", s.name + "/" + types.AnnotationKeySuffixAbandonTarget, 0},
+		{"what is not declared is approved to go, not what is", s.name + "/" + types.AnnotationKeySuffixApproveDeletions, 0},
 		{"annotations of others mean nothing", "others.example.io/anything", 0},
 		{"any other one may concern dependents", s.name + "/anything", 1},
 	} {

@@ -4,6 +4,7 @@
 package component
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"time"
@@ -25,10 +26,14 @@ type settings struct {
 	timing          timing
 	policies        reconciler.Policies
 	managedTypes    []reconciler.TypeInfo
+	maxDeletions    reconciler.MaxDeletions
 }
 
-func settingsOf(component Component) settings {
-	s := settings{namespace: component.GetNamespace(), name: component.GetName(), presence: PresenceActive}
+func settingsOf(component Component, options ReconcilerOptions) settings {
+	s := settings{namespace: component.GetNamespace(), name: component.GetName(), presence: PresenceActive, maxDeletions: options.MaxDeletions}
+	if c, ok := capability[DeletionConfiguration](component); ok {
+		s.maxDeletions = cmp.Or(c.GetMaxDeletions(), s.maxDeletions)
+	}
 	if c, ok := capability[PlacementConfiguration](component); ok {
 		s.namespace = orText(c.GetDeploymentNamespace(), s.namespace)
 		s.name = orText(c.GetDeploymentName(), s.name)

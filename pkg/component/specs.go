@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -258,3 +259,25 @@ var _ TypeConfiguration = &TypeSpec{}
 
 // GetAdditionalManagedTypes implements TypeConfiguration.
 func (s *TypeSpec) GetAdditionalManagedTypes() []reconciler.TypeInfo { return s.AdditionalManagedTypes }
+
+// +kubebuilder:object:generate=true
+
+// DeletionSpec implements DeletionConfiguration.
+type DeletionSpec struct {
+	// MaxDeletions is how many dependents may be deleted at once, without approval, because they are not declared any more: a number, a percentage
+	// of the dependents such as "25%", or AllButOne. If there are more, they stay until the annotation approve-deletions is set as the status says.
+	// Defaults to the limit of the operator.
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern="^([0-9]+|[0-9]{1,2}%|100%|AllButOne)$"
+	MaxDeletions *intstr.IntOrString `json:"maxDeletions,omitempty"`
+}
+
+var _ DeletionConfiguration = &DeletionSpec{}
+
+// GetMaxDeletions implements DeletionConfiguration.
+func (s *DeletionSpec) GetMaxDeletions() reconciler.MaxDeletions {
+	if s.MaxDeletions == nil {
+		return ""
+	}
+	return reconciler.MaxDeletions(s.MaxDeletions.String())
+}

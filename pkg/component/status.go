@@ -146,6 +146,9 @@ const (
 	ReadyConditionReasonError = "Error"
 	// ReadyConditionReasonTimeout means that the component did not become ready in time.
 	ReadyConditionReasonTimeout = "Timeout"
+	// ReadyConditionReasonDeletionsHeld means that all dependents are ready, and that more redundant ones would be deleted than allowed. They stay until
+	// a user approves that.
+	ReadyConditionReasonDeletionsHeld = "DeletionsHeld"
 	// ReadyConditionReasonSuspended means that the component is suspended.
 	ReadyConditionReasonSuspended = "Suspended"
 	// ReadyConditionReasonPaused means that the component is paused.

@@ -84,7 +84,7 @@ func (p *pass) acknowledge(context.Context) outcomes.Outcome {
 	if p.deleting && (p.memory.finished || !isOurs) {
 		return outcomes.Outcome{Kind: outcomes.Gone}
 	}
-	p.settings = settingsOf(p.component)
+	p.settings = settingsOf(p.component, p.worker.options)
 	now := p.now()
 	first := p.status.ObservedGeneration <= 0
 	if first && isOurs {
@@ -141,7 +141,7 @@ func (p *pass) load(ctx context.Context) outcomes.Outcome {
 // withoutRevision has the annotations that do not affect the generated objects.
 var withoutRevision = []string{
 	types.AnnotationKeySuffixDisableEvents, types.AnnotationKeySuffixAbandonTarget, types.AnnotationKeySuffixOrphanDependents,
-	types.AnnotationKeySuffixDeletionHooksChecksum,
+	types.AnnotationKeySuffixDeletionHooksChecksum, types.AnnotationKeySuffixApproveDeletions,
 }
 
 // ownAnnotations returns the annotations with the reconciler's prefix, except those that do not affect dependents. Other annotations must not cause a

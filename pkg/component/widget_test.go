@@ -34,6 +34,7 @@ type WidgetSpec struct {
 	DriftSpec         `json:",inline"`
 	TypeSpec          `json:",inline"`
 	ReapplySpec       `json:",inline"`
+	DeletionSpec      `json:",inline"`
 
 	// Probes are those of the judge; nil for the default one.
 	Probes []probes.Probe `json:"probes,omitempty"`

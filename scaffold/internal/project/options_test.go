@@ -129,6 +129,7 @@ func TestCapabilitiesAreThoseOfComponents(t *testing.T) {
 		component.RetrySpec{},
 		component.TimeoutSpec{},
 		component.ReapplySpec{},
+		component.DeletionSpec{},
 		component.PlacementSpec{},
 		component.ClientSpec{},
 		component.ImpersonationSpec{},

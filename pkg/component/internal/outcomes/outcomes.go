@@ -23,6 +23,8 @@ const (
 	Ready
 	// Progressing means that dependents are not ready yet.
 	Progressing
+	// Held means that all dependents are ready, and that redundant ones stay until a user approves their deletion.
+	Held
 	// Failed means that dependents have failed.
 	Failed
 	// Suspended means that the component is suspended.

@@ -56,6 +56,7 @@ func (in *Spec) DeepCopyInto(out *Spec) {
 	in.DriftSpec.DeepCopyInto(&out.DriftSpec)
 	in.TypeSpec.DeepCopyInto(&out.TypeSpec)
 	in.ReapplySpec.DeepCopyInto(&out.ReapplySpec)
+	in.DeletionSpec.DeepCopyInto(&out.DeletionSpec)
 	in.KubernetesProperties.DeepCopyInto(&out.KubernetesProperties)
 	if in.Former != nil {
 		in, out := &in.Former, &out.Former

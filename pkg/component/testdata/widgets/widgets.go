@@ -31,6 +31,7 @@ type Spec struct {
 	component.DriftSpec         `json:",inline"`
 	component.TypeSpec          `json:",inline"`
 	component.ReapplySpec       `json:",inline"`
+	component.DeletionSpec      `json:",inline"`
 
 	// Probes are those of the judge; none for the default one.
 	Probes []probes.Probe `json:"probes,omitempty"`
