@@ -222,7 +222,7 @@ func TestDeathWhileDeletingWithApproval(t *testing.T) {
 			heir.owner.Store = heir
 			heir.settle(fewer, func(r reconciler.Result) (bool, string) {
 				if r.Held != nil {
-					t.Errorf("held although it was approved: %v", r.Held)
+					t.Fatalf("held although it was approved: %v", r.Held)
 				}
 				return r.Done, notices(r.Waits)
 			})
