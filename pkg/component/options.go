@@ -65,6 +65,9 @@ type ReconcilerOptions struct {
 	MissingNamespacesPolicy *reconciler.MissingNamespacesPolicy
 	// ReapplyInterval defaults to 60 minutes. At least a second.
 	ReapplyInterval *time.Duration
+	// DeleteOrder says in which wave dependents without the delete-order annotation are deleted. With reconciler.DeleteOrderReversed, it is the reverse of
+	// the order in which they are applied. Defaults to reconciler.DeleteOrderExplicit: wave 0.
+	DeleteOrder *reconciler.DeleteOrder
 	// MaxDeletions is how many redundant dependents of a component may be deleted at once without approval: "5", "25%" (of its dependents), or
 	// reconciler.MaxDeletionsAllButOne. If there are more, none of them is deleted: the component is Pending with reason DeletionsHeld until its
 	// annotation approve-deletions has the digest in the condition. It does not concern components that are being deleted. Defaults to any number.
@@ -199,6 +202,7 @@ func (o ReconcilerOptions) policies() reconciler.Policies {
 		Delete:            ptr.Deref(o.DeletePolicy, ""),
 		Drift:             ptr.Deref(o.DriftPolicy, ""),
 		MissingNamespaces: ptr.Deref(o.MissingNamespacesPolicy, ""),
+		DeleteOrder:       ptr.Deref(o.DeleteOrder, ""),
 		ReapplyInterval:   ptr.Deref(o.ReapplyInterval, 0),
 	}
 }

@@ -81,6 +81,16 @@ const (
 	DriftPolicyIgnore DriftPolicy = "Ignore"
 )
 
+// DeleteOrder says in which wave an object without the delete-order annotation is deleted.
+type DeleteOrder string
+
+const (
+	// DeleteOrderExplicit deletes the object in wave 0.
+	DeleteOrderExplicit DeleteOrder = "Explicit"
+	// DeleteOrderReversed deletes objects in the reverse of the order in which they are applied: the wave is the negative apply order.
+	DeleteOrderReversed DeleteOrder = "Reversed"
+)
+
 // Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one in the reconciler's option
 // Policies, and that to the documented default.
 type Policies struct {
@@ -96,6 +106,8 @@ type Policies struct {
 	Drift DriftPolicy `json:"drift,omitempty"`
 	// MissingNamespaces defaults to MissingNamespacesPolicyCreate.
 	MissingNamespaces MissingNamespacesPolicy `json:"missingNamespaces,omitempty"`
+	// DeleteOrder defaults to DeleteOrderExplicit.
+	DeleteOrder DeleteOrder `json:"deleteOrder,omitempty"`
 	// ReapplyInterval is how long an object that others may have changed unnoticed goes without being applied again; objects that
 	// are known to be unchanged are not applied. It is also the longest pause, but 10 minutes at least, between two corrections
 	// of an object that others change repeatedly. Defaults to 60 minutes; must be at least a second.

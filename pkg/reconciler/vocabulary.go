@@ -30,6 +30,8 @@ type (
 	MissingNamespacesPolicy = inventory.MissingNamespacesPolicy
 	// DriftPolicy says what happens if others change a dependent.
 	DriftPolicy = inventory.DriftPolicy
+	// DeleteOrder says in which wave an object without the delete-order annotation is deleted.
+	DeleteOrder = inventory.DeleteOrder
 	// MaxDeletions is how many redundant dependents may be deleted without approval: a number ("5"), a percentage of the dependents
 	// ("25%", rounded down), or MaxDeletionsAllButOne. Empty means any number.
 	MaxDeletions = inventory.MaxDeletions
@@ -102,6 +104,8 @@ const (
 	DriftPolicyCorrect                       = inventory.DriftPolicyCorrect
 	DriftPolicyReport                        = inventory.DriftPolicyReport
 	DriftPolicyIgnore                        = inventory.DriftPolicyIgnore
+	DeleteOrderExplicit                      = inventory.DeleteOrderExplicit
+	DeleteOrderReversed                      = inventory.DeleteOrderReversed
 	MaxDeletionsAllButOne                    = inventory.MaxDeletionsAllButOne
 	VerbCreated                              = inventory.VerbCreated
 	VerbAdopted                              = inventory.VerbAdopted

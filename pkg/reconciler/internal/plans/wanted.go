@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,10 +80,14 @@ func (p *planner) notePrerequisite(t *desired.Object, change inventory.Change) e
 	return nil
 }
 
-// digestOf returns the digest by which a saved plan notices that a manifest or its policies have changed. Orders and purging are part of
-// the content, because only annotations set them.
+// digestOf returns the digest by which a saved plan notices that a manifest or its policies have changed. Purging and apply orders are
+// part of the content, because only annotations set them.
 func digestOf(content string, b policies.Behavior) (string, error) {
-	sum, err := digest.Of([]string{content, string(b.Adoption), string(b.Reconcile), string(b.Update), string(b.Delete), string(b.Drift)})
+	parts := []string{content, string(b.Adoption), string(b.Reconcile), string(b.Update), string(b.Delete), string(b.Drift)}
+	if b.DeleteOrder != 0 {
+		parts = append(parts, strconv.Itoa(b.DeleteOrder))
+	}
+	sum, err := digest.Of(parts)
 	if err != nil {
 		return "", err
 	}

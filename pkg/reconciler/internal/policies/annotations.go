@@ -48,6 +48,9 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 		DeleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
 		ReapplyInterval: cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
 	}
+	if _, ok := p.values[prefix+types.AnnotationKeySuffixDeleteOrder]; !ok && policies.DeleteOrder == inventory.DeleteOrderReversed {
+		b.DeleteOrder = min(-b.ApplyOrder, types.MaxOrder)
+	}
 	if _, ok := p.values[prefix+types.AnnotationKeySuffixPurgeOrder]; ok {
 		order := parseAnnotation(p, types.AnnotationKeySuffixPurgeOrder, annotations.Order)
 		b.PurgeOrder = &order

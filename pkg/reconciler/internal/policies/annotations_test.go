@@ -33,7 +33,8 @@ func annotated(annotations map[string]string) *unstructured.Unstructured {
 func otherPolicies() inventory.Policies {
 	return inventory.Policies{
 		Adoption: inventory.AdoptionPolicyNever, Reconcile: inventory.ReconcilePolicyOnce, Update: inventory.UpdatePolicySsaOverride, Delete: inventory.DeletePolicyOrphanOnDelete,
-		Drift: inventory.DriftPolicyIgnore, MissingNamespaces: inventory.MissingNamespacesPolicyDoNotCreate, ReapplyInterval: time.Minute,
+		Drift: inventory.DriftPolicyIgnore, MissingNamespaces: inventory.MissingNamespacesPolicyDoNotCreate, DeleteOrder: inventory.DeleteOrderExplicit,
+		ReapplyInterval: time.Minute,
 	}
 }
 
@@ -184,6 +185,7 @@ func TestPolicies(t *testing.T) {
 			Delete:            inventory.DeletePolicyDelete,
 			Drift:             inventory.DriftPolicyCorrect,
 			MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
+			DeleteOrder:       inventory.DeleteOrderExplicit,
 			ReapplyInterval:   time.Hour,
 		}
 		if diff := cmp.Diff(want, Or(inventory.Policies{}, Defaults())); diff != "" {
@@ -202,6 +204,7 @@ func TestPolicies(t *testing.T) {
 			Delete:            "orphan-on-delete",
 			Drift:             "ignore",
 			MissingNamespaces: "do-not-create",
+			DeleteOrder:       "explicit",
 			ReapplyInterval:   time.Minute,
 		}
 		got, err := Validate(kebabs)
@@ -272,4 +275,29 @@ var fuzzedSuffixes = []string{
 	types.AnnotationKeySuffixAdoptionPolicy, types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletePolicy,
 	types.AnnotationKeySuffixDriftPolicy, types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixDeleteOrder,
 	types.AnnotationKeySuffixReapplyInterval, types.AnnotationKeySuffixStatusHint,
+}
+
+// TestReversedDeleteOrder derives delete orders from apply orders, unless an annotation says otherwise.
+func TestReversedDeleteOrder(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		order   inventory.DeleteOrder
+		values  map[string]string
+		ordered int
+	}{
+		{inventory.DeleteOrderExplicit, map[string]string{types.AnnotationKeySuffixApplyOrder: "3"}, 0},
+		{inventory.DeleteOrderReversed, map[string]string{types.AnnotationKeySuffixApplyOrder: "3"}, -3},
+		{inventory.DeleteOrderReversed, nil, 0},
+		{inventory.DeleteOrderReversed, map[string]string{types.AnnotationKeySuffixApplyOrder: "-32768"}, types.MaxOrder},
+		{inventory.DeleteOrderReversed, map[string]string{types.AnnotationKeySuffixApplyOrder: "3", types.AnnotationKeySuffixDeleteOrder: "0"}, 0},
+		{inventory.DeleteOrderReversed, map[string]string{types.AnnotationKeySuffixApplyOrder: "3", types.AnnotationKeySuffixDeleteOrder: "5"}, 5},
+	} {
+		got, problems := Parse(testPrefix, annotated(test.values), inventory.Policies{DeleteOrder: test.order, ReapplyInterval: time.Hour})
+		if len(problems) > 0 || got.DeleteOrder != test.ordered {
+			t.Errorf("%s, %v: got %d, %v, want %d", test.order, test.values, got.DeleteOrder, problems, test.ordered)
+		}
+	}
+	if _, err := Validate(inventory.Policies{DeleteOrder: "backwards"}); err == nil || !strings.Contains(err.Error(), `delete order: invalid value "backwards"; allowed are: explicit, reversed`) {
+		t.Errorf("unexpected error %v", err)
+	}
 }

@@ -24,6 +24,7 @@ func Defaults() inventory.Policies {
 		Delete:            inventory.DeletePolicyDelete,
 		Drift:             inventory.DriftPolicyCorrect,
 		MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
+		DeleteOrder:       inventory.DeleteOrderExplicit,
 		ReapplyInterval:   defaultReapplyInterval,
 	}
 }
@@ -36,6 +37,7 @@ func Or(p, defaults inventory.Policies) inventory.Policies {
 	p.Delete = cmp.Or(p.Delete, defaults.Delete)
 	p.Drift = cmp.Or(p.Drift, defaults.Drift)
 	p.MissingNamespaces = cmp.Or(p.MissingNamespaces, defaults.MissingNamespaces)
+	p.DeleteOrder = cmp.Or(p.DeleteOrder, defaults.DeleteOrder)
 	p.ReapplyInterval = cmp.Or(p.ReapplyInterval, defaults.ReapplyInterval)
 	return p
 }
@@ -49,6 +51,7 @@ func Validate(p inventory.Policies) (inventory.Policies, error) {
 	p.Delete = check(&problems, "delete policy", p.Delete, ParseDelete)
 	p.Drift = check(&problems, "drift policy", p.Drift, parseDriftPolicy)
 	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces, parseMissingNamespacesPolicy)
+	p.DeleteOrder = check(&problems, "delete order", p.DeleteOrder, parseDeleteOrder)
 	if p.ReapplyInterval != 0 {
 		if err := annotations.CheckInterval(p.ReapplyInterval); err != nil {
 			problems = append(problems, "reapply interval: "+err.Error())

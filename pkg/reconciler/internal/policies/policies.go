@@ -45,6 +45,12 @@ func parseMissingNamespacesPolicy(text string) (inventory.MissingNamespacesPolic
 	return inventory.MissingNamespacesPolicy(annotations.Camel(value)), err
 }
 
+// parseDeleteOrder parses the derivation of delete orders, which has no annotation.
+func parseDeleteOrder(text string) (inventory.DeleteOrder, error) {
+	value, err := annotations.OneOf(text, annotations.Kebab(string(inventory.DeleteOrderExplicit)), annotations.Kebab(string(inventory.DeleteOrderReversed)))
+	return inventory.DeleteOrder(annotations.Camel(value)), err
+}
+
 // Final returns the outcome of a policy when its object becomes redundant: DeletePolicyOrphan or DeletePolicyDelete. The outcome
 // is recorded, because the reason for it may change before the object is gone.
 func Final(p inventory.DeletePolicy, orphaned func(inventory.DeletePolicy) bool) inventory.DeletePolicy {
