@@ -18,6 +18,7 @@ type capability struct {
 // capabilities are all that component offers. A test compares them with that package.
 var capabilities = []capability{
 	{Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can pause the reconciliation."},
+	{Type: "PresenceSpec", Fields: []string{"presence"}, Line: "users can pause a component, which shows what would be done, or archive it, which deletes its dependents."},
 	{Type: "RequeueSpec", Fields: []string{"requeueInterval"}, Embedded: true, Line: "users can choose how often a ready component is reconciled without an event."},
 	{Type: "RetrySpec", Fields: []string{"retryInterval"}, Embedded: true, Line: "users can choose how long to wait before a retry."},
 	{Type: "TimeoutSpec", Fields: []string{"timeout"}, Embedded: true, Line: "users can choose the time within which the component should become ready."},

@@ -125,6 +125,7 @@ func TestCapabilitiesAreThoseOfComponents(t *testing.T) {
 	offered := map[string]reflect.Type{}
 	for _, value := range []any{
 		component.SuspensionSpec{},
+		component.PresenceSpec{},
 		component.RequeueSpec{},
 		component.RetrySpec{},
 		component.TimeoutSpec{},

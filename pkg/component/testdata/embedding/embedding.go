@@ -23,6 +23,7 @@ type Spec struct {
 	component.ClientSpec        `json:",inline"`
 	component.ImpersonationSpec `json:",inline"`
 	component.SuspensionSpec    `json:",inline"`
+	component.PresenceSpec      `json:",inline"`
 	component.RequeueSpec       `json:",inline"`
 	component.RetrySpec         `json:",inline"`
 	component.TimeoutSpec       `json:",inline"`

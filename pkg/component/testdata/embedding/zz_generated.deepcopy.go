@@ -48,6 +48,7 @@ func (in *Spec) DeepCopyInto(out *Spec) {
 	in.ClientSpec.DeepCopyInto(&out.ClientSpec)
 	out.ImpersonationSpec = in.ImpersonationSpec
 	out.SuspensionSpec = in.SuspensionSpec
+	out.PresenceSpec = in.PresenceSpec
 	in.RequeueSpec.DeepCopyInto(&out.RequeueSpec)
 	in.RetrySpec.DeepCopyInto(&out.RetrySpec)
 	in.TimeoutSpec.DeepCopyInto(&out.TimeoutSpec)
