@@ -15,6 +15,7 @@ import (
 	"cel.dev/cel-go/ext"
 	"cel.dev/cel-go/interpreter"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/lru"
 )
 
@@ -37,6 +38,9 @@ const Variable = "self"
 
 // ErrTooExpensive means that an evaluation was ended because it costs too much.
 var ErrTooExpensive = errors.New("costs too much for this object")
+
+// errHidden replaces errors that may contain values of a Secret.
+var errHidden = errors.New("the reason is not shown, because the object is a Secret")
 
 // Expression is a compiled condition. It is safe for concurrent use.
 type Expression struct {
@@ -109,13 +113,16 @@ func position(found []*common.Error) string {
 func (e *Expression) String() string { return e.text }
 
 // Holds reports whether the expression is true for the object, which is not changed. An error means that there is no answer, for example because
-// a field is missing, or because it is no bool; the error wraps ErrTooExpensive if the evaluation was ended.
+// a field is missing, or because it is no bool; the error wraps ErrTooExpensive if the evaluation was ended. It contains no values of Secrets.
 func (e *Expression) Holds(object *unstructured.Unstructured) (bool, error) {
 	value, _, err := e.program.Eval(map[string]any{Variable: object.Object})
 	if err != nil {
 		var ended interpreter.EvalCancelledError
 		if errors.As(err, &ended) && ended.Cause == interpreter.CostLimitExceeded {
 			return false, ErrTooExpensive
+		}
+		if isSecret(object) && !strings.HasPrefix(err.Error(), "no such key: ") {
+			return false, errHidden
 		}
 		return false, err //nolint:wrapcheck // callers say which expression
 	}
@@ -124,6 +131,10 @@ func (e *Expression) Holds(object *unstructured.Unstructured) (bool, error) {
 		return false, fmt.Errorf("its value is of type %s, not bool", value.Type())
 	}
 	return holds, nil
+}
+
+func isSecret(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
 }
 
 func newEnvironment() (*cel.Env, error) {

@@ -103,6 +103,24 @@ func TestEvaluationsAreLimited(t *testing.T) {
 	}
 }
 
+// TestSecretsAreNotShown evaluates expressions whose errors contain values.
+func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	secret := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"password": "hunter2"}}}
+	for text, expected := range map[string]string{
+		`int(self.data.password) > 1`: "the reason is not shown, because the object is a Secret",
+		`self.data.user == "x"`:       "no such key: user",
+	} {
+		expression, err := expressions.Compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := expression.Holds(secret); err == nil || err.Error() != expected {
+			t.Errorf("%s: expected %q, got %v", text, expected, err)
+		}
+	}
+}
+
 // TestEachTextIsCompiledOnce compares expressions by identity.
 func TestEachTextIsCompiledOnce(t *testing.T) {
 	t.Parallel()

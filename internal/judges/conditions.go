@@ -26,9 +26,9 @@ func newConditions(reconcilerName string) conditions {
 	}
 }
 
-// judge returns the status of an object by its annotations, and by a judge where these say nothing. The first row that applies counts:
+// judge returns the status of an object that is not being deleted by its annotations, and by a judge where these say nothing. The first row that applies counts:
 //
-//	no annotation, or the object is being deleted             as the judge says
+//	no annotation                                             as the judge says
 //	the controller has not observed the current spec          InProgress, or Failed as the judge says
 //	fail-when holds                                           Failed
 //	the judge overrules ready-when, or there is no ready-when as the judge says
@@ -41,7 +41,7 @@ func (c conditions) judge(object *unstructured.Unstructured, judge guarded) stat
 	values := object.GetAnnotations()
 	readyWhen, isReadyWhen := values[c.readyWhen]
 	failWhen, isFailWhen := values[c.failWhen]
-	if !isReadyWhen && !isFailWhen || result.Status == status.TerminatingStatus || object.GetDeletionTimestamp() != nil {
+	if !isReadyWhen && !isFailWhen {
 		return result
 	}
 	if !isObserved(object) {

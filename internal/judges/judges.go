@@ -53,6 +53,9 @@ func (j *Judges) of(owner string) (judge status.Judge, rules string) {
 // Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules.
 func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
 	judge, rules := j.of(owner)
+	if result, terminating := status.Terminating(object); terminating {
+		return result, rules
+	}
 	return j.conditions.judge(object, guarded{base: judge}), rules
 }
 

@@ -136,13 +136,15 @@ func fieldsCheck(declared FieldsEqual) (check, error) {
 		right, hasRight := b.find(object)
 		switch {
 		case hasLeft != hasRight && hasLeft:
-			return no, fmt.Sprintf("%s is %s, and %s is missing", a, text(left), b)
+			return no, fmt.Sprintf("%s%s, and %s is missing", a, is(object, left), b)
 		case hasLeft != hasRight:
-			return no, fmt.Sprintf("%s is missing, and %s is %s", a, b, text(right))
-		case !equality.Semantic.DeepEqual(left, right):
-			return no, fmt.Sprintf("%s is %s, and %s is %s", a, text(left), b, text(right))
-		default:
+			return no, fmt.Sprintf("%s is missing, and %s%s", a, b, is(object, right))
+		case equality.Semantic.DeepEqual(left, right):
 			return yes, ""
+		case isSecret(object):
+			return no, fmt.Sprintf("%s and %s have different values", a, b)
+		default:
+			return no, fmt.Sprintf("%s%s, and %s%s", a, is(object, left), b, is(object, right))
 		}
 	}, nil
 }
@@ -161,12 +163,35 @@ func valueCheck(declared FieldValue) (check, error) {
 		switch {
 		case !exists:
 			return unknown, fmt.Sprintf("%s is missing", field)
-		case !equality.Semantic.DeepEqual(found, wanted):
-			return no, fmt.Sprintf("%s is %s, not %s", field, text(found), text(wanted))
-		default:
+		case equality.Semantic.DeepEqual(found, wanted):
 			return yes, ""
+		case isSecret(object):
+			return no, fmt.Sprintf("%s has another value", field)
+		default:
+			return no, fmt.Sprintf("%s%s, not %s", field, is(object, found), text(wanted))
 		}
 	}, nil
+}
+
+// is says what the value of a field is. Values of Secrets are not shown.
+func is(object *unstructured.Unstructured, value any) string {
+	if isSecret(object) {
+		return " exists"
+	}
+	return " is " + text(value)
+}
+
+func isSecret(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}
+}
+
+// text returns a value as JSON.
+func text(value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(encoded)
 }
 
 func celCheck(declared CEL) (check, error) {

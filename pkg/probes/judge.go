@@ -4,7 +4,6 @@
 package probes
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,13 +132,4 @@ func outdatedStatus(object *unstructured.Unstructured) string {
 		return ""
 	}
 	return fmt.Sprintf("generation %d is not observed yet, only %d", object.GetGeneration(), observed)
-}
-
-// text returns a value as JSON.
-func text(value any) string {
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(encoded)
 }

@@ -141,6 +141,27 @@ func TestInvalidProbes(t *testing.T) {
 	}
 }
 
+// TestSecretsAreNotShown compares fields of a Secret.
+func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	secret := object(t, `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {password: aHVudGVyMg==, other: aHVudGVyMw==}}`)
+	for text, expected := range map[string]string{
+		`{fieldValue: {field: .data.password, value: aHVudGVyNA==}}`:         ".data.password has another value",
+		`{fieldsEqual: {fieldA: .data.password, fieldB: .data.other}}`:       ".data.password and .data.other have different values",
+		`{fieldsEqual: {fieldA: .data.password, fieldB: .data.missing}}`:     ".data.password exists, and .data.missing is missing",
+		`{cel: {rule: 'int(self.data.password) == 1'}}`:                      "int(self.data.password) == 1 cannot be evaluated: the reason is not shown, because the object is a Secret",
+		`{cel: {rule: 'self.data.password == self.data.other', message: m}}`: "m",
+	} {
+		judge, err := probes.New(declared(t, "[{probes: ["+text+"]}]"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := judge.Judge(secret); found.Message != expected {
+			t.Errorf("%s: expected %q, got %q", text, expected, found.Message)
+		}
+	}
+}
+
 // TestBase has a judge for objects that no probe selects.
 func TestBase(t *testing.T) {
 	t.Parallel()

@@ -99,8 +99,8 @@ func (a *Analyzer) analyzeCustom(object *unstructured.Unstructured) (Result, err
 }
 
 func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Result {
-	if object.GetDeletionTimestamp() != nil {
-		return Result{Status: TerminatingStatus, Message: terminatingMessage(object)}
+	if result, terminating := Terminating(object); terminating {
+		return result
 	}
 	completed := hints.with(impliedHints(object)).complete(object)
 	computed, err := compute(completed)

@@ -14,8 +14,8 @@ import (
 //
 // Analyzer is the default Judge.
 type Judge interface {
-	// Judge returns the status of an object, which is complete, including its status. TerminatingStatus is up to the caller: it asks
-	// for the status of an object that is being deleted, too, but does not wait for such an object to become ready.
+	// Judge returns the status of an object, which is complete, including its status. It is not asked about objects that are being deleted: their
+	// status is that of Terminating.
 	Judge(object *unstructured.Unstructured) Result
 	// Rules identifies the rules. As long as it returns the same text, Judge returns the same result for the same object, apart from rules that depend
 	// on time, for which Result.Deadline exists. If the text changes, each dependent is read and judged again, once.
@@ -39,6 +39,15 @@ type OverrulingJudge interface {
 }
 
 var _ MetadataJudge = (*Analyzer)(nil)
+
+// Terminating returns the status of an object that is being deleted: TerminatingStatus, with what the deletion waits for. It reports false for other
+// objects.
+func Terminating(object *unstructured.Unstructured) (result Result, terminating bool) {
+	if object.GetDeletionTimestamp() == nil {
+		return Result{}, false
+	}
+	return Result{Status: TerminatingStatus, Message: terminatingMessage(object)}, true
+}
 
 // Judge is AnalyzeAnnotated with the error in the message of the result.
 func (a *Analyzer) Judge(object *unstructured.Unstructured) Result {
