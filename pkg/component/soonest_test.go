@@ -20,6 +20,7 @@ func TestNoPassIsRepeatedWithinASecond(t *testing.T) {
 	t.Parallel()
 	never := map[outcomes.Kind]string{
 		outcomes.Suspended: "a change of the component ends the suspension",
+		outcomes.Archived:  "a change of the component brings the dependents back",
 		outcomes.Error:     "the controller's rate limiter says when",
 		outcomes.Continue:  "no pass ends with it",
 		outcomes.Gone:      "there is nothing left to do",
