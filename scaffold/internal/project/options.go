@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"go/token"
+	gotypes "go/types"
 	"path"
 	"regexp"
 	"slices"
@@ -346,6 +347,8 @@ func kindProblems(kind string) []string {
 		return []string{"must be a Go identifier that begins with a capital letter and consists of letters and digits, such as WebShop"}
 	case token.IsKeyword(strings.ToLower(kind)):
 		return []string{"is a keyword of Go in lower case"}
+	case gotypes.Universe.Lookup(strings.ToLower(kind)) != nil || strings.EqualFold(kind, "init"):
+		return []string{"is in lower case a predeclared name of Go"}
 	case slices.Contains(takenPackages, strings.ToLower(kind)):
 		return []string{"is in lower case a name that main.go has already"}
 	case slices.Contains(takenKinds, kind):

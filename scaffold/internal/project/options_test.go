@@ -37,6 +37,8 @@ func TestRefusals(t *testing.T) {
 		"a kind is an identifier":                {func(o *Options) { o.Kind = "Web-Shop" }, []string{`--kind: invalid value "Web-Shop"`}},
 		"a kind's file and package are keywords": {func(o *Options) { o.Kind = "Map" }, []string{`--kind: invalid value "Map"`, "keyword"}},
 		"a kind's package is an import":          {func(o *Options) { o.Kind = "Runtime" }, []string{`--kind: invalid value "Runtime"`, "main.go"}},
+		"a kind's package is predeclared":        {func(o *Options) { o.Kind = "Error" }, []string{`--kind: invalid value "Error"`, "predeclared"}},
+		"a kind's package initializes":           {func(o *Options) { o.Kind = "Init" }, []string{`--kind: invalid value "Init"`, "predeclared"}},
 		"a kind that exists in the package":      {func(o *Options) { o.Kind = "GroupVersion" }, []string{`--kind: invalid value "GroupVersion"`}},
 		"a resource is in URLs":                  {func(o *Options) { o.Kind = "A"; o.Resource = "A" }, []string{`--resource: invalid value "A"`}},
 		"the operator's name is a prefix":        {func(o *Options) { o.OperatorName = "shop/x" }, []string{`--operator-name: invalid value "shop/x"`}},
