@@ -37,7 +37,11 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err != nil {
 		return err
 	}
-	update, err := project.PlanUpdate(ctx, absolute, then, now, s.conflictMarkers)
+	kept := ""
+	if !givesContents(given) {
+		kept = project.ContentsFolder(recorded)
+	}
+	update, err := project.PlanUpdate(ctx, absolute, then, now, s.conflictMarkers, kept)
 	if err != nil {
 		return err
 	}
@@ -67,9 +71,14 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	return nil
 }
 
+// givesContents reports whether another chart or kustomization is given than that of the project.
+func givesContents(given *pflag.FlagSet) bool {
+	return given.Changed("chart") || given.Changed("kustomization")
+}
+
 // renderAgain renders the project as it would be today: around what it has already, unless other contents are given.
 func renderAgain(ctx context.Context, given *pflag.FlagSet, options *project.Options, folder string) (project.Tree, error) {
-	if given.Changed("chart") || given.Changed("kustomization") {
+	if givesContents(given) {
 		folder = ""
 	}
 	contents, err := project.LoadContents(ctx, options, folder)

@@ -5,10 +5,26 @@ package project
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 
 	"github.com/component-operator/runtime/scaffold/internal/contents"
 )
+
+// generatorFolder has the generator of a project, with the chart or kustomization that it renders.
+const generatorFolder = "pkg/generator"
+
+// ContentsFolder returns the folder of the chart or kustomization of a project, relative to the project; empty if it has none.
+func ContentsFolder(options *Options) string {
+	switch options.Generator {
+	case GeneratorHelm:
+		return path.Join(generatorFolder, "chart")
+	case GeneratorKustomize:
+		return path.Join(generatorFolder, "kustomization")
+	case GeneratorGo:
+	}
+	return ""
+}
 
 // LoadContents reads what the operator is built around. With a folder, it is what the project in that folder has already, edits included.
 func LoadContents(ctx context.Context, options *Options, folder string) (*contents.Contents, error) {
@@ -20,7 +36,7 @@ func LoadContents(ctx context.Context, options *Options, folder string) (*conten
 		if folder == "" {
 			return given
 		}
-		return filepath.Join(folder, "pkg", "generator", name)
+		return filepath.Join(folder, generatorFolder, name)
 	}
 	switch options.Generator {
 	case GeneratorHelm:

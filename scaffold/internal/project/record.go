@@ -30,15 +30,21 @@ func addRecord(options *Options, tree Tree) error {
 	if err != nil {
 		return fmt.Errorf("recording the options: %w", err)
 	}
+	files := recordOf(tree)
+	tree[optionsRecord] = File{Content: append([]byte(optionsComment), content...)}
+	tree[filesRecord] = files
+	return nil
+}
+
+// recordOf returns the record of files.
+func recordOf(tree Tree) File {
 	archive := &txtar.Archive{Comment: []byte("The files of this project as scaffold wrote them last. \"scaffold --update\" compares with them.\n")}
 	for _, path := range tree.Paths() {
 		if content := tree[path].Content; isRecordable(content) {
 			archive.Files = append(archive.Files, txtar.File{Name: path, Data: content})
 		}
 	}
-	tree[optionsRecord] = File{Content: append([]byte(optionsComment), content...)}
-	tree[filesRecord] = File{Content: txtar.Format(archive)}
-	return nil
+	return File{Content: txtar.Format(archive)}
 }
 
 // isRecordable reports whether a file is read from a record as it was written. Others, such as packaged charts, are replaced by an update only if the author removes them

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/component-operator/runtime/scaffold/internal/threeway"
 )
@@ -26,27 +27,38 @@ type Update struct {
 	Conflicts map[string]string
 	// record is written last.
 	record Tree
+	// open are the conflicts that the next update has to find again.
+	open map[string]bool
 }
 
 // PlanUpdate compares what a project was made from with what it would be made from now, and with what it is. With markers, a file that cannot be merged gets
-// conflict markers.
-func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool) (*Update, error) {
-	update := &Update{folder: folder, Changes: map[string]*File{}, Conflicts: map[string]string{}, record: Tree{}}
+// conflict markers. Kept is the folder of the chart or kustomization if that is the project's own, with the edits of its author; empty if it is another one.
+func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool, kept string) (*Update, error) {
+	update := &Update{folder: folder, Changes: map[string]*File{}, Conflicts: map[string]string{}, record: Tree{}, open: map[string]bool{}}
 	paths := map[string]bool{}
 	for _, tree := range []Tree{then, now} {
 		for path := range tree {
 			paths[path] = true
 		}
 	}
+	delete(paths, optionsRecord)
+	delete(paths, filesRecord)
+	base := maps.Clone(now)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if path == optionsRecord || path == filesRecord {
-			update.record[path] = now[path]
-			continue
-		}
 		if err := update.plan(ctx, path, then, now, markers); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		if isKept := kept != "" && strings.HasPrefix(path, kept+"/"); isKept || update.open[path] {
+			// What the project has is not what scaffold wrote: the next update compares with that.
+			delete(base, path)
+			if file, exists := then[path]; exists {
+				base[path] = file
+			}
+		}
 	}
+	delete(base, optionsRecord)
+	delete(base, filesRecord)
+	update.record = Tree{optionsRecord: now[optionsRecord], filesRecord: recordOf(base)}
 	return update, nil
 }
 
@@ -91,6 +103,7 @@ func (u *Update) merge(ctx context.Context, path string, sides [3][]byte, marker
 		return err
 	}
 	if conflicts > 0 && !markers {
+		u.open[path] = true
 		u.Conflicts[path] = fmt.Sprintf("it stays as it is; you and scaffold have changed the same lines in %d places (--conflict-markers shows them in the file)", conflicts)
 		return nil
 	}

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeChart writes a chart of a version: one file changes between versions, one has no final newline.
+func writeChart(t *testing.T, version string, more map[string]string) string {
+	t.Helper()
+	folder := t.TempDir()
+	content := map[string]string{
+		"Chart.yaml":         "apiVersion: v2\nname: shop\nversion: " + version + "\n",
+		"values.yaml":        "size: 1\n",
+		"templates/a.yaml":   "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  one: \"1\"\n  two: \"2\"\n  three: \"3\"\n  four: \"4\"\n  five: \"5\"\n  version: \"" + version + "\"\n",
+		"templates/old.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: old\n",
+	}
+	maps.Copy(content, more)
+	for name, text := range content {
+		name = filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// TestUpdateOfAnEditedChart edits the chart of a project, updates the project around it, and then updates the chart: all edits are still there.
+func TestUpdateOfAnEditedChart(t *testing.T) {
+	t.Parallel()
+	const templates = "pkg/generator/chart/templates/"
+	folder := newProject(t, "--chart="+writeChart(t, "1.0.0", nil))
+	replace(t, folder, templates+"a.yaml", `one: "1"`, `one: "mine"`)
+	mine := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"
+	if err := os.WriteFile(filepath.Join(folder, templates+"mine.yaml"), []byte(mine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, folder, templates+"old.yaml")
+	for range 2 {
+		if shown, err := scaffold(t, "--update", folder); err != nil {
+			t.Fatalf("%v\n%s", err, shown)
+		}
+	}
+	if shown, err := scaffold(t, "--update", "--chart="+writeChart(t, "2.0.0", nil), folder); err != nil {
+		t.Fatalf("%v\n%s", err, shown)
+	}
+	got := files(t, folder)
+	if content := got[templates+"a.yaml"]; !strings.Contains(content, `one: "mine"`) || !strings.Contains(content, `version: "2.0.0"`) {
+		t.Errorf("want the edit and the new version, got:\n%s", content)
+	}
+	if got[templates+"mine.yaml"] != mine {
+		t.Errorf("the added file has become %q", got[templates+"mine.yaml"])
+	}
+	if content, exists := got[templates+"old.yaml"]; exists {
+		t.Errorf("the removed file is back:\n%s", content)
+	}
+}
+
+// TestConflictsStayOpen updates a project twice that has a conflict: the second update finds it again, and can still show it in the file.
+func TestConflictsStayOpen(t *testing.T) {
+	t.Parallel()
+	folder := newProject(t)
+	replace(t, folder, "Makefile", "webshop-operator:latest", "mine:v1")
+	for _, arguments := range [][]string{{"--update", "--image=example.org/shop:v2", folder}, {"--update", folder}} {
+		shown, err := scaffold(t, arguments...)
+		if err == nil || !strings.Contains(shown, "Makefile: it stays as it is; you and scaffold have changed the same lines") {
+			t.Fatalf("%v: got %v\n%s", arguments, err, shown)
+		}
+	}
+	if shown, err := scaffold(t, "--update", "--conflict-markers", folder); err == nil || !strings.Contains(shown, "it has conflict markers in 1 places") {
+		t.Fatalf("got %v\n%s", err, shown)
+	}
+	const marked = "<<<<<<< yours\nIMAGE ?= mine:v1\n=======\nIMAGE ?= example.org/shop:v2\n>>>>>>> scaffolded now\n"
+	replace(t, folder, "Makefile", marked, "IMAGE ?= mine:v2\n")
+	if shown, err := scaffold(t, "--update", folder); err != nil {
+		t.Errorf("the conflict is resolved, got %v\n%s", err, shown)
+	}
+	if content := files(t, folder)["Makefile"]; !strings.Contains(content, "IMAGE ?= mine:v2\n") {
+		t.Errorf("the decision is lost:\n%s", content)
+	}
+}
