@@ -88,6 +88,24 @@ func renderAgain(ctx context.Context, given *pflag.FlagSet, options *project.Opt
 	return project.Render(options, contents)
 }
 
+// refuseIdentities refuses to change what identifies a project in clusters: existing components, and the finalizers and labels of their dependents, would belong
+// to nobody.
+func refuseIdentities(recorded, chosen *project.Options) error {
+	var problems []error
+	for _, row := range []struct{ flag, was, is string }{
+		{"group-name", recorded.GroupName, chosen.GroupName},
+		{"kind", recorded.Kind, chosen.Kind},
+		{"resource", recorded.Resource, chosen.Resource},
+		{"operator-name", recorded.OperatorName, chosen.OperatorName},
+	} {
+		if row.is != row.was {
+			problems = append(problems, fmt.Errorf("--%s: invalid value %q: an update cannot change it, because existing components depend on it; allowed is: %s",
+				row.flag, row.is, row.was))
+		}
+	}
+	return errors.Join(problems...)
+}
+
 // override sets the options that were given, and completes all.
 func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, folder string) error {
 	chosen := *recorded
@@ -101,6 +119,9 @@ func (s *settings) override(recorded *project.Options, given *pflag.FlagSet, fol
 		}
 	})
 	if err := errors.Join(failures...); err != nil {
+		return err
+	}
+	if err := refuseIdentities(recorded, &chosen); err != nil {
 		return err
 	}
 	switch {

@@ -205,7 +205,12 @@ func TestUpdateRefusals(t *testing.T) {
 	}
 	folder := newProject(t)
 	before := files(t, folder)
-	if _, err := scaffold(t, "--update", "--kind=x", folder); err == nil || !strings.Contains(err.Error(), `--kind: invalid value "x"`) {
+	for flag, value := range map[string]string{"kind": "Store", "group-name": "other.example.org", "resource": "stores", "operator-name": "other.example.org"} {
+		if _, err := scaffold(t, "--update", "--"+flag+"="+value, folder); err == nil || !strings.Contains(err.Error(), "--"+flag+`: invalid value "`+value+`": an update cannot change it`) {
+			t.Errorf("another identity: got error %v", err)
+		}
+	}
+	if _, err := scaffold(t, "--update", "--license=x", folder); err == nil || !strings.Contains(err.Error(), `--license: invalid value "x"`) {
 		t.Errorf("a bad value: got error %v", err)
 	}
 	write(t, folder, ".scaffold/options.yaml", "kinds: x\n")
