@@ -35,7 +35,7 @@ func newConditions(reconcilerName string) conditions {
 //	ready-when holds                                          Current
 //	ready-when does not hold, or cannot be evaluated          InProgress, or Failed as the judge says
 //
-// An annotation that is no valid expression, or that costs too much, makes the status Unknown.
+// If an annotation is not a valid expression, or costs too much to evaluate, the status is Unknown.
 func (c conditions) judge(object *unstructured.Unstructured, judge guarded) status.Result {
 	result := judge.judge(object)
 	values := object.GetAnnotations()
@@ -44,7 +44,7 @@ func (c conditions) judge(object *unstructured.Unstructured, judge guarded) stat
 	if !isReadyWhen && !isFailWhen {
 		return result
 	}
-	if !isObserved(object) {
+	if _, outdated := status.Outdated(object); outdated {
 		return unready(result, fmt.Sprintf("generation %d is not observed yet", object.GetGeneration()))
 	}
 	if isFailWhen {
@@ -73,12 +73,6 @@ func (c conditions) byReadyWhen(object *unstructured.Unstructured, readyWhen str
 	default:
 		return unready(base, "ready-when does not hold: "+readyWhen)
 	}
-}
-
-// isObserved reports whether the controller has observed the current spec, as far as the object tells.
-func isObserved(object *unstructured.Unstructured) bool {
-	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-	return err != nil || !found || observed == object.GetGeneration()
 }
 
 // unknown returns the result for an object whose annotation cannot be evaluated for any object.

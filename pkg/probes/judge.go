@@ -97,8 +97,8 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 			continue
 		}
 		selected = true
-		if outdated := outdatedStatus(object); outdated != "" {
-			return status.Result{Status: status.InProgressStatus, Message: outdated}
+		if observed, outdated := status.Outdated(object); outdated {
+			return status.Result{Status: status.InProgressStatus, Message: fmt.Sprintf("generation %d is not observed yet, only %d", object.GetGeneration(), observed)}
 		}
 		for _, check := range c.checks {
 			found, reason := check(object)
@@ -123,13 +123,4 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 
 func (c compiled) selects(object *unstructured.Unstructured) bool {
 	return (c.kind == nil || *c.kind == object.GroupVersionKind().GroupKind()) && (c.labels == nil || c.labels.Matches(labels.Set(object.GetLabels())))
-}
-
-// outdatedStatus says that the status is of another generation; it is empty if it is not.
-func outdatedStatus(object *unstructured.Unstructured) string {
-	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-	if err != nil || !found || observed == object.GetGeneration() {
-		return ""
-	}
-	return fmt.Sprintf("generation %d is not observed yet, only %d", object.GetGeneration(), observed)
 }

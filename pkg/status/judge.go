@@ -49,6 +49,12 @@ func Terminating(object *unstructured.Unstructured) (result Result, terminating 
 	return Result{Status: TerminatingStatus, Message: terminatingMessage(object)}, true
 }
 
+// Outdated reports whether the status of an object is of another generation than the current one, as far as status.observedGeneration tells, and of which.
+func Outdated(object *unstructured.Unstructured) (observed int64, outdated bool) {
+	observed, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	return observed, err == nil && found && observed != object.GetGeneration()
+}
+
 // Judge is AnalyzeAnnotated with the error in the message of the result.
 func (a *Analyzer) Judge(object *unstructured.Unstructured) Result {
 	result, err := a.AnalyzeAnnotated(object)
