@@ -25,6 +25,7 @@ const (
 	reads                            // requests that read dependents
 	writes                           // requests that change dependents, and what would be lost by these
 	callState                        // what one call works with
+	turns                            // what begins and ends a step of a wave
 	operations                       // what one call does
 	engine                           // from objects to a cluster, from parameters to objects
 	buildingBlocks                   // parts of the component reconciler and of releases that stand alone
@@ -61,6 +62,7 @@ var rooms = []room{
 	{path: "internal/ellipsis", layer: primitives},
 	{path: "internal/parallel", layer: primitives},
 
+	{path: "pkg/behaviors", layer: vocabulary},
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
 	{path: "internal/conflicts", layer: vocabulary},
@@ -120,6 +122,7 @@ var rooms = []room{
 	{path: "pkg/reconciler/internal/executor", layer: writes},
 	{path: "pkg/reconciler/internal/losses", layer: writes},
 	{path: "pkg/reconciler/internal/calls", layer: callState},
+	{path: "pkg/reconciler/internal/steps", layer: turns},
 	{path: "pkg/reconciler/internal/plans", layer: operations},
 	{path: "pkg/reconciler/internal/rebuild", layer: operations},
 	{path: "pkg/reconciler/internal/waves", layer: operations},

@@ -11,11 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/component-operator/runtime/pkg/behaviors"
 )
 
 // ToUnstructured returns the object in unstructured form; typed objects get their type from the scheme. The result may share
-// content with the object.
+// content with the object. It has no behaviors.
 func ToUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
+	object = behaviors.Bare(object)
 	if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
 		return nil, fmt.Errorf("an object of type %T is nil", object)
 	}

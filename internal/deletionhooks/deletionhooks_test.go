@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/deletionhooks"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
@@ -57,6 +58,10 @@ func TestSplit(t *testing.T) {
 	var refused *reconciler.RefusedError
 	if !errors.As(err, &refused) || len(refused.Problems) != 3 || !strings.Contains(err.Error(), `invalid value "later"`) {
 		t.Errorf("want all that is wrong to be named, got %v", err)
+	}
+	behaving := behaviors.Attach(configMap("a", key, "pre-delete"), behaviors.AtStep(1))
+	if _, _, err = deletionhooks.Split([]client.Object{behaving}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "ConfigMap a: is a deletion hook, and cannot have behaviors (Stepped)") {
+		t.Errorf("a hook is stored, so that its behaviors would be lost, got %v", err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -49,6 +50,10 @@ func Split(objects []client.Object, name string, scheme *runtime.Scheme) (regula
 		converted, err := clients.ToUnstructured(object, scheme)
 		if err != nil {
 			return nil, nil, err
+		}
+		if names := behaviors.Names(object); len(names) > 0 {
+			// Another process may apply it, from what is stored.
+			problems = append(problems, fmt.Sprintf("%s: is a deletion hook, and cannot have behaviors (%s)", nameOf(converted), strings.Join(names, ", ")))
 		}
 		hook := Hook{}
 		if hook.Object, err = copied(converted); err != nil {

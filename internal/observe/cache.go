@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -74,7 +75,7 @@ type Cache struct {
 
 	mu     sync.Mutex
 	kinds  map[schema.GroupVersionKind]*kind
-	needs  map[string]map[schema.GroupVersionKind][]string
+	needs  map[string]map[schema.GroupVersionKind]need
 	guards map[schema.GroupVersionResource]*guard
 }
 
@@ -112,7 +113,7 @@ func New(options Options) (*Cache, error) {
 		cancel:   cancel,
 		followed: make(chan struct{}),
 		kinds:    map[schema.GroupVersionKind]*kind{},
-		needs:    map[string]map[schema.GroupVersionKind][]string{},
+		needs:    map[string]map[schema.GroupVersionKind]need{},
 		guards:   map[schema.GroupVersionResource]*guard{},
 	}, nil
 }
@@ -153,6 +154,14 @@ type Need struct {
 	// Content means that the status of some of the dependents depends on their content, although Judges.JudgesMetadata reports otherwise. From
 	// then on, the kind is watched with its content as long as there is an owner that needs the kind.
 	Content bool
+	// Whole are dependents whose observations have the object itself, and whose owner is notified of each change of them.
+	Whole []types.NamespacedName
+}
+
+// need is what one owner needs of a kind.
+type need struct {
+	namespaces []string
+	whole      []types.NamespacedName
 }
 
 // Watch sets the needs of an owner, and drops those of an earlier call. It returns when each kind is either watched or known not
@@ -178,23 +187,24 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	dropped := c.needs[owner]
-	wanted := make(map[schema.GroupVersionKind][]string, len(needs))
+	wanted := make(map[schema.GroupVersionKind]need, len(needs))
 	content := map[schema.GroupVersionKind]bool{}
-	for _, need := range needs {
-		wanted[need.Kind] = slices.Concat(wanted[need.Kind], need.Namespaces)
-		content[need.Kind] = content[need.Kind] || need.Content
+	for _, n := range needs {
+		before := wanted[n.Kind]
+		wanted[n.Kind] = need{namespaces: slices.Concat(before.namespaces, n.Namespaces), whole: slices.Concat(before.whole, n.Whole)}
+		content[n.Kind] = content[n.Kind] || n.Content || len(n.Whole) > 0
 	}
 	kinds := make([]*kind, 0, len(wanted))
-	for gvk, namespaces := range wanted {
+	for gvk, now := range wanted {
 		k := c.kinds[gvk]
 		if k == nil {
 			k = newKind(c, gvk, content[gvk])
 			c.kinds[gvk] = k
 		}
+		k.need(now, dropped[gvk])
 		if content[gvk] {
 			k.watchContent()
 		}
-		k.need(namespaces, dropped[gvk])
 		kinds = append(kinds, k)
 	}
 	if len(wanted) == 0 {
@@ -202,12 +212,12 @@ func (c *Cache) declare(owner string, needs []Need) []*kind {
 	} else {
 		c.needs[owner] = wanted
 	}
-	for gvk, namespaces := range dropped {
+	for gvk, before := range dropped {
 		_, still := wanted[gvk]
 		switch {
 		case still:
 		case c.needed(gvk):
-			c.kinds[gvk].need(nil, namespaces)
+			c.kinds[gvk].need(need{}, before)
 		default:
 			c.kinds[gvk].stop()
 			delete(c.kinds, gvk)

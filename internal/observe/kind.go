@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // kind watches all labelled objects of one type: by one feed for the whole cluster where that is allowed, otherwise by one feed
@@ -23,16 +24,21 @@ type kind struct {
 	mu sync.Mutex
 	// namespaces counts, by namespace, the owners that have dependents in it.
 	namespaces map[string]int
-	feeds      map[string]*feed
-	changed    chan struct{} // closed and replaced when feeds change their state
-	logged     string        // the last logged mode
+	// whole counts, by dependent, the owners that need the object itself.
+	whole   map[types.NamespacedName]int
+	feeds   map[string]*feed
+	changed chan struct{} // closed and replaced when feeds change their state
+	logged  string        // the last logged mode
 	// content means that objects are watched with their content, not by their metadata only.
 	content bool
 }
 
 func newKind(cache *Cache, gvk schema.GroupVersionKind, content bool) *kind {
 	ctx, cancel := context.WithCancel(cache.ctx)
-	k := &kind{cache: cache, gvk: gvk, ctx: ctx, cancel: cancel, namespaces: map[string]int{}, feeds: map[string]*feed{}, changed: make(chan struct{})}
+	k := &kind{
+		cache: cache, gvk: gvk, ctx: ctx, cancel: cancel, namespaces: map[string]int{}, whole: map[types.NamespacedName]int{}, feeds: map[string]*feed{},
+		changed: make(chan struct{}),
+	}
 	k.content = content || !cache.options.Reader.Judges.JudgesMetadata(gvk.GroupKind())
 	k.addLocked("")
 	return k
@@ -42,14 +48,22 @@ func (k *kind) stop() {
 	k.cancel()
 }
 
-// need replaces the namespaces in which an owner has dependents.
-func (k *kind) need(namespaces, before []string) {
+// need replaces what an owner needs.
+func (k *kind) need(now, before need) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, namespace := range namespaces {
+	for _, key := range now.whole {
+		k.whole[key]++
+	}
+	for _, key := range before.whole {
+		if k.whole[key]--; k.whole[key] <= 0 {
+			delete(k.whole, key)
+		}
+	}
+	for _, namespace := range now.namespaces {
 		k.namespaces[namespace]++
 	}
-	for _, namespace := range before {
+	for _, namespace := range before.namespaces {
 		if k.namespaces[namespace]--; k.namespaces[namespace] <= 0 {
 			delete(k.namespaces, namespace)
 			k.dropLocked(namespace)
@@ -58,6 +72,13 @@ func (k *kind) need(namespaces, before []string) {
 	if k.feeds[""].forbidden() {
 		k.splitLocked()
 	}
+}
+
+// isWhole reports whether an owner needs the object itself of a dependent.
+func (k *kind) isWhole(key types.NamespacedName) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.whole[key] > 0
 }
 
 // watchesContent reports whether objects are watched with their content.

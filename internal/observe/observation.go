@@ -42,6 +42,15 @@ type Observation struct {
 	Deadline time.Time
 	// Rules identifies the rules by which the status was computed; see Judges.
 	Rules string
+	// Object is the object itself, without managedFields, if a Need demands that; else nil. It must not be changed.
+	Object *unstructured.Unstructured
+}
+
+// Kept returns a copy of an object for Observation.Object.
+func Kept(object *unstructured.Unstructured) *unstructured.Unstructured {
+	kept := object.DeepCopy()
+	kept.SetManagedFields(nil)
+	return kept
 }
 
 // Baseline identifies the declared state of the object: while it is the same, nobody has changed anything but the status or (for
@@ -136,9 +145,11 @@ func (r *Reader) now() time.Time {
 
 // differs reports whether an owner may decide differently after the change.
 func (o Observation) differs(other Observation) bool {
-	if o.Generation == 0 && o.ResourceVersion != other.ResourceVersion {
+	isWhole := o.Object != nil || other.Object != nil
+	if (isWhole || o.Generation == 0) && o.ResourceVersion != other.ResourceVersion {
 		return true
 	}
+	o.Object, other.Object = nil, nil
 	o.ResourceVersion, other.ResourceVersion = "", ""
 	o.Deadline, other.Deadline = time.Time{}, time.Time{}
 	return o != other

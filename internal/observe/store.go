@@ -55,6 +55,9 @@ func (s *feedStore) entry(object any) (*entry, error) {
 	switch object := object.(type) {
 	case *unstructured.Unstructured:
 		e.observation = reader.Read(object)
+		if s.kind.isWhole(e.key) {
+			e.observation.Object = Kept(object)
+		}
 	case *metav1.PartialObjectMetadata:
 		e.observation = reader.ReadMetadata(s.kind.gvk, object)
 	default:

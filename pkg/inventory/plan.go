@@ -34,6 +34,9 @@ type Change struct {
 	Verb Verb `json:"verb,omitempty"`
 	// Recreate means that the object would be deleted and created again.
 	Recreate bool `json:"recreate,omitempty"`
+	// DependsOn are objects whose data decide what would be done, and which nobody knows before these are applied: then Verb says what would be done at
+	// most, and Reason names them. Only for objects with behaviors.
+	DependsOn []ObjectInfo `json:"dependsOn,omitempty"`
 	// Reason is a text such as "the manifest changed"; it may be empty if the object would stay as it is.
 	Reason string `json:"reason,omitempty"`
 	// Refusal says why Apply would fail because of this object; empty if it would not.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -22,10 +23,10 @@ import (
 // a transformer would not see and then overwrite.
 func checkObjects(objects []client.Object) error {
 	for i, object := range objects {
-		if value := reflect.ValueOf(object); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
+		if value := reflect.ValueOf(behaviors.Bare(object)); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
 			return fmt.Errorf("object %d is nil (%T)", i+1, object)
 		}
-		u, ok := object.(*unstructured.Unstructured)
+		u, ok := behaviors.Bare(object).(*unstructured.Unstructured)
 		if !ok {
 			continue
 		}
@@ -53,6 +54,7 @@ func copyOf(object client.Object) (client.Object, error) {
 // kindOf returns the type of an object. Typed objects often do not carry it; then the scheme of
 // client-go or, for other types, that of the target client has it. Reading the target client's scheme does not count as reading the cluster.
 func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind, error) {
+	object = behaviors.Bare(object)
 	declared := object.GetObjectKind().GroupVersionKind()
 	if declared.Version != "" && declared.Kind != "" {
 		return declared, nil
@@ -74,6 +76,7 @@ func kindOf(ctx context.Context, object client.Object) (schema.GroupVersionKind,
 
 // unstructuredOf returns the object in a form that has no Go type, as a copy.
 func unstructuredOf(ctx context.Context, object client.Object) (*unstructured.Unstructured, error) {
+	object = behaviors.Bare(object)
 	if u, ok := object.(*unstructured.Unstructured); ok {
 		return u.DeepCopy(), nil
 	}
@@ -97,7 +100,7 @@ func unstructuredOf(ctx context.Context, object client.Object) (*unstructured.Un
 func textOf(object client.Object) string {
 	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
 	if kind.Kind == "" {
-		kind.Kind = fmt.Sprintf("%T", object)
+		kind.Kind = fmt.Sprintf("%T", behaviors.Bare(object))
 	}
 	return types.ObjectText(kind, object.GetNamespace(), object.GetName())
 }

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -17,6 +19,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/documents"
 	"github.com/component-operator/runtime/internal/kustomize"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -161,7 +164,7 @@ func (t *KustomizeObjectTransformer) TransformObjectsContext(
 	if err != nil {
 		return nil, err
 	}
-	return built.orOriginals(originals)
+	return built.orOriginals(originals, objects)
 }
 
 // original is an object before it was patched.
@@ -172,24 +175,44 @@ type original struct {
 
 type builtObjects []client.Object
 
-// orOriginals returns the original of each object that the patches have not changed.
-func (b builtObjects) orOriginals(originals map[string]original) ([]client.Object, error) {
-	objects := make([]client.Object, len(b))
+// orOriginals returns the original of each object that the patches have not changed. The others keep the behaviors of their originals.
+func (b builtObjects) orOriginals(originals map[string]original, objects []client.Object) ([]client.Object, error) {
+	patched := make([]client.Object, len(b))
+	var renamed []int
 	for i, object := range b {
-		objects[i] = object
+		patched[i] = object
 		before, ok := originals[types.ObjectKeyToString(object)]
 		if !ok {
+			renamed = append(renamed, i)
 			continue
 		}
+		delete(originals, types.ObjectKeyToString(object))
 		content, err := json.Marshal(object)
 		if err != nil {
 			return nil, fmt.Errorf("encoding %s: %w", textOf(object), err)
 		}
+		patched[i] = behaviors.Carry(before.object, object)
 		if bytes.Equal(bytes.TrimSpace(content), bytes.TrimSpace(before.content)) {
-			objects[i] = before.object
+			patched[i] = before.object
 		}
 	}
-	return objects, nil
+	if len(renamed) == 0 {
+		return patched, nil
+	}
+	if len(b) == len(objects) {
+		// The objects keep their order.
+		for _, i := range renamed {
+			patched[i] = behaviors.Carry(objects[i], patched[i])
+		}
+		return patched, nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(originals)) {
+		if names := behaviors.Names(originals[key].object); len(names) > 0 {
+			return nil, fmt.Errorf("%s has behaviors (%s), and is lost in patches that both rename and remove objects; use two transformers",
+				textOf(originals[key].object), strings.Join(names, ", "))
+		}
+	}
+	return patched, nil
 }
 
 // build runs the SDK on objects in JSON.

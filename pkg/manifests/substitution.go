@@ -21,6 +21,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -73,7 +74,7 @@ func (t *SubstitutionObjectTransformer) TransformObjectsContext(
 			return nil, fmt.Errorf("substituting variables in %s: %w", textOf(object), err)
 		}
 		if replaced != nil {
-			transformed[i] = replaced
+			transformed[i] = behaviors.Carry(object, replaced)
 		}
 	}
 	return transformed, nil

@@ -110,6 +110,7 @@ func TestErrors(t *testing.T) {
 		"Fatal":           {"so does what Go programs cannot survive", "own", nil, do("fatal"), "it has failed (exit status 2): fatal error: sync: unlock of unlocked mutex"},
 		"Exit":            {"a process may end without a word", "own", nil, do("exit"), "it has ended (exit status 3): waiting for the objects: EOF"},
 		"NilObject":       {"objects must be there", "own", nil, do("nil"), "object 1 is nil (*v1.Secret)"},
+		"Behaviors":       {"code cannot be sent", "own", nil, do("behaviors"), `object 1, "a", has behaviors (Awaited, Stepped), which an isolated generator cannot return`},
 		"ForeignObject":   {"the operator could not know the type", "own", nil, do("foreign type"), "has Go type *isolated_test.widget"},
 		"ForeignSpec":     {"the process could not know the type", "own", nil, other{}, "the Go type isolated_test.other of the parameters is not known"},
 		"ForeignOwner":    {"likewise", "chart", &widget{Unstructured: *component()}, types.UnstructurableMap{}, "the Go type *isolated_test.widget of the component is not known"},

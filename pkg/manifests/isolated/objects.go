@@ -6,11 +6,14 @@ package isolated
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/behaviors"
 )
 
 // object is an object in its transferable form: the content of an unstructured one, or kind and value of one with a Go type.
@@ -26,6 +29,10 @@ func packObjects(scheme *runtime.Scheme, objects []client.Object) ([]object, err
 		if value := reflect.ValueOf(original); !value.IsValid() || value.Kind() == reflect.Pointer && value.IsNil() {
 			return nil, fmt.Errorf("object %d is nil (%T)", i+1, original)
 		}
+		if names := behaviors.Names(original); len(names) > 0 {
+			return nil, fmt.Errorf("object %d, %q, has behaviors (%s), which an isolated generator cannot return", i+1, original.GetName(), strings.Join(names, ", "))
+		}
+		original = behaviors.Bare(original)
 		if u, ok := original.(*unstructured.Unstructured); ok {
 			content, err := numeric(u.Object)
 			if err != nil {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -38,6 +39,8 @@ func (own) Generate(ctx context.Context, namespace string, name string, paramete
 		return typed(namespace, name), nil
 	case "foreign type":
 		return []client.Object{&widget{}}, nil
+	case "behaviors":
+		return []client.Object{behaviors.Attach(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, behaviors.AtStep(1), behaviors.NotAwaited{})}, nil
 	case "nil":
 		return []client.Object{(*corev1.Secret)(nil)}, nil
 	case "numbers":

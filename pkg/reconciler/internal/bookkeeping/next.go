@@ -22,6 +22,8 @@ type Plan struct {
 	// applied are the delete policies that the desired objects may have been applied with; empty for an object that has
 	// none.
 	applied []inventory.DeletePolicy
+	// late says which desired objects are late.
+	late []bool
 	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
 	// write.
 	SaveFirst bool
@@ -36,7 +38,7 @@ func Next(wanted []*desired.Object, before []*inventory.Item) Plan {
 	for i, item := range before {
 		old[types.IDOf(item)] = i
 	}
-	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]inventory.DeletePolicy, len(wanted))}
+	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]inventory.DeletePolicy, len(wanted)), late: make([]bool, len(wanted))}
 	// Recorded items keep their places, so that there is little to sort.
 	next := make([]*inventory.Item, len(before), len(before)+len(wanted))
 	// One allocation for all copies.
@@ -55,7 +57,7 @@ func Next(wanted []*desired.Object, before []*inventory.Item) Plan {
 		recorded := *item
 		item.Namespace = t.Key.Namespace
 		planWanted(t, item)
-		p.applied[i] = appliedPolicy(&recorded)
+		p.applied[i], p.late[i] = appliedPolicy(&recorded), t.Late
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
 		// A process that finds only the old record would not delete an object that this call creates.
 		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
@@ -95,7 +97,9 @@ func appliedPolicy(recorded *inventory.Item) inventory.DeletePolicy {
 func (p *Plan) ProtectUnwritten() {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
-		if item.Phase != inventory.PhaseScheduledForApplication || applied == "" {
+		// The manifest of a late object may turn out to be another one.
+		unwritten := item.Phase == inventory.PhaseScheduledForApplication || p.late[i]
+		if !unwritten || applied == "" {
 			continue
 		}
 		item.DeletePolicy = policies.Join(item.DeletePolicy, applied)
@@ -124,8 +128,22 @@ func planWanted(t *desired.Object, item *inventory.Item) {
 	item.DeleteOrder = t.DeleteOrder
 	item.ManagedTypes = t.ManagedTypes
 	item.DeletionApproved = false
+	planDigest(t, item)
+}
+
+// Resolve changes the item of a late object whose manifest is complete now. It reports whether the inventory must be saved before the object is written.
+func Resolve(t *desired.Object, item *inventory.Item) (saveFirst bool) {
+	ended := IsCompleting(item) || item.Phase == inventory.PhaseFailed
+	planDigest(t, item)
+	return ended && item.Phase == inventory.PhaseScheduledForApplication
+}
+
+// planDigest changes the digest of an item, and its phase if the object has to be applied.
+func planDigest(t *desired.Object, item *inventory.Item) {
 	switch {
 	case item.Digest == t.Digest:
+	case t.Digest == desired.DigestLate && (IsWritten(item) || IsCompleting(item) || item.Phase == inventory.PhaseFailed):
+		// Whether the object has to be applied turns out when its manifest is complete.
 	case t.Former != "" && item.Digest == t.Former:
 		// The former digest is one of the same manifest.
 		item.Digest = t.Digest

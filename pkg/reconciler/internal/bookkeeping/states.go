@@ -24,7 +24,7 @@ func MayExist(i *inventory.Item) bool {
 // HasOtherFormat reports whether the recorded digest has another format than ours, because an operator with the predecessor of this
 // SDK recorded it.
 func HasOtherFormat(i *inventory.Item) bool {
-	return i.Digest != "" && i.Digest != desired.DigestOnce && !strings.HasPrefix(i.Digest, desired.DigestRules)
+	return i.Digest != "" && i.Digest != desired.DigestOnce && i.Digest != desired.DigestLate && !strings.HasPrefix(i.Digest, desired.DigestRules)
 }
 
 // IsWritten reports whether the manifest with the recorded digest was applied.

@@ -9,11 +9,13 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Needs are the kinds and namespaces that one call has the observer watch.
@@ -24,13 +26,14 @@ type Needs struct {
 	label    string // value of the owner label
 	watched  map[schema.GroupVersionKind]map[string]bool
 	content  map[schema.GroupVersionKind]bool // kinds whose objects are judged by their content
+	whole    map[types.ObjectID]schema.GroupVersionKind
 }
 
 // NewNeeds returns the needs of an owner, none so far.
 func NewNeeds(ledger *Ledger, observer server.Observer, owners *judges.Judges, label string) *Needs {
 	return &Needs{
 		ledger: ledger, observer: observer, judges: owners, label: label,
-		watched: map[schema.GroupVersionKind]map[string]bool{}, content: map[schema.GroupVersionKind]bool{},
+		watched: map[schema.GroupVersionKind]map[string]bool{}, content: map[schema.GroupVersionKind]bool{}, whole: map[types.ObjectID]schema.GroupVersionKind{},
 	}
 }
 
@@ -40,12 +43,11 @@ func (n *Needs) Watch(ctx context.Context, wanted []*desired.Object, upTo desire
 	told, more := len(n.watched) > 0, false
 	var last *desired.Object
 	for _, t := range wanted {
-		if last != nil && last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace && last.ReadsContent == t.ReadsContent {
+		if last != nil && asLast(t, last) {
 			continue
 		}
 		if t.Stage() <= upTo || n.ledger.Of(t).UID != "" {
-			more = n.needed(t.GVK(), t.Key.Namespace) || more
-			more = t.ReadsContent && n.judged(t.GVK()) || more
+			more = n.add(t) || more
 			last = t
 		}
 	}
@@ -58,11 +60,28 @@ func (n *Needs) Watch(ctx context.Context, wanted []*desired.Object, upTo desire
 	return n.observer.Watch(ctx, n.label, n.all())
 }
 
+// asLast reports whether a desired object needs the same as the one before it.
+func asLast(t, last *desired.Object) bool {
+	return last.GVK() == t.GVK() && last.Key.Namespace == t.Key.Namespace && last.ReadsContent == t.ReadsContent && !t.Extracting
+}
+
+// add adds what a desired object needs, and reports whether that is new.
+func (n *Needs) add(t *desired.Object) bool {
+	more := n.needed(t.GVK(), t.Key.Namespace)
+	more = t.ReadsContent && n.judged(t.GVK()) || more
+	return t.Extracting && n.extracted(t) || more
+}
+
 // all returns the kinds and namespaces needed so far.
 func (n *Needs) all() []observe.Need {
 	all := make([]observe.Need, 0, len(n.watched))
 	for kind, namespaces := range n.watched {
 		need := observe.Need{Kind: kind, Content: n.content[kind] || n.judges.NeedsContent(n.label, kind.GroupKind())}
+		for id, gvk := range n.whole {
+			if gvk == kind {
+				need.Whole = append(need.Whole, apitypes.NamespacedName{Namespace: id.Namespace, Name: id.Name})
+			}
+		}
 		for namespace := range namespaces {
 			if namespace != "" {
 				need.Namespaces = append(need.Namespaces, namespace)
@@ -88,5 +107,12 @@ func (n *Needs) needed(kind schema.GroupVersionKind, namespace string) bool {
 func (n *Needs) judged(kind schema.GroupVersionKind) bool {
 	more := !n.content[kind]
 	n.content[kind] = true
+	return more
+}
+
+// extracted notes that data of an object are extracted, and reports whether that is new.
+func (n *Needs) extracted(t *desired.Object) bool {
+	more := n.whole[t.Key] != t.GVK()
+	n.whole[t.Key] = t.GVK()
 	return more
 }

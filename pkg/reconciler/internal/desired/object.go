@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/parallel"
@@ -22,7 +23,8 @@ import (
 
 // Object is an object of the request with all that is known about it before looking at the cluster. It does not change.
 type Object struct {
-	policies.Behavior
+	policies.Effective
+	Traits
 
 	Index         int // in the objects of the request
 	Key           types.ObjectID
@@ -37,6 +39,8 @@ type Object struct {
 const (
 	// DigestOnce is the digest of objects that are applied once.
 	DigestOnce = "__once__"
+	// DigestLate is the digest of objects whose manifests are not complete yet.
+	DigestLate = "__late__"
 	// DigestRules is the prefix of all other digests. It identifies their format.
 	DigestRules = "2:"
 )
@@ -45,14 +49,12 @@ const (
 func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source) ([]*Object, error) {
 	wanted := make([]*Object, len(objects))
 	problems, failures := make([][]string, len(objects)), make([]error, len(objects))
-	parallel.Do(len(objects), func(i int) {
-		t := newObject(i, objects[i])
-		t.RemovesItself = removesItself(objects[i]) || source.RunOnce && runs(t.Key.GroupKind)
-		wanted[i] = t
-		if t.Behavior, problems[i] = policies.Parse(p.Keys.Prefix, objects[i], source.Policies); len(problems[i]) == 0 {
-			t.Digest, t.Former, failures[i] = digestsOf(objects[i], t.Reconcile, source)
+	parallel.Do(len(objects), func(i int) { wanted[i], problems[i], failures[i] = p.newObject(i, objects[i], source) })
+	for i, t := range wanted {
+		if problem := t.come(source.Objects[i]); problem != "" {
+			problems[i] = append(problems[i], problem)
 		}
-	})
+	}
 	if err := cmp.Or(failures...); err != nil {
 		return nil, err
 	}
@@ -71,13 +73,34 @@ func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source
 	return wanted, nil
 }
 
-func newObject(index int, object *unstructured.Unstructured) *Object {
-	return &Object{
+// newObject returns the desired object for one manifest, without its behaviors, and what is wrong with its annotations.
+func (p Preparer) newObject(index int, object *unstructured.Unstructured, source Source) (t *Object, problems []string, err error) {
+	t = &Object{
 		Index:        index,
 		Key:          types.IDOf(object),
 		Version:      object.GroupVersionKind().Version,
 		ManagedTypes: kinds.ManagedTypesOf(object),
 	}
+	t.RemovesItself = removesItself(object) || source.RunOnce && runs(t.Key.GroupKind)
+	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, source.Policies); len(problems) == 0 {
+		t.Digest, t.Former, err = digestsOf(object, t.Reconcile, source)
+	}
+	return t, problems, err
+}
+
+// come notes the behaviors that came with the object, and returns what is wrong with them; empty if nothing is.
+func (t *Object) come(object client.Object) string {
+	var problem string
+	t.Traits, problem = traitsOf(object)
+	switch {
+	case problem != "":
+		return fmt.Sprintf("%s: %s", t.Key, problem)
+	case t.Late && len(t.ManagedTypes) > 0:
+		return fmt.Sprintf("%s: an object that defines types cannot be late, because the types of other objects depend on it", t.Key)
+	case t.Late && t.Digest != DigestOnce:
+		t.Digest, t.Former = DigestLate, ""
+	}
+	return ""
 }
 
 // GVK returns the type of the desired object.

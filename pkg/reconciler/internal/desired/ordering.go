@@ -12,7 +12,7 @@ import (
 func Sort(wanted []*Object, tier func(*Object) int) {
 	slices.SortFunc(wanted, func(a, b *Object) int {
 		return cmp.Or(
-			cmp.Compare(a.ApplyOrder, b.ApplyOrder), cmp.Compare(a.Stage(), b.Stage()),
+			cmp.Compare(a.ApplyOrder, b.ApplyOrder), cmp.Compare(a.Stage(), b.Stage()), cmp.Compare(a.Step, b.Step),
 			cmp.Compare(tier(a), tier(b)), a.Key.Compare(b.Key),
 		)
 	})

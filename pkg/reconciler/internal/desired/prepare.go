@@ -18,6 +18,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
@@ -70,7 +71,7 @@ func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*
 // toUnstructured returns a copy of the object in the form in which it is sent.
 func toUnstructured(object client.Object, scheme *runtime.Scheme) (*unstructured.Unstructured, error) {
 	converted, err := clients.ToUnstructured(object, scheme)
-	if _, shared := object.(*unstructured.Unstructured); err != nil || !shared {
+	if _, shared := behaviors.Bare(object).(*unstructured.Unstructured); err != nil || !shared {
 		return converted, err
 	}
 	content, err := contents.CopyMap("", converted.Object)

@@ -87,15 +87,17 @@ func (p Preparer) Prepare(source Source, known *Set) (*Set, *Manifests, error) {
 // Manifests has the normalised manifests of desired objects. Only one goroutine at a time may use it for a desired object.
 type Manifests struct {
 	preparer Preparer
-	sources  []client.Object
+	source   Source
 	objects  []*unstructured.Unstructured // by the index of the desired object; nil until first used
+	// completed are the manifests of late objects, by the index of the desired object.
+	completed map[int]*unstructured.Unstructured
 }
 
 func (p Preparer) manifests(source Source, objects []*unstructured.Unstructured) *Manifests {
 	if objects == nil {
 		objects = make([]*unstructured.Unstructured, len(source.Objects))
 	}
-	return &Manifests{preparer: p, sources: source.Objects, objects: slices.Clone(objects)}
+	return &Manifests{preparer: p, source: source, objects: slices.Clone(objects)}
 }
 
 // Keep keeps the manifests in a set, if all of them are prepared.
@@ -106,12 +108,16 @@ func (m *Manifests) Keep(set *Set) {
 	}
 }
 
-// Of returns the manifest of a desired object, without the marks of the owner. It must not be changed.
+// Of returns the manifest of a desired object, without the marks of the owner; that of a late object as announced until it is completed. It must not be
+// changed.
 func (m *Manifests) Of(t *Object) (*unstructured.Unstructured, error) {
+	if completed := m.completed[t.Index]; completed != nil {
+		return completed, nil
+	}
 	if object := m.objects[t.Index]; object != nil {
 		return object, nil
 	}
-	object, err := toUnstructured(m.sources[t.Index], m.preparer.Scheme)
+	object, err := toUnstructured(m.source.Objects[t.Index], m.preparer.Scheme)
 	if err != nil {
 		return nil, err
 	}

@@ -23,12 +23,12 @@ var uncovered = map[string]string{
 // TestDigestCoversPolicies changes each policy of an object: a saved plan must notice that.
 func TestDigestCoversPolicies(t *testing.T) {
 	t.Parallel()
-	before, err := digestOf("content", policies.Behavior{})
+	before, err := digestOf("content", policies.Effective{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]string{before: "no policy"}
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[policies.Behavior]()) {
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[policies.Effective]()) {
 		if uncovered[field.Name] != "" {
 			continue
 		}
@@ -36,7 +36,7 @@ func TestDigestCoversPolicies(t *testing.T) {
 			t.Errorf("%s: the digest must cover the field, or this test must say why it need not", field.Name)
 			continue
 		}
-		var changed policies.Behavior
+		var changed policies.Effective
 		reflect.ValueOf(&changed).Elem().FieldByIndex(field.Index).SetString("changed")
 		after, err := digestOf("content", changed)
 		if err != nil {
@@ -47,7 +47,7 @@ func TestDigestCoversPolicies(t *testing.T) {
 		}
 		seen[after] = field.Name
 	}
-	if other, err := digestOf("other", policies.Behavior{}); err != nil || other == before {
+	if other, err := digestOf("other", policies.Effective{}); err != nil || other == before {
 		t.Errorf("the digest does not cover the content (%v)", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/steps"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -48,9 +49,11 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	changes := make([]inventory.Change, len(p.objects))
 	var first, rest []int
 	for i, t := range p.objects {
-		if kinds.DefinesTypes(t.Key.GroupKind) || kinds.IsNamespace(t.Key.GroupKind) {
+		switch {
+		case t.Late:
+		case kinds.DefinesTypes(t.Key.GroupKind) || kinds.IsNamespace(t.Key.GroupKind):
 			first = append(first, i)
-		} else {
+		default:
 			rest = append(rest, i)
 		}
 	}
@@ -68,6 +71,10 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	}
 	if err := p.all(ctx, rest, wanted); err != nil {
 		return inventory.Plan{}, err
+	}
+	data := dataFlow{planner: p, steps: steps.New(p.call), changes: changes}
+	if err := data.plan(ctx); err != nil {
+		return inventory.Plan{}, fmt.Errorf("planning: %w", err)
 	}
 	p.refuseAliases(changes)
 	items := p.call.Ledger.Unwanted()

@@ -82,7 +82,7 @@ func (p *planner) notePrerequisite(t *desired.Object, change inventory.Change) e
 
 // digestOf returns the digest by which a saved plan notices that a manifest or its policies have changed. Purging and apply orders are
 // part of the content, because only annotations set them.
-func digestOf(content string, b policies.Behavior) (string, error) {
+func digestOf(content string, b policies.Effective) (string, error) {
 	parts := []string{content, string(b.Adoption), string(b.Reconcile), string(b.Update), string(b.Delete), string(b.Drift)}
 	if b.DeleteOrder != 0 {
 		parts = append(parts, strconv.Itoa(b.DeleteOrder))
@@ -123,8 +123,8 @@ func (p *planner) change(t *desired.Object) (inventory.Change, error) {
 	item := p.call.Ledger.Of(t)
 	change := inventory.Change{Object: inventory.ObjectInfo{TypeVersionInfo: item.TypeVersionInfo, NameInfo: item.NameInfo}, Wave: t.ApplyOrder}
 	content := t.Digest
-	if content == desired.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
-		// All objects that are applied once have the same digest; this one still has to be applied, so its content counts.
+	if content == desired.DigestLate || content == desired.DigestOnce && item.Phase == inventory.PhaseScheduledForApplication {
+		// All objects that are applied once have the same digest, and so have all late objects; but this one still has to be applied, so its content counts.
 		object, err := p.call.Executor.Manifests.Of(t)
 		if err != nil {
 			return change, err
@@ -133,7 +133,7 @@ func (p *planner) change(t *desired.Object) (inventory.Change, error) {
 			return change, err
 		}
 	}
-	sum, err := digestOf(content, t.Behavior)
+	sum, err := digestOf(content, t.Effective)
 	if err != nil {
 		return change, fmt.Errorf("computing the digest of %s: %w", t.Key, err)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Behavior has the policies of an object: those of its annotations, or else of its owner.
-type Behavior struct {
+// Effective are the policies that hold for an object: those of its annotations, or else of its owner.
+type Effective struct {
 	Adoption        inventory.AdoptionPolicy
 	Reconcile       inventory.ReconcilePolicy
 	Update          inventory.UpdatePolicy
@@ -35,9 +35,9 @@ type Behavior struct {
 }
 
 // Parse reads the annotations of an object. Each problem names object, key, value and the allowed values.
-func Parse(prefix string, object *unstructured.Unstructured, policies inventory.Policies) (Behavior, []string) {
+func Parse(prefix string, object *unstructured.Unstructured, policies inventory.Policies) (Effective, []string) {
 	p := &annotationParser{prefix: prefix, object: types.IDOf(object).String(), values: object.GetAnnotations()}
-	b := Behavior{
+	b := Effective{
 		Adoption:        cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixAdoptionPolicy, parseAdoptionPolicy), policies.Adoption),
 		Reconcile:       cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
 		Update:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),

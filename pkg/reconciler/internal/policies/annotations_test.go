@@ -38,65 +38,65 @@ func otherPolicies() inventory.Policies {
 	}
 }
 
-func otherBehavior() Behavior {
-	return Behavior{
+func otherEffective() Effective {
+	return Effective{
 		Adoption: inventory.AdoptionPolicyNever, Reconcile: inventory.ReconcilePolicyOnce, Update: inventory.UpdatePolicySsaOverride, Delete: inventory.DeletePolicyOrphanOnDelete,
 		Drift: inventory.DriftPolicyIgnore, ReapplyInterval: time.Minute,
 	}
 }
 
-func TestParseBehavior(t *testing.T) {
+func TestParse(t *testing.T) {
 	t.Parallel()
 	order := func(value int) *int { return &value }
 	for _, tc := range []struct {
 		reason, suffix string
 		values         []string
-		change         func(*Behavior)
+		change         func(*Effective)
 	}{
-		{"nothing is said: the policies of the owner apply", "unrelated", []string{"", "x"}, func(*Behavior) {}},
-		{"all spellings", types.AnnotationKeySuffixAdoptionPolicy, []string{"never", "Never"}, func(b *Behavior) { b.Adoption = inventory.AdoptionPolicyNever }},
-		{"all spellings", types.AnnotationKeySuffixAdoptionPolicy, []string{"if-unowned", "ifUnowned", "IfUnowned"}, func(b *Behavior) { b.Adoption = inventory.AdoptionPolicyIfUnowned }},
-		{"all spellings", types.AnnotationKeySuffixAdoptionPolicy, []string{"always", "Always"}, func(b *Behavior) { b.Adoption = inventory.AdoptionPolicyAlways }},
-		{"all spellings", types.AnnotationKeySuffixReconcilePolicy, []string{"on-object-change", "onObjectChange", "OnObjectChange"}, func(b *Behavior) { b.Reconcile = inventory.ReconcilePolicyOnObjectChange }},
-		{"all spellings", types.AnnotationKeySuffixReconcilePolicy, []string{"on-object-or-component-change", "onObjectOrComponentChange", "OnObjectOrComponentChange"}, func(b *Behavior) { b.Reconcile = inventory.ReconcilePolicyOnObjectOrComponentChange }},
-		{"all spellings", types.AnnotationKeySuffixReconcilePolicy, []string{"once", "Once"}, func(b *Behavior) { b.Reconcile = inventory.ReconcilePolicyOnce }},
-		{"the deprecated value is like none", types.AnnotationKeySuffixUpdatePolicy, []string{"default"}, func(*Behavior) {}},
-		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"recreate", "Recreate"}, func(b *Behavior) { b.Update = inventory.UpdatePolicyRecreate }},
-		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"replace", "Replace"}, func(b *Behavior) { b.Update = inventory.UpdatePolicyReplace }},
-		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"ssa-merge", "ssaMerge", "SsaMerge"}, func(b *Behavior) { b.Update = inventory.UpdatePolicySsaMerge }},
-		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"ssa-override", "ssaOverride", "SsaOverride"}, func(b *Behavior) { b.Update = inventory.UpdatePolicySsaOverride }},
-		{"the deprecated value is like none", types.AnnotationKeySuffixDeletePolicy, []string{"default"}, func(*Behavior) {}},
-		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"delete", "Delete"}, func(b *Behavior) { b.Delete = inventory.DeletePolicyDelete }},
-		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan", "Orphan"}, func(b *Behavior) { b.Delete = inventory.DeletePolicyOrphan }},
-		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan-on-apply", "orphanOnApply", "OrphanOnApply"}, func(b *Behavior) { b.Delete = inventory.DeletePolicyOrphanOnApply }},
-		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan-on-delete", "orphanOnDelete", "OrphanOnDelete"}, func(b *Behavior) { b.Delete = inventory.DeletePolicyOrphanOnDelete }},
-		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"correct", "Correct"}, func(b *Behavior) { b.Drift = inventory.DriftPolicyCorrect }},
-		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"report", "Report"}, func(b *Behavior) { b.Drift = inventory.DriftPolicyReport }},
-		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"ignore", "Ignore"}, func(b *Behavior) { b.Drift = inventory.DriftPolicyIgnore }},
-		{"the smallest", types.AnnotationKeySuffixApplyOrder, []string{"-32768"}, func(b *Behavior) { b.ApplyOrder = -32768 }},
-		{"the greatest", types.AnnotationKeySuffixApplyOrder, []string{"32767", "+32767"}, func(b *Behavior) { b.ApplyOrder = 32767 }},
-		{"the smallest", types.AnnotationKeySuffixDeleteOrder, []string{"-32768"}, func(b *Behavior) { b.DeleteOrder = -32768 }},
-		{"the greatest", types.AnnotationKeySuffixDeleteOrder, []string{"32767"}, func(b *Behavior) { b.DeleteOrder = 32767 }},
-		{"zero is an order, not none", types.AnnotationKeySuffixPurgeOrder, []string{"0"}, func(b *Behavior) { b.PurgeOrder = order(0) }},
-		{"negative", types.AnnotationKeySuffixPurgeOrder, []string{"-5"}, func(b *Behavior) { b.PurgeOrder = order(-5) }},
-		{"durations of Go", types.AnnotationKeySuffixReapplyInterval, []string{"90m", "1h30m", "5400s", "1.5h"}, func(b *Behavior) { b.ReapplyInterval = 90 * time.Minute }},
-		{"hints are only checked", types.AnnotationKeySuffixStatusHint, []string{"", "has-observed-generation", "hasReadyCondition", "conditions=A;B, has-ready-condition"}, func(*Behavior) {}},
+		{"nothing is said: the policies of the owner apply", "unrelated", []string{"", "x"}, func(*Effective) {}},
+		{"all spellings", types.AnnotationKeySuffixAdoptionPolicy, []string{"never", "Never"}, func(b *Effective) { b.Adoption = inventory.AdoptionPolicyNever }},
+		{"all spellings", types.AnnotationKeySuffixAdoptionPolicy, []string{"if-unowned", "ifUnowned", "IfUnowned"}, func(b *Effective) { b.Adoption = inventory.AdoptionPolicyIfUnowned }},
+		{"all spellings", types.AnnotationKeySuffixAdoptionPolicy, []string{"always", "Always"}, func(b *Effective) { b.Adoption = inventory.AdoptionPolicyAlways }},
+		{"all spellings", types.AnnotationKeySuffixReconcilePolicy, []string{"on-object-change", "onObjectChange", "OnObjectChange"}, func(b *Effective) { b.Reconcile = inventory.ReconcilePolicyOnObjectChange }},
+		{"all spellings", types.AnnotationKeySuffixReconcilePolicy, []string{"on-object-or-component-change", "onObjectOrComponentChange", "OnObjectOrComponentChange"}, func(b *Effective) { b.Reconcile = inventory.ReconcilePolicyOnObjectOrComponentChange }},
+		{"all spellings", types.AnnotationKeySuffixReconcilePolicy, []string{"once", "Once"}, func(b *Effective) { b.Reconcile = inventory.ReconcilePolicyOnce }},
+		{"the deprecated value is like none", types.AnnotationKeySuffixUpdatePolicy, []string{"default"}, func(*Effective) {}},
+		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"recreate", "Recreate"}, func(b *Effective) { b.Update = inventory.UpdatePolicyRecreate }},
+		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"replace", "Replace"}, func(b *Effective) { b.Update = inventory.UpdatePolicyReplace }},
+		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"ssa-merge", "ssaMerge", "SsaMerge"}, func(b *Effective) { b.Update = inventory.UpdatePolicySsaMerge }},
+		{"all spellings", types.AnnotationKeySuffixUpdatePolicy, []string{"ssa-override", "ssaOverride", "SsaOverride"}, func(b *Effective) { b.Update = inventory.UpdatePolicySsaOverride }},
+		{"the deprecated value is like none", types.AnnotationKeySuffixDeletePolicy, []string{"default"}, func(*Effective) {}},
+		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"delete", "Delete"}, func(b *Effective) { b.Delete = inventory.DeletePolicyDelete }},
+		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan", "Orphan"}, func(b *Effective) { b.Delete = inventory.DeletePolicyOrphan }},
+		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan-on-apply", "orphanOnApply", "OrphanOnApply"}, func(b *Effective) { b.Delete = inventory.DeletePolicyOrphanOnApply }},
+		{"all spellings", types.AnnotationKeySuffixDeletePolicy, []string{"orphan-on-delete", "orphanOnDelete", "OrphanOnDelete"}, func(b *Effective) { b.Delete = inventory.DeletePolicyOrphanOnDelete }},
+		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"correct", "Correct"}, func(b *Effective) { b.Drift = inventory.DriftPolicyCorrect }},
+		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"report", "Report"}, func(b *Effective) { b.Drift = inventory.DriftPolicyReport }},
+		{"all spellings", types.AnnotationKeySuffixDriftPolicy, []string{"ignore", "Ignore"}, func(b *Effective) { b.Drift = inventory.DriftPolicyIgnore }},
+		{"the smallest", types.AnnotationKeySuffixApplyOrder, []string{"-32768"}, func(b *Effective) { b.ApplyOrder = -32768 }},
+		{"the greatest", types.AnnotationKeySuffixApplyOrder, []string{"32767", "+32767"}, func(b *Effective) { b.ApplyOrder = 32767 }},
+		{"the smallest", types.AnnotationKeySuffixDeleteOrder, []string{"-32768"}, func(b *Effective) { b.DeleteOrder = -32768 }},
+		{"the greatest", types.AnnotationKeySuffixDeleteOrder, []string{"32767"}, func(b *Effective) { b.DeleteOrder = 32767 }},
+		{"zero is an order, not none", types.AnnotationKeySuffixPurgeOrder, []string{"0"}, func(b *Effective) { b.PurgeOrder = order(0) }},
+		{"negative", types.AnnotationKeySuffixPurgeOrder, []string{"-5"}, func(b *Effective) { b.PurgeOrder = order(-5) }},
+		{"durations of Go", types.AnnotationKeySuffixReapplyInterval, []string{"90m", "1h30m", "5400s", "1.5h"}, func(b *Effective) { b.ReapplyInterval = 90 * time.Minute }},
+		{"hints are only checked", types.AnnotationKeySuffixStatusHint, []string{"", "has-observed-generation", "hasReadyCondition", "conditions=A;B, has-ready-condition"}, func(*Effective) {}},
 	} {
 		for _, value := range tc.values {
-			want := otherBehavior()
+			want := otherEffective()
 			tc.change(&want)
 			got, problems := Parse(testPrefix, annotated(map[string]string{tc.suffix: value}), otherPolicies())
 			if len(problems) > 0 {
 				t.Errorf("%s=%q (%s): unexpected problems: %v", tc.suffix, value, tc.reason, problems)
 			}
-			if diff := cmp.Diff(want, got, cmp.AllowUnexported(Behavior{})); diff != "" {
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(Effective{})); diff != "" {
 				t.Errorf("%s=%q (%s) (-want +got):\n%s", tc.suffix, value, tc.reason, diff)
 			}
 		}
 	}
 }
 
-func TestParseBehaviorRefusesBadValues(t *testing.T) {
+func TestParseRefusesBadValues(t *testing.T) {
 	t.Parallel()
 	const orders = "integers from -32768 to 32767"
 	const durations = "durations of at least 1s, such as 90s, 30m or 2h"
@@ -135,8 +135,8 @@ func TestParseBehaviorRefusesBadValues(t *testing.T) {
 	}
 }
 
-// TestParseBehaviorRefusesHooks: they would be applied at the wrong time.
-func TestParseBehaviorRefusesHooks(t *testing.T) {
+// TestParseRefusesHooks: they would be applied at the wrong time.
+func TestParseRefusesHooks(t *testing.T) {
 	t.Parallel()
 	for suffix, want := range map[string]string{
 		types.AnnotationKeySuffixDeletionHook: "deletion hooks must be taken out before dependents are applied",
@@ -149,8 +149,8 @@ func TestParseBehaviorRefusesHooks(t *testing.T) {
 	}
 }
 
-// TestParseBehaviorReportsAllProblems: one pass over the manifests must show everything that is wrong.
-func TestParseBehaviorReportsAllProblems(t *testing.T) {
+// TestParseReportsAllProblems: one pass over the manifests must show everything that is wrong.
+func TestParseReportsAllProblems(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{}
 	for _, suffix := range []string{

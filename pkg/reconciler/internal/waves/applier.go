@@ -54,7 +54,7 @@ func (a *applier) applyQuietly(t *desired.Object) (outcome, bool) {
 		return outcome{}, false
 	}
 	a.call.Report.RequeueAfter(d.Again)
-	return a.settled(item, s), true
+	return a.settled(t, s), true
 }
 
 // applyOne observes a wanted object, decides, and makes one mutating request (some update policies need a second one, which
@@ -177,21 +177,22 @@ func (a *applier) overwrite(ctx context.Context, t *desired.Object, s decisions.
 }
 
 // settled records the observed status of a dependent, and returns the outcome.
-func (a *applier) settled(item *inventory.Item, s decisions.Situation) outcome {
+func (a *applier) settled(t *desired.Object, s decisions.Situation) outcome {
+	item := a.call.Ledger.Of(t)
 	a.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
 	item.Status = s.Seen.Status
 	if !s.Seen.Deadline.IsZero() {
 		a.call.Report.RequeueAfter(max(s.Seen.Deadline.Sub(a.call.Server.Clock.Now()), 0) + 1)
 	}
-	switch s.Seen.Status {
-	case status.CurrentStatus:
+	switch {
+	case s.Seen.Status == status.CurrentStatus:
 		item.Phase = inventory.PhaseReady
 		return outcome{item: item, ready: true}
-	case status.FailedStatus:
+	case t.Unawaited:
+		return outcome{item: item, ready: true}
+	case s.Seen.Status == status.FailedStatus:
 		a.call.Report.Fails(item, s.Seen.Message)
 		return outcome{item: item, message: "failed: " + s.Seen.Message}
-	case status.InProgressStatus, status.TerminatingStatus, status.NotFoundStatus, status.UnknownStatus:
-		return outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String())}
 	default:
 		return outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String())}
 	}
@@ -200,7 +201,7 @@ func (a *applier) settled(item *inventory.Item, s decisions.Situation) outcome {
 // kept returns the outcome for a dependent that is up to date.
 func (a *applier) kept(ctx context.Context, t *desired.Object, s decisions.Situation) (outcome, error) {
 	item := a.call.Ledger.Of(t)
-	o := a.settled(item, s)
+	o := a.settled(t, s)
 	if !o.ready && s.Seen.Status == status.InProgressStatus && isClaim(t.Key) {
 		awaits, err := a.awaitsConsumer(ctx, t, item, s.Seen.UID)
 		if err != nil {
@@ -219,7 +220,7 @@ func (a *applier) reported(t *desired.Object, s decisions.Situation, d decisions
 		// An object that stays absent because of its drift policy counts as ready; one that is only created later does not.
 		return outcome{item: item, ready: d.Again == 0, message: d.Message, unwritten: true}
 	}
-	return a.settled(item, s)
+	return a.settled(t, s)
 }
 
 // awaitEnd waits until a wanted object that others have deleted is gone. It removes our finalizer, which has nothing left to

@@ -20,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/steps"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -32,6 +33,7 @@ type Waves struct {
 	Misplaced bool
 
 	applier *applier
+	steps   *steps.Steps
 	visited []bool // by the index of the desired object; whether the call has come to it
 }
 
@@ -45,7 +47,7 @@ type Options struct {
 func New(call *calls.Call, options Options) *Waves {
 	count := len(call.Ledger.Wanted)
 	return &Waves{
-		call: call, visited: make([]bool, count),
+		call: call, steps: steps.New(call), visited: make([]bool, count),
 		applier: &applier{call: call, remover: NewRemover(call), recordAdoptions: options.RecordAdoptions, written: make([]bool, count)},
 	}
 }
@@ -82,7 +84,7 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 	return true, nil
 }
 
-// applyStage applies the members of one stage, tier by tier, and reports whether all are ready.
+// applyStage applies the members of one stage, step by step, and reports whether all are ready.
 func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveSize int) (ready bool, err error) {
 	if members[0].Stage() == desired.Instances {
 		if unplaced := w.unplaced(ctx, members); len(unplaced) > 0 {
@@ -93,34 +95,66 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 			return false, err
 		}
 	}
-	ready = true
-	unwritten := false
-	for _, tier := range desired.Group(members, w.call.Tiers.Of) {
-		if unwritten && w.call.Tiers.Of(tier[0]) == kinds.TierLast {
+	stage := progress{ready: true}
+	for _, step := range desired.Group(members, func(t *desired.Object) int { return t.Step }) {
+		complete, held, err := w.steps.Begin(ctx, step)
+		if err == nil && !held {
+			err = w.applyStep(ctx, complete, members, &stage)
+		}
+		if err == nil && !held {
+			held, err = w.steps.End(ctx, complete)
+		}
+		if err != nil {
+			return false, err
+		}
+		if held {
+			stage.ready = false
+			break
+		}
+	}
+	if !stage.ready {
+		w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
+	}
+	return stage.ready, nil
+}
+
+// progress says how far a stage is.
+type progress struct {
+	ready     bool
+	unwritten bool // some manifests have still to be applied
+}
+
+// applyStep applies the members of one step of a stage, tier by tier.
+func (w *Waves) applyStep(ctx context.Context, step, stage []*desired.Object, progress *progress) error {
+	for _, tier := range desired.Group(step, w.call.Tiers.Of) {
+		if progress.unwritten && w.call.Tiers.Of(tier[0]) == kinds.TierLast {
 			if tier = w.existingWebhooks(ctx, tier); len(tier) == 0 {
-				break
+				continue
 			}
 		}
 		unready, err := w.applyTier(ctx, tier)
 		if err != nil {
-			return false, fmt.Errorf("applying wave %d: %w", members[0].ApplyOrder, answers.Join(err, w.applyExistingWebhooks(ctx, err, members)))
+			return fmt.Errorf("applying wave %d: %w", step[0].ApplyOrder, answers.Join(err, w.applyExistingWebhooks(ctx, err, stage)))
 		}
 		if err := w.dismissFailed(ctx, tier); err != nil {
-			return false, fmt.Errorf("deleting failed objects of wave %d: %w", members[0].ApplyOrder, err)
+			return fmt.Errorf("deleting failed objects of wave %d: %w", step[0].ApplyOrder, err)
 		}
 		for _, o := range unready {
-			ready, unwritten = false, unwritten || o.unwritten
-			if o.doomed {
-				w.call.Report.AwaitsInVain(o.item, o.message)
-			} else {
-				w.call.Report.Awaits(o.item, o.message)
-			}
+			w.noteUnready(o, progress)
 		}
 	}
-	if !ready {
-		w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
+	return nil
+}
+
+// noteUnready notes a dependent that is not ready.
+func (w *Waves) noteUnready(o outcome, progress *progress) {
+	progress.unwritten = progress.unwritten || o.unwritten
+	progress.ready = false
+	if o.doomed {
+		w.call.Report.AwaitsInVain(o.item, o.message)
+	} else {
+		w.call.Report.Awaits(o.item, o.message)
 	}
-	return ready, nil
 }
 
 // existingWebhooks returns those webhook configurations in the last tier that exist after all, although the observer, which does
@@ -129,7 +163,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 func (w *Waves) existingWebhooks(ctx context.Context, members []*desired.Object) []*desired.Object {
 	var found []*desired.Object
 	for _, t := range members {
-		if w.visited[t.Index] || w.call.Tiers.Of(t) != kinds.TierLast {
+		if w.visited[t.Index] || t.Late || w.call.Tiers.Of(t) != kinds.TierLast {
 			continue
 		}
 		if s, err := w.call.Server.Ask(ctx, w.call.Ledger.Of(t)); err == nil && s.Exists {
@@ -197,14 +231,14 @@ func (w *Waves) stopped(ctx context.Context, err error, rest []*desired.Object) 
 	return answers.Join(err, w.correctDrift(ctx, rest))
 }
 
-// correctDrift corrects drift of dependents that the waves have not come to.
+// correctDrift corrects drift of dependents that the waves have not come to, except late ones, whose manifests are not complete.
 func (w *Waves) correctDrift(ctx context.Context, rest []*desired.Object) error {
 	if w.call.Consent.MayGoOn() != nil {
 		// The waves have stopped for this reason, and returned it.
 		return nil
 	}
 	written := slices.DeleteFunc(slices.Clone(rest), func(t *desired.Object) bool {
-		return w.visited[t.Index] || !bookkeeping.IsWritten(w.call.Ledger.Of(t)) || w.call.Tiers.Of(t) == kinds.TierLast
+		return w.visited[t.Index] || t.Late || !bookkeeping.IsWritten(w.call.Ledger.Of(t)) || w.call.Tiers.Of(t) == kinds.TierLast
 	})
 	if len(written) == 0 {
 		return nil

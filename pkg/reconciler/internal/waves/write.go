@@ -54,6 +54,9 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 	// The event of a write often arrives before its response.
 	if view != observe.Present || seen.UID != object.GetUID() || seen.ResourceVersion != object.GetResourceVersion() {
 		seen = a.call.Server.Reader.Read(object)
+		if t.Extracting {
+			seen.Object = observe.Kept(object)
+		}
 		a.call.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, seen)
 	}
 	if err := a.call.Aliases.Refuse(t, seen.UID); err != nil {
@@ -80,7 +83,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
 	item.DeletePolicy = a.call.Owner.DeletePolicy(item, t.Delete)
 	s := decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen}
-	o := a.settled(item, s)
+	o := a.settled(t, s)
 	return o, nil
 }
 

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package behaviors
+
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+// Stepped is the behavior of an object that is applied in a step of its wave. Objects without it are in step 0.
+type Stepped interface {
+	// Step returns the step, which is not negative.
+	Step() int
+}
+
+// Guarded is the behavior of an object that is applied only if a guard allows it.
+type Guarded interface {
+	// Guard returns why the object must not be applied yet; empty if it may be applied. It is called when the step of the object is about to begin. As
+	// long as it returns a reason, neither this step nor what comes later is applied; what was applied earlier stays as it is, and drift is corrected.
+	// The component names the object and the reason. A change of an object whose data are extracted (see Extracting) leads to another pass; for
+	// other reasons, the requeue interval of the component applies.
+	//
+	// An error has the same effect, and the pass is repeated after a delay that grows.
+	Guard() (reason string, err error)
+}
+
+// Extracting is the behavior of an object that others need data of.
+type Extracting interface {
+	// Extract reads data from the object as it is in the cluster, including its status. It is called in each pass, when the requests of the
+	// object's step are answered, and gets a copy without managedFields. Later steps begin when it has returned nil. An error is named in the
+	// status of the component, and the pass is repeated after a delay that grows.
+	Extract(object *unstructured.Unstructured) error
+}
+
+// Late is the behavior of an object whose manifest is complete only when its step begins, because it needs data of other objects.
+type Late interface {
+	// Complete completes the manifest that the generator returned, after all transformers. It must not change apiVersion, kind, name and namespace, nor
+	// the annotations of the reconciler, because these decide about the order; and the object must not define types. It should be a function of the
+	// manifest and of extracted data: the object is applied again when the result changes.
+	//
+	// An error is named in the status of the component, nothing of the step and of what comes later is applied, and the pass is repeated after a delay
+	// that grows.
+	Complete(manifest *unstructured.Unstructured) error
+}
+
+// Awaited is the behavior of an object that says itself whether the component waits for it. The component waits for objects without it.
+type Awaited interface {
+	// IsAwaited reports whether later stages and waves, and the component, wait until the object is ready. An object that is not awaited is applied,
+	// corrected and deleted like any other.
+	IsAwaited() bool
+}
+
+// AtStep is a Stepped with a constant step.
+type AtStep int
+
+// Step returns the constant.
+func (s AtStep) Step() int { return int(s) }
+
+// Guard is a Guarded in the form of a function.
+type Guard func() (reason string, err error)
+
+// Guard calls the function.
+func (f Guard) Guard() (reason string, err error) { return f() }
+
+// Extract is an Extracting in the form of a function.
+type Extract func(object *unstructured.Unstructured) error
+
+// Extract calls the function.
+func (f Extract) Extract(object *unstructured.Unstructured) error { return f(object) }
+
+// Complete is a Late in the form of a function.
+type Complete func(manifest *unstructured.Unstructured) error
+
+// Complete calls the function.
+func (f Complete) Complete(manifest *unstructured.Unstructured) error { return f(manifest) }
+
+// NotAwaited is an Awaited that is not awaited.
+type NotAwaited struct{}
+
+// IsAwaited returns false.
+func (NotAwaited) IsAwaited() bool { return false }

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// allBehaviors are one value of each behavior.
+func allBehaviors() []any {
+	return []any{
+		behaviors.AtStep(3),
+		behaviors.NotAwaited{},
+		behaviors.Guard(func() (string, error) { return "", nil }),
+		behaviors.Complete(func(*unstructured.Unstructured) error { return nil }), behaviors.Extract(func(*unstructured.Unstructured) error { return nil }),
+	}
+}
+
+// TestTransformersKeepBehaviors runs each transformer over objects with all behaviors, typed and unstructured, and one without, which it changes.
+func TestTransformersKeepBehaviors(t *testing.T) {
+	t.Parallel()
+	made := func(transformer manifests.ObjectTransformer, err error) manifests.ObjectTransformer {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return transformer
+	}
+	renaming := manifests.KustomizePatch{
+		Patch: "- {op: replace, path: /metadata/name, value: renamed}\n- {op: add, path: /data/new, value: x}", Target: &manifests.KustomizeSelector{Name: "typed"},
+	}
+	removing := manifests.KustomizePatch{Patch: "{kind: x, metadata: {name: x}, $patch: delete}", Target: &manifests.KustomizeSelector{Name: "bare"}}
+	for name, tc := range map[string]struct {
+		transformer manifests.ObjectTransformer
+		err         string
+	}{
+		"default metadata": {made(manifests.NewDefaultMetadataObjectTransformer(map[string]string{"a": "b"}, nil)), ""},
+		"policy rules":     {made(manifests.NewPolicyRulesObjectTransformer([]manifests.PolicyRule{{Set: map[string]string{"apply-order": "1"}}})), ""},
+		"substitution":     {made(manifests.NewSubstitutionObjectTransformer(map[string]string{"x": "y"}, nil)), ""},
+		"images":           {made(manifests.NewKustomizeObjectTransformer(nil, []manifests.KustomizeImage{{Name: "a", NewTag: "2"}})), ""},
+		"patches": {made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{
+			{Patch: "- {op: add, path: /data/new, value: x}", Target: &manifests.KustomizeSelector{Kind: "ConfigMap"}},
+		}, nil)), ""},
+		"patches that rename": {made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming}, nil)), ""},
+		"patches that rename and remove": {
+			made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming, removing}, nil)),
+			"ConfigMap ns/typed has behaviors (Awaited, Extracting, Guarded, Late, Stepped)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			typed := behaviors.Attach(configMap("ns", "typed", map[string]string{"a": "${x}"}), allBehaviors()...)
+			loose := behaviors.Attach(object(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: loose, namespace: ns}, data: {a: '${x}'}}"), allBehaviors()...)
+			bare := configMap("ns", "bare", map[string]string{"a": "${x}"})
+			transformed, err := transform(t, tc.transformer, typed, bare, loose)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("expected an error with %q, got %v", tc.err, err)
+				}
+				return
+			}
+			if err != nil || len(transformed) != 3 {
+				t.Fatal(transformed, err)
+			}
+			want := []string{"Awaited", "Extracting", "Guarded", "Late", "Stepped"}
+			for i, names := range [][]string{want, nil, want} {
+				if diff := cmp.Diff(names, behaviors.Names(transformed[i])); diff != "" {
+					t.Errorf("behaviors of %s (-want +got):\n%s", transformed[i].GetName(), diff)
+				}
+				if _, copied := transformed[i].DeepCopyObject().(client.Object); !copied {
+					t.Errorf("%s cannot be copied", transformed[i].GetName())
+				}
+			}
+			if step, ok := behaviors.Of[behaviors.Stepped](transformed[0]); !ok || step.Step() != 3 {
+				t.Errorf("expected step 3, got %v", step)
+			}
+		})
+	}
+}

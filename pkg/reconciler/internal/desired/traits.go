@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package desired
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/behaviors"
+)
+
+// Traits say which behaviors came with an object.
+type Traits struct {
+	// Step is the step of the wave in which the object is applied.
+	Step int
+	// Guarded, Extracting and Late mean that the object has these behaviors.
+	Guarded, Extracting, Late bool
+	// Unawaited means that nothing waits until the object is ready.
+	Unawaited bool
+}
+
+// traitsOf returns the traits of an object, and what is wrong with its behaviors; empty if nothing is.
+func traitsOf(object client.Object) (traits Traits, problem string) {
+	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
+		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement Stepped, Guarded, Extracting, Late or Awaited",
+			strings.Join(unknown, ", "))
+	}
+	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {
+		traits.Step = stepped.Step()
+	}
+	if traits.Step < 0 {
+		return traits, fmt.Sprintf("step %d is not allowed; allowed are 0 and above", traits.Step)
+	}
+	if awaited, ok := behaviors.Of[behaviors.Awaited](object); ok {
+		traits.Unawaited = !awaited.IsAwaited()
+	}
+	_, traits.Guarded = behaviors.Of[behaviors.Guarded](object)
+	_, traits.Extracting = behaviors.Of[behaviors.Extracting](object)
+	_, traits.Late = behaviors.Of[behaviors.Late](object)
+	return traits, ""
+}

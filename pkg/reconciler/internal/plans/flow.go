@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plans
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/steps"
+)
+
+// dataFlow plans late objects, in their order, because their manifests depend on data of earlier objects.
+type dataFlow struct {
+	planner *planner
+	steps   *steps.Steps
+	changes []inventory.Change // of planner.objects
+	// unknown are the objects so far whose data nobody knows, because they would be created or changed.
+	unknown []inventory.ObjectInfo
+}
+
+// position is what tells the steps of all waves apart.
+type position struct {
+	wave  int
+	stage desired.Stage
+	step  int
+}
+
+// plan plans the late objects. The changes of all others must be planned.
+func (f *dataFlow) plan(ctx context.Context) error {
+	if !slices.ContainsFunc(f.planner.objects, func(t *desired.Object) bool { return t.Late || t.Guarded }) {
+		return nil
+	}
+	// The desired objects are kept for the next call, which completes them itself.
+	objects := slices.Clone(f.planner.objects)
+	f.planner.objects = objects
+	positions := desired.Group(objects, func(t *desired.Object) position { return position{wave: t.ApplyOrder, stage: t.Stage(), step: t.Step} })
+	start := 0
+	for _, step := range positions {
+		end := start + len(step)
+		for i := start; i < end; i++ {
+			if objects[i].Late {
+				if err := f.complete(ctx, i); err != nil {
+					return err
+				}
+			}
+			f.ask(i)
+		}
+		for i := start; i < end; i++ {
+			if objects[i].Extracting {
+				if err := f.extract(ctx, i); err != nil {
+					return err
+				}
+			}
+		}
+		start = end
+	}
+	return nil
+}
+
+// ask says in the change of an object that its guard holds it back.
+func (f *dataFlow) ask(i int) {
+	change, t := &f.changes[i], f.planner.objects[i]
+	if !t.Guarded || change.Verb == "" || t.Late && len(f.unknown) > 0 {
+		return
+	}
+	switch reason, err := steps.Ask(f.planner.call, t); {
+	case len(f.unknown) > 0:
+		change.DependsOn = f.unknown
+		addReason(change, "whether it is held back "+f.dependence())
+	case err != nil:
+		addReason(change, "its guard has failed: "+err.Error())
+	case reason != "":
+		addReason(change, "held back: "+reason)
+	}
+}
+
+// complete plans a late object.
+func (f *dataFlow) complete(ctx context.Context, i int) error {
+	p := f.planner
+	if len(f.unknown) > 0 {
+		return f.leaveOpen(ctx, i, f.dependence())
+	}
+	// The change is identified by what was announced, because a saved plan cannot know the rest.
+	announced, err := p.change(p.objects[i])
+	if err != nil {
+		return err
+	}
+	t, err := f.steps.Resolve(p.objects[i])
+	var late *desired.LateError
+	var refused *inventory.RefusedError
+	switch {
+	case errors.As(err, &late):
+		return f.leaveOpen(ctx, i, "its manifest cannot be completed: "+err.Error())
+	case errors.As(err, &refused):
+		f.changes[i] = announced
+		f.changes[i].Refusal = refused.Error()
+		return nil
+	case err != nil:
+		return err
+	}
+	p.objects[i] = t
+	if f.changes[i], err = p.wanted(ctx, t); err == nil {
+		f.changes[i].Digest = announced.Digest
+	}
+	return err
+}
+
+// leaveOpen plans a late object whose manifest cannot be completed yet, for a reason.
+func (f *dataFlow) leaveOpen(ctx context.Context, i int, reason string) error {
+	// The manifest as announced cannot be compared.
+	p := *f.planner
+	p.depth = min(p.depth, depthAsked)
+	t := p.objects[i]
+	change, err := p.wanted(ctx, t)
+	if err != nil {
+		return err
+	}
+	change.DependsOn = f.unknown
+	if change.Verb == "" && change.Refusal == "" && t.Digest == desired.DigestLate {
+		change.Verb, change.Reason = inventory.VerbUpdated, ""
+	}
+	if change.Verb != "" {
+		addReason(&change, reason)
+	}
+	f.changes[i] = change
+	return nil
+}
+
+// extract extracts the data of an object that would stay as it is.
+func (f *dataFlow) extract(ctx context.Context, i int) error {
+	t, change := f.planner.objects[i], &f.changes[i]
+	if change.Verb == "" && change.Refusal == "" && len(f.unknown) == 0 {
+		object, err := f.steps.Look(ctx, t)
+		if err != nil {
+			return err
+		}
+		if object != nil && f.steps.Extract(t, object) == nil {
+			return nil
+		}
+	}
+	f.unknown = append(f.unknown[:len(f.unknown):len(f.unknown)], change.Object)
+	return nil
+}
+
+// dependence names the objects whose data nobody knows.
+func (f *dataFlow) dependence() string {
+	names := make([]string, len(f.unknown))
+	for i, object := range f.unknown {
+		names[i] = object.String()
+	}
+	return "depends on data of " + strings.Join(names, ", ")
+}
+
+func addReason(change *inventory.Change, reason string) {
+	if change.Reason == "" {
+		change.Reason = reason
+		return
+	}
+	change.Reason = fmt.Sprintf("%s; %s", change.Reason, reason)
+}

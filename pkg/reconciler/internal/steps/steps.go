@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Steps are the steps of one call. They are used by one goroutine.
+type Steps struct {
+	call *calls.Call
+}
+
+// New returns the steps of a call.
+func New(call *calls.Call) *Steps { return &Steps{call: call} }
+
+// Begin asks the guards of a step, and completes its late manifests. It returns the members of the step, whose manifests are complete. If something
+// holds the step back, it reports that, and held is true.
+func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
+	for _, t := range members {
+		if reason := s.guard(t); reason != "" {
+			s.call.Report.Awaits(s.call.Ledger.Of(t), reason)
+			held = true
+		}
+	}
+	if held || !slices.ContainsFunc(members, func(t *desired.Object) bool { return t.Late }) {
+		return members, held, nil
+	}
+	complete = slices.Clone(members)
+	saveFirst := false
+	for i, t := range complete {
+		if !t.Late {
+			continue
+		}
+		var late *desired.LateError
+		resolved, save, err := s.resolve(t)
+		switch {
+		case errors.As(err, &late):
+			s.call.Report.Awaits(s.call.Ledger.Of(t), "its manifest cannot be completed: "+err.Error())
+			s.retry(t, err)
+			held = true
+		case err != nil:
+			return nil, false, err
+		default:
+			complete[i], saveFirst = resolved, saveFirst || save
+		}
+	}
+	if saveFirst && !held {
+		err = s.call.Ledger.Save(ctx)
+	}
+	return complete, held, err
+}
+
+// guard returns why an object must not be applied yet; empty if it may be applied.
+func (s *Steps) guard(t *desired.Object) string {
+	if !t.Guarded {
+		return ""
+	}
+	reason, err := Ask(s.call, t)
+	switch {
+	case err != nil:
+		s.retry(t, err)
+		return "its guard has failed: " + err.Error()
+	case reason != "":
+		return "held back: " + reason
+	default:
+		return ""
+	}
+}
+
+// Ask asks the guard of an object.
+func Ask(call *calls.Call, t *desired.Object) (reason string, err error) {
+	guarded, ok := behaviors.Of[behaviors.Guarded](call.Executor.Manifests.Source(t))
+	if !ok {
+		return "", nil
+	}
+	return guarded.Guard()
+}
+
+// Resolve completes the manifest of a late object, and notes in its item what that means. It returns the desired object that belongs to the manifest.
+func (s *Steps) Resolve(t *desired.Object) (*desired.Object, error) {
+	complete, _, err := s.resolve(t)
+	return complete, err
+}
+
+// resolve is Resolve. It reports whether the inventory must be saved before the object is written.
+func (s *Steps) resolve(t *desired.Object) (complete *desired.Object, saveFirst bool, err error) {
+	if complete, err = s.call.Executor.Manifests.Complete(t); err != nil {
+		return nil, false, err
+	}
+	item := s.call.Ledger.Of(t)
+	saveFirst = bookkeeping.Resolve(complete, item)
+	if item.Phase != inventory.PhaseScheduledForApplication {
+		item.DeletePolicy = s.call.Owner.DeletePolicy(item, t.Delete)
+	}
+	return complete, saveFirst, nil
+}
+
+// End extracts the data of the members of a step after they were applied. If an object is not there, or its data cannot be extracted, it reports that,
+// and later steps are held.
+func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, err error) {
+	for _, t := range members {
+		if !t.Extracting {
+			continue
+		}
+		item := s.call.Ledger.Of(t)
+		object, err := s.Look(ctx, t)
+		switch {
+		case err != nil:
+			return false, err
+		case object == nil:
+			s.call.Report.Awaits(item, "does not exist, so that no data can be extracted")
+			held = true
+			continue
+		}
+		if err := s.Extract(t, object); err != nil {
+			s.call.Report.Awaits(item, "its data cannot be extracted: "+err.Error())
+			s.retry(t, err)
+			held = true
+		}
+	}
+	return held, nil
+}
+
+// Extract has a behavior extract the data of an object, which is not changed.
+func (s *Steps) Extract(t *desired.Object, object *unstructured.Unstructured) error {
+	extracting, ok := behaviors.Of[behaviors.Extracting](s.call.Executor.Manifests.Source(t))
+	if !ok {
+		return nil
+	}
+	return extracting.Extract(observe.Kept(object))
+}
+
+// Look returns an object as it is in the cluster; nil if it does not exist or is being deleted. It reads the object only if the observer does not keep it.
+func (s *Steps) Look(ctx context.Context, t *desired.Object) (*unstructured.Unstructured, error) {
+	item := s.call.Ledger.Of(t)
+	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	if view == observe.Present && seen.Object != nil && !seen.Deleting {
+		return seen.Object, nil
+	}
+	situation, object, err := s.call.Server.Fetch(ctx, item)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("extracting data of %s: %w", t.Key, err)
+	case !situation.Exists || situation.Seen.Deleting:
+		return nil, nil
+	}
+	situation.Seen.Object = observe.Kept(object)
+	s.call.Server.Observer.Record(t.GVK(), t.Key.Namespace, t.Key.Name, situation.Seen)
+	return object, nil
+}
+
+// retry has the call repeated after an error of a behavior: after the delay that the error asks for, or after one that grows.
+func (s *Steps) retry(t *desired.Object, err error) {
+	var retriable types.RetriableError
+	if errors.As(err, &retriable) && retriable.RetryAfter() != nil {
+		s.call.Report.RequeueAfter(*retriable.RetryAfter())
+		return
+	}
+	s.call.Retry(s.call.Ledger.Of(t))
+}

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/behaviors"
+)
+
+// TestSteps applies the steps of a wave one after the other in one pass: a step waits for the answers of the one before, not until its objects are ready,
+// and overrules the order of kinds. The next wave does wait.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	list := objects(w, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: second}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: first, annotations: {PREFIX/ready-when: "false"}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: third}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: wave, annotations: {PREFIX/apply-order: "1"}}
+`)
+	list[0], list[2] = behaviors.Attach(list[0], behaviors.AtStep(1)), behaviors.Attach(list[2], behaviors.AtStep(7))
+	w.requests.Reset()
+	result, err := w.applyObjects(list)
+	if err != nil || notices(result.Waits) != "Service first: ready-when does not hold: false" {
+		t.Fatal(notices(result.Waits), err)
+	}
+	var order []string
+	for _, request := range w.requests.All() {
+		if request.Method == http.MethodPatch {
+			order = append(order, request.Path[strings.LastIndex(request.Path, "/")+1:])
+		}
+	}
+	if got := strings.Join(order, " "); got != "first second third" {
+		t.Errorf("unexpected order: %s", got)
+	}
+}
+
+// TestRequestsOfSteps counts the requests of many steps: one write for each object, and nothing more, neither then nor in the next pass.
+func TestRequestsOfSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const steps, size = 50, 2
+	var list []client.Object
+	for i, object := range objects(w, configMaps(steps*size, 1)) {
+		list = append(list, behaviors.Attach(object, behaviors.AtStep(i/size), behaviors.Guard(func() (string, error) { return "", nil })))
+	}
+	w.requests.Reset()
+	testenv.Eventually(t, func() (bool, string) {
+		result, err := w.applyObjects(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Done, notices(result.Waits)
+	})
+	if got := len(w.writes()); got != steps*size {
+		t.Errorf("expected %d writes, got %d", steps*size, got)
+	}
+	w.rest(configMaps(steps*size, 1))
+	w.requests.Reset()
+	if result, err := w.applyObjects(list); err != nil || !result.Done {
+		t.Fatal(notices(result.Waits), err)
+	}
+	if n := w.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
+		t.Errorf("expected no requests, got:\n%s", fmt.Sprint(w.requests))
+	}
+}
