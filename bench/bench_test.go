@@ -66,7 +66,7 @@ func TestPlumbing(t *testing.T) {
 	if seen.writes[0] != 5 || seen.reads[0] != 0 || s.operator.generator.Calls.Load() != 1 {
 		t.Errorf("want 5 writes, no reads and one generation, got %d of the latter and\n%s", s.operator.generator.Calls.Load(), requests.Summary(sent))
 	}
-	if gaps, err := gapsOf(sent, spec); err != nil || len(gaps) != 1 {
+	if gaps, err := gapsOf(sent, spec.Dependents, spec.Waves); err != nil || len(gaps) != 1 {
 		t.Errorf("want one gap between two waves, got %v, %v", gaps, err)
 	}
 	if _, writes, err := s.healOne(t.Context(), bundles.DependentName(l.name, 3)); err != nil || writes != 1 {

@@ -9,6 +9,7 @@ func benchmarks() []benchmark {
 		{"create-component", createComponent},
 		{"create-engine", createEngine},
 		{"waves", createWaves},
+		{"steps", createSteps},
 		{"restart", restart},
 		{"change-one", changeOne},
 		{"heal", heal},

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/bench/internal/measured"
 	"github.com/component-operator/runtime/internal/requests"
 )
@@ -38,7 +37,7 @@ func createWaves(ctx context.Context, l *lab) ([]measured.Figure, error) {
 		if err != nil {
 			return err
 		}
-		between, err := gapsOf(sent, spec)
+		between, err := gapsOf(sent, spec.Dependents, spec.Waves)
 		if err != nil {
 			return err
 		}
@@ -59,31 +58,31 @@ func createWaves(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	}, nil
 }
 
-// gapsOf returns the times between the last response of a wave and the first write of the next. It fails if a wave begins before
-// the one before has ended.
-func gapsOf(list []requests.Request, spec bundles.BundleSpec) ([]time.Duration, error) {
-	first, last := make([]time.Time, spec.Waves), make([]time.Time, spec.Waves)
+// gapsOf returns the times between the last response of a wave or step and the first write of the next, given the number of dependents and of these
+// parts. It fails if a part begins before the one before has ended.
+func gapsOf(list []requests.Request, dependents, parts int64) ([]time.Duration, error) {
+	first, last := make([]time.Time, parts), make([]time.Time, parts)
 	for _, r := range list {
 		if !isDependentWrite(r) {
 			continue
 		}
 		index, err := strconv.ParseInt(r.Name[strings.LastIndex(r.Name, "-")+1:], 10, 64)
-		if err != nil || index < 0 || index >= spec.Dependents {
-			return nil, fmt.Errorf("finding the wave of %s: it is none of the dependents", r.Name)
+		if err != nil || index < 0 || index >= dependents {
+			return nil, fmt.Errorf("finding the part of %s: it is none of the dependents", r.Name)
 		}
-		wave := index * spec.Waves / spec.Dependents
-		if first[wave].IsZero() || r.Sent.Before(first[wave]) {
-			first[wave] = r.Sent
+		part := index * parts / dependents
+		if first[part].IsZero() || r.Sent.Before(first[part]) {
+			first[part] = r.Sent
 		}
-		if r.Answered.After(last[wave]) {
-			last[wave] = r.Answered
+		if r.Answered.After(last[part]) {
+			last[part] = r.Answered
 		}
 	}
-	gaps := make([]time.Duration, 0, spec.Waves)
-	for wave := range spec.Waves - 1 {
-		gap := first[wave+1].Sub(last[wave])
-		if first[wave].IsZero() || first[wave+1].IsZero() || gap < 0 {
-			return nil, fmt.Errorf("wave %d did not follow wave %d", wave+1, wave)
+	gaps := make([]time.Duration, 0, parts)
+	for part := range parts - 1 {
+		gap := first[part+1].Sub(last[part])
+		if first[part].IsZero() || gap < 0 {
+			return nil, fmt.Errorf("part %d did not follow part %d", part+1, part)
 		}
 		gaps = append(gaps, gap)
 	}

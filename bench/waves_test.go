@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/internal/requests"
 )
 
@@ -20,7 +19,6 @@ func TestGapsOf(t *testing.T) {
 		at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 		return requests.Request{Method: "PATCH", Resource: "configmaps", Name: name, Sent: at(sent), Answered: at(answered)}
 	}
-	spec := bundles.BundleSpec{Dependents: 4, Waves: 2}
 	for _, tc := range []struct {
 		reason string
 		sent   []requests.Request
@@ -32,13 +30,13 @@ func TestGapsOf(t *testing.T) {
 			sent:   []requests.Request{write("a-1", 1, 30), write("a-0", 0, 20), write("a-3", 45, 50), write("a-2", 35, 60), {Method: "PATCH", Resource: "bundles"}},
 			want:   []time.Duration{5 * time.Millisecond},
 		},
-		{reason: "a wave begins too early", sent: []requests.Request{write("a-0", 0, 30), write("a-1", 0, 20), write("a-2", 25, 60)}, err: "wave 1 did not follow wave 0"},
-		{reason: "a wave is missing", sent: []requests.Request{write("a-0", 0, 30)}, err: "wave 1 did not follow wave 0"},
-		{reason: "an object of somebody else", sent: []requests.Request{write("a-4", 0, 30)}, err: "finding the wave of a-4: it is none of the dependents"},
+		{reason: "a wave begins too early", sent: []requests.Request{write("a-0", 0, 30), write("a-1", 0, 20), write("a-2", 25, 60)}, err: "part 1 did not follow part 0"},
+		{reason: "a wave is missing", sent: []requests.Request{write("a-0", 0, 30)}, err: "part 1 did not follow part 0"},
+		{reason: "an object of somebody else", sent: []requests.Request{write("a-4", 0, 30)}, err: "finding the part of a-4: it is none of the dependents"},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
-			got, err := gapsOf(tc.sent, spec)
+			got, err := gapsOf(tc.sent, 4, 2)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("gaps (-want +got):\n%s", diff)
 			}

@@ -56,6 +56,8 @@ type BundleSpec struct {
 	Dependents int64 `json:"dependents"`
 	// Waves is the number of apply orders over which they are spread evenly. Defaults to 1.
 	Waves int64 `json:"waves,omitempty"`
+	// Steps is the number of steps over which they are spread evenly in each wave. Defaults to 1.
+	Steps int64 `json:"steps,omitempty"`
 	// PayloadBytes is the size of the content of each dependent.
 	PayloadBytes int64 `json:"payloadBytes,omitempty"`
 	// Kind defaults to ConfigMap.
@@ -76,7 +78,7 @@ type BundleList struct {
 // GetSpec returns the parameters of the generator.
 func (b *Bundle) GetSpec() types.Unstructurable {
 	return types.UnstructurableMap{
-		"dependents": b.Spec.Dependents, "waves": b.Spec.Waves, "payloadBytes": b.Spec.PayloadBytes, "kind": string(b.Spec.Kind), "salt": b.Spec.Salt,
+		"dependents": b.Spec.Dependents, "waves": b.Spec.Waves, "steps": b.Spec.Steps, "payloadBytes": b.Spec.PayloadBytes, "kind": string(b.Spec.Kind), "salt": b.Spec.Salt,
 	}
 }
 

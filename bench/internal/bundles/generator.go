@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -54,7 +55,7 @@ func Generate(_ context.Context, namespace, name string, parameters types.Unstru
 	}
 	salt, _ := values["salt"].(string)
 	kind, _ := values["kind"].(string)
-	count, waves := number("dependents"), max(1, number("waves"))
+	count, waves, steps := number("dependents"), max(1, number("waves")), max(1, number("steps"))
 	objects := make([]client.Object, 0, count)
 	for i := range count {
 		content := Payload(int(number("payloadBytes")))
@@ -67,6 +68,10 @@ func Generate(_ context.Context, namespace, name string, parameters types.Unstru
 		}
 		if waves > 1 {
 			object.SetAnnotations(map[string]string{ReconcilerName + "/" + types.AnnotationKeySuffixApplyOrder: strconv.FormatInt(i*waves/count, 10)})
+		}
+		if steps > 1 {
+			objects = append(objects, behaviors.Attach(object, behaviors.AtStep(int(i*steps/count))))
+			continue
 		}
 		objects = append(objects, object)
 	}
