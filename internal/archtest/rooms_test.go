@@ -16,6 +16,7 @@ const (
 	primitives          layer = iota // what knows nothing of Kubernetes
 	vocabulary                       // words and single ideas, without a cluster in sight
 	foundations                      // one cluster: its client, its status, a sandbox to have one
+	attachments                      // what objects bring along
 	services                         // what the engine needs around it
 	contracts                        // what generators and operators are, and what they may ask for
 	engineVocabulary                 // the engine, from here on: kinds, marks, policies and results as values
@@ -62,7 +63,6 @@ var rooms = []room{
 	{path: "internal/ellipsis", layer: primitives},
 	{path: "internal/parallel", layer: primitives},
 
-	{path: "pkg/behaviors", layer: vocabulary},
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
 	{path: "internal/conflicts", layer: vocabulary},
@@ -84,6 +84,8 @@ var rooms = []room{
 	{path: "pkg/cluster", layer: foundations},
 	{path: "pkg/sandbox/...", layer: foundations},
 	{path: "pkg/status", layer: foundations},
+
+	{path: "pkg/behaviors", layer: attachments},
 
 	{path: "pkg/inventory", layer: services},
 	{path: "pkg/probes", layer: services},

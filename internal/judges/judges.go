@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Judges computes the statuses of the dependents of many owners. Owners are identified by the value of their label. It is safe for concurrent use.
@@ -19,49 +20,91 @@ type Judges struct {
 	fallback   status.Judge
 
 	mu     sync.RWMutex
-	owners map[string]status.Judge
+	owners map[string]assigned
+}
+
+// assigned are the judges of one owner.
+type assigned struct {
+	own     status.Judge // nil for that of the reconciler
+	objects map[types.ObjectID]status.Judge
 }
 
 // New returns Judges with one judge for all owners. The reconciler name is the prefix of the annotations.
 func New(reconcilerName string, fallback status.Judge) *Judges {
-	return &Judges{conditions: newConditions(reconcilerName), fallback: fallback, owners: map[string]status.Judge{}}
+	return &Judges{conditions: newConditions(reconcilerName), fallback: fallback, owners: map[string]assigned{}}
 }
 
 // Assign sets the judge of an owner; nil stands for that of the reconciler.
 func (j *Judges) Assign(owner string, judge status.Judge) {
+	j.change(owner, func(a *assigned) { a.own = judge })
+}
+
+// AssignObjects sets the judges of single objects of an owner. They replace its judge for these objects, unless that overrules them.
+func (j *Judges) AssignObjects(owner string, judges map[types.ObjectID]status.Judge) {
+	j.change(owner, func(a *assigned) { a.objects = judges })
+}
+
+// Forget drops all judges of an owner.
+func (j *Judges) Forget(owner string) {
+	j.change(owner, func(a *assigned) { *a = assigned{} })
+}
+
+func (j *Judges) change(owner string, change func(*assigned)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if judge == nil {
+	a := j.owners[owner]
+	change(&a)
+	if a.own == nil && len(a.objects) == 0 {
 		delete(j.owners, owner)
 		return
 	}
-	j.owners[owner] = judge
+	j.owners[owner] = a
 }
 
-// of returns the judge of an owner, and its rules. These are empty for the judge of the reconciler, so that the usual observation needs no memory for
-// them.
-func (j *Judges) of(owner string) (judge status.Judge, rules string) {
+// of returns the judges of an owner, and the rules of its own one. These are empty for the judge of the reconciler, so that the usual observation needs
+// no memory for them.
+func (j *Judges) of(owner string) (judges assigned, rules string) {
 	j.mu.RLock()
-	own, ok := j.owners[owner]
+	judges = j.owners[owner]
 	j.mu.RUnlock()
-	if !ok {
-		return j.fallback, ""
+	if judges.own == nil {
+		judges.own = j.fallback
+		return judges, ""
 	}
-	return own, own.Rules()
+	return judges, judges.own.Rules()
+}
+
+// forObject returns the judge of one object, and the rules that hold for it, given those of its owner.
+func (a assigned) forObject(id types.ObjectID, ownRules string) (judge status.Judge, rules string) {
+	single, ok := a.objects[id]
+	if !ok {
+		return nil, ownRules
+	}
+	return single, ownRules + "\n" + single.Rules()
 }
 
 // Judge returns the status of a dependent, which is not changed, and the rules by which it was computed; see Rules.
 func (j *Judges) Judge(owner string, object *unstructured.Unstructured) (result status.Result, rules string) {
-	judge, rules := j.of(owner)
+	judges, rules := j.of(owner)
+	judge := guarded{base: judges.own}
+	if len(judges.objects) > 0 {
+		var single status.Judge
+		if single, rules = judges.forObject(types.IDOf(object), rules); single != nil && !judge.overrules(object) {
+			judge = guarded{base: single}
+		}
+	}
 	if result, terminating := status.Terminating(object); terminating {
 		return result, rules
 	}
-	return j.conditions.judge(object, guarded{base: judge}), rules
+	return j.conditions.judge(object, judge), rules
 }
 
-// Rules identifies the rules that hold for an owner now.
-func (j *Judges) Rules(owner string) string {
-	_, rules := j.of(owner)
+// Rules identifies the rules that hold for a dependent now.
+func (j *Judges) Rules(owner string, id types.ObjectID) string {
+	judges, rules := j.of(owner)
+	if len(judges.objects) > 0 {
+		_, rules = judges.forObject(id, rules)
+	}
 	return rules
 }
 
@@ -72,8 +115,8 @@ func (j *Judges) JudgesMetadata(kind schema.GroupKind) bool {
 
 // NeedsContent reports whether the owner's judge needs the content of objects of this kind, although the judge of the reconciler does not.
 func (j *Judges) NeedsContent(owner string, kind schema.GroupKind) bool {
-	judge, _ := j.of(owner)
-	return !judgesMetadata(judge, kind) && judgesMetadata(j.fallback, kind)
+	judges, _ := j.of(owner)
+	return !judgesMetadata(judges.own, kind) && judgesMetadata(j.fallback, kind)
 }
 
 func judgesMetadata(judge status.Judge, kind schema.GroupKind) bool {

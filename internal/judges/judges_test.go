@@ -14,6 +14,7 @@ import (
 
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 const prefix = "op.example.com"
@@ -125,7 +126,7 @@ func TestOwnersHaveTheirJudges(t *testing.T) {
 	expect := func(owner string, expected status.Status, message, rules string, content bool) {
 		t.Helper()
 		result, by := all.Judge(owner, object)
-		if result.Status != expected || !strings.Contains(result.Message, message) || len(result.Message) > status.MaxMessageLength || by != rules || all.Rules(owner) != rules {
+		if result.Status != expected || !strings.Contains(result.Message, message) || len(result.Message) > status.MaxMessageLength || by != rules || all.Rules(owner, types.IDOf(object)) != rules {
 			t.Errorf("%s: expected %s (%s) by %q, got %s (%s) by %q", owner, expected, message, rules, result.Status, result.Message, by)
 		}
 		if all.NeedsContent(owner, configMap) != content {
@@ -137,6 +138,27 @@ func TestOwnersHaveTheirJudges(t *testing.T) {
 	expect("another", status.InProgressStatus, "ready-when does not hold: false", "", false)
 	all.Assign("strict", nil)
 	expect("strict", status.InProgressStatus, "ready-when does not hold", "", false)
+	single := map[types.ObjectID]status.Judge{types.IDOf(object): fixed{result: status.Result{Status: status.CurrentStatus, Message: "single"}, rules: "v2"}}
+	for owner, expected := range map[string]struct{ message, rules string }{
+		"another": {"ready-when does not hold", "\nv2"}, "overruling": {"overruled", "v1\nv2"}, "judged": {"ready-when does not hold", "v1\nv2"},
+	} {
+		if owner != "another" {
+			all.Assign(owner, fixed{result: status.Result{Status: status.InProgressStatus, Message: "overruled"}, rules: "v1", overrules: owner == "overruling"})
+		}
+		all.AssignObjects(owner, single)
+		expect(owner, status.InProgressStatus, expected.message, expected.rules, owner != "another")
+		plain := widget(nil, nil)
+		message := map[bool]string{true: "overruled", false: "single"}[owner == "overruling"]
+		if result, _ := all.Judge(owner, plain); result.Message != message {
+			t.Errorf("%s: expected the judge of the object unless it is overruled, got %s", owner, result.Message)
+		}
+		plain.SetName("b")
+		if result, rules := all.Judge(owner, plain); result.Message == "single" || strings.Contains(rules, "v2") {
+			t.Errorf("%s: another object must not be judged by it, got %s by %q", owner, result.Message, rules)
+		}
+		all.Forget(owner)
+		expect(owner, status.InProgressStatus, "ready-when does not hold", "", false)
+	}
 	if !all.JudgesMetadata(configMap) || judges.New(prefix, panics{}).JudgesMetadata(configMap) {
 		t.Error("ConfigMaps are judged by their metadata, but only if the judge of the reconciler says so")
 	}

@@ -3,7 +3,11 @@
 
 package behaviors
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/pkg/status"
+)
 
 // Stepped is the behavior of an object that is applied in a step of its wave. Objects without it are in step 0.
 type Stepped interface {
@@ -47,6 +51,10 @@ type Awaited interface {
 	// corrected and deleted like any other.
 	IsAwaited() bool
 }
+
+// Judged is the behavior of an object whose status another judge computes than that of its owner. The annotations fail-when and ready-when of the
+// object, and an owner's judge that overrules them (such as one with probes for the object), take precedence. Attach a judge itself.
+type Judged = status.Judge
 
 // AtStep is a Stepped with a constant step.
 type AtStep int

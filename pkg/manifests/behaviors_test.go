@@ -13,6 +13,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/manifests"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // allBehaviors are one value of each behavior.
@@ -22,6 +23,7 @@ func allBehaviors() []any {
 		behaviors.NotAwaited{},
 		behaviors.Guard(func() (string, error) { return "", nil }),
 		behaviors.Complete(func(*unstructured.Unstructured) error { return nil }), behaviors.Extract(func(*unstructured.Unstructured) error { return nil }),
+		status.NewAnalyzer("demo.example.io", status.Options{}),
 	}
 }
 
@@ -53,7 +55,7 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 		"patches that rename": {made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming}, nil)), ""},
 		"patches that rename and remove": {
 			made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming, removing}, nil)),
-			"ConfigMap ns/typed has behaviors (Awaited, Extracting, Guarded, Late, Stepped)",
+			"ConfigMap ns/typed has behaviors (Awaited, Extracting, Guarded, Judged, Late, Stepped)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +73,7 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 			if err != nil || len(transformed) != 3 {
 				t.Fatal(transformed, err)
 			}
-			want := []string{"Awaited", "Extracting", "Guarded", "Late", "Stepped"}
+			want := []string{"Awaited", "Extracting", "Guarded", "Judged", "Late", "Stepped"}
 			for i, names := range [][]string{want, nil, want} {
 				if diff := cmp.Diff(names, behaviors.Names(transformed[i])); diff != "" {
 					t.Errorf("behaviors of %s (-want +got):\n%s", transformed[i].GetName(), diff)

@@ -106,6 +106,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	plan.ProtectUnwritten()
 	r.JudgeBy(request.ID, request.Judge)
 	call := r.callWith(request.Owner, plan.Items, config)
+	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(wanted))
 	call.Ledger.OrphansUnsaved = plan.NewOrphans
 	call.Ledger.Want(wanted, plan.Wanted)
 	if call.Aliases, err = calls.NewAliases(plan.Wanted, plan.Items); err != nil {

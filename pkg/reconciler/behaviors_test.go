@@ -6,6 +6,7 @@ package reconciler_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -361,4 +362,35 @@ func TestPlanOfLateManifests(t *testing.T) {
 	}
 	w.owner.Inventory = result.Inventory
 	w.mustDelete()
+}
+
+// TestJudgedObjects has one object with a judge of its own. If its rules change, only this object is read again.
+func TestJudgedObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	list := func(value string) []client.Object {
+		list := objects(w, strings.ReplaceAll(configMaps(3, 1), "annotations:", "labels: {state: first}, annotations:"))
+		list[1] = behaviors.Attach(list[1], labelled{value, func() {}})
+		return list
+	}
+	const other = "ConfigMap c1: its state is not second"
+	for _, step := range []struct{ value, waits string }{{"second", other}, {"second", other}, {"first", ""}, {"second", other}} {
+		w.requests.Reset()
+		result, err := w.applyObjects(list(step.value))
+		if got := notices(result.Waits); err != nil || got != step.waits || result.Done != (step.waits == "") {
+			t.Fatalf("expected %q, got %q, %v", step.waits, got, err)
+		}
+		for _, request := range w.requests.All() {
+			if request.Method == http.MethodGet && strings.Contains(request.Path, "/configmaps/") && !strings.HasSuffix(request.Path, "/c1") {
+				t.Errorf("the status of another object was read: %s", request.Path)
+			}
+		}
+	}
+	w.requests.Reset()
+	if _, err := w.applyObjects(list("second")); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
+		t.Errorf("expected no requests, got:\n%s", w.requests)
+	}
 }

@@ -103,7 +103,7 @@ func (r *Reconciler) Forget(ownerID string) {
 	// Without needs, Watch waits for nothing and cannot fail.
 	_ = r.cache.Watch(context.Background(), label, nil)
 	r.memory.For(ownerID).Keep(nil)
-	r.judges.Assign(label, nil)
+	r.judges.Forget(label)
 }
 
 // Need says that an owner has, or is about to have, dependents of a kind.

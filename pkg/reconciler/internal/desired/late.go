@@ -14,11 +14,29 @@ import (
 
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Source returns what the request has for a desired object, with its behaviors.
 func (m *Manifests) Source(t *Object) client.Object { return m.source.Objects[t.Index] }
+
+// Judges returns the judges of those desired objects that have one of their own; nil if there are none.
+func (m *Manifests) Judges(wanted []*Object) map[types.ObjectID]status.Judge {
+	var judges map[types.ObjectID]status.Judge
+	for _, t := range wanted {
+		if !t.Judged {
+			continue
+		}
+		if judge, ok := behaviors.Of[behaviors.Judged](m.Source(t)); ok {
+			if judges == nil {
+				judges = map[types.ObjectID]status.Judge{}
+			}
+			judges[t.Key] = judge
+		}
+	}
+	return judges
+}
 
 // Complete completes the manifest of a late object, for the rest of the call, and returns the desired object that belongs to it. The error of the
 // behavior is a *LateError; any other one means that the completed manifest cannot be accepted.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // Traits say which behaviors came with an object.
@@ -18,6 +20,8 @@ type Traits struct {
 	Step int
 	// Guarded, Extracting and Late mean that the object has these behaviors.
 	Guarded, Extracting, Late bool
+	// Judged means that the object has a judge of its own.
+	Judged bool
 	// Unawaited means that nothing waits until the object is ready.
 	Unawaited bool
 }
@@ -25,7 +29,7 @@ type Traits struct {
 // traitsOf returns the traits of an object, and what is wrong with its behaviors; empty if nothing is.
 func traitsOf(object client.Object) (traits Traits, problem string) {
 	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
-		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement Stepped, Guarded, Extracting, Late or Awaited",
+		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement Stepped, Guarded, Extracting, Late, Awaited or Judged",
 			strings.Join(unknown, ", "))
 	}
 	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {
@@ -40,5 +44,16 @@ func traitsOf(object client.Object) (traits Traits, problem string) {
 	_, traits.Guarded = behaviors.Of[behaviors.Guarded](object)
 	_, traits.Extracting = behaviors.Of[behaviors.Extracting](object)
 	_, traits.Late = behaviors.Of[behaviors.Late](object)
+	_, traits.Judged = behaviors.Of[behaviors.Judged](object)
 	return traits, ""
+}
+
+// judgesContent reports whether an object has a judge of its own that reads more than metadata.
+func judgesContent(object client.Object, kind schema.GroupKind) bool {
+	judge, ok := behaviors.Of[behaviors.Judged](object)
+	if !ok {
+		return false
+	}
+	metadata, ok := judge.(status.MetadataJudge)
+	return !ok || !metadata.JudgesMetadata(kind)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // watchServed has the observer watch all kinds that are served.
@@ -71,7 +72,7 @@ func (p *planner) look(ctx context.Context, item *inventory.Item) (calls.View, e
 	}
 	seen, known := p.call.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch {
-	case known == observe.Present && !p.call.Server.Outdated(seen) && seen.Owner != "":
+	case known == observe.Present && !p.call.Server.Outdated(types.IDOf(item), seen) && seen.Owner != "":
 		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label, Exists: true, Seen: seen}}, nil
 	case known == observe.Absent:
 		return calls.View{Situation: decisions.Situation{Owner: p.call.Owner.Label}}, nil

@@ -30,7 +30,7 @@ type Effective struct {
 	PurgeOnFailure  bool
 	DeleteOrder     int
 	ReapplyInterval time.Duration
-	// ReadsContent means that ready-when or fail-when may read any field of the object.
+	// ReadsContent means that ready-when, fail-when or a judge of the object's own may read any field of the object.
 	ReadsContent bool
 }
 

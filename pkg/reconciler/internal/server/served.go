@@ -20,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // groups has the discovered API groups of one pass.
@@ -137,7 +138,7 @@ func servedVersion(crd *unstructured.Unstructured) string {
 // LookServed is Look for an object that should be gone. Only the server can tell that it is, not the observer.
 func (api *Server) LookServed(ctx context.Context, item *inventory.Item) (decisions.Situation, error) {
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
-	if view == observe.Present && !api.Outdated(seen) {
+	if view == observe.Present && !api.Outdated(types.IDOf(item), seen) {
 		return decisions.Situation{Owner: api.Label, Exists: true, Seen: seen}, nil
 	}
 	s, err := api.AskServed(ctx, item)

@@ -74,7 +74,7 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Si
 	seen, view := api.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
 	switch view {
 	case observe.Present:
-		if api.Outdated(seen) {
+		if api.Outdated(types.IDOf(item), seen) {
 			return api.renewStatus(ctx, item)
 		}
 		if seen.Owner == "" {
@@ -94,8 +94,8 @@ func (api *Server) Look(ctx context.Context, item *inventory.Item) (decisions.Si
 
 // Outdated reports whether the status of an object has to be computed again although the object is the same: because of the time, or because other
 // rules hold for the owner now.
-func (api *Server) Outdated(seen observe.Observation) bool {
-	return !seen.Deadline.IsZero() && !api.Clock.Now().Before(seen.Deadline) || seen.Rules != api.Judges.Rules(api.Label) && seen.Owner == api.Label
+func (api *Server) Outdated(id types.ObjectID, seen observe.Observation) bool {
+	return !seen.Deadline.IsZero() && !api.Clock.Now().Before(seen.Deadline) || seen.Owner == api.Label && seen.Rules != api.Judges.Rules(api.Label, id)
 }
 
 // renewStatus reads an object, and updates its status in the observer.

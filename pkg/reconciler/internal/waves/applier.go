@@ -45,7 +45,7 @@ func (a *applier) applyQuietly(t *desired.Object) (outcome, bool) {
 		return outcome{}, false
 	}
 	seen, view := a.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
-	if view != observe.Present || a.call.Server.Outdated(seen) || item.Phase == inventory.PhaseScheduledForApplication {
+	if view != observe.Present || a.call.Server.Outdated(t.Key, seen) || item.Phase == inventory.PhaseScheduledForApplication {
 		return outcome{}, false
 	}
 	s := a.call.Pacing.Paced(t, decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen})
