@@ -17,7 +17,7 @@ func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"adoption-policy", "apply-order", "delete-order", "delete-policy", "deletion-hook", "drift-policy", "fail-when",
-		"purge-on-failure", "purge-order", "ready-when", "reapply-interval", "reconcile-policy", "release-hook", "status-hint", "update-policy",
+		"purge-on-failure", "purge-order", "ready-timeout", "ready-timeout-policy", "ready-when", "reapply-interval", "reconcile-policy", "release-hook", "status-hint", "update-policy",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {
 		t.Errorf("what manifests may carry (-want +got):\n%s", diff)
@@ -35,6 +35,9 @@ func TestCheck(t *testing.T) {
 		{"an order", types.AnnotationKeySuffixApplyOrder, "-7", ""},
 		{"too great an order", types.AnnotationKeySuffixPurgeOrder, "32768", `invalid value "32768"; allowed are: integers from -32768 to 32767`},
 		{"a duration", types.AnnotationKeySuffixReapplyInterval, "90s", ""},
+		{"a timeout", types.AnnotationKeySuffixReadyTimeout, "10m", ""},
+		{"a timeout that is no duration", types.AnnotationKeySuffixReadyTimeout, "-1s", `invalid value "-1s"; allowed are: durations of at least 1s, such as 90s, 30m or 2h`},
+		{"what a timeout does", types.AnnotationKeySuffixReadyTimeoutPolicy, "ignore", `invalid value "ignore"; allowed are: fail, continue`},
 		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; allowed are: durations of at least 1s, such as 90s, 30m or 2h`},
 		{"a hint", types.AnnotationKeySuffixStatusHint, "conditions=A;B", ""},
 		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},

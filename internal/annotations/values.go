@@ -28,7 +28,8 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixDeletePolicy: {
 		types.DeletePolicyDelete, types.DeletePolicyOrphan, types.DeletePolicyOrphanOnApply, types.DeletePolicyOrphanOnDelete,
 	},
-	types.AnnotationKeySuffixDriftPolicy: {types.DriftPolicyCorrect, types.DriftPolicyReport, types.DriftPolicyIgnore},
+	types.AnnotationKeySuffixDriftPolicy:        {types.DriftPolicyCorrect, types.DriftPolicyReport, types.DriftPolicyIgnore},
+	types.AnnotationKeySuffixReadyTimeoutPolicy: {types.ReadyTimeoutPolicyFail, types.ReadyTimeoutPolicyContinue},
 }
 
 // deprecated are values that mean the same as no annotation, by suffix.
@@ -44,6 +45,7 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixDeleteOrder:     errorOf(Order),
 	types.AnnotationKeySuffixPurgeOnFailure:  errorOf(Flag),
 	types.AnnotationKeySuffixReapplyInterval: errorOf(Interval),
+	types.AnnotationKeySuffixReadyTimeout:    errorOf(Interval),
 	types.AnnotationKeySuffixStatusHint:      errorOf(status.ParseHints),
 	types.AnnotationKeySuffixReadyWhen:       errorOf(expressions.Compile),
 	types.AnnotationKeySuffixFailWhen:        errorOf(expressions.Compile),
@@ -120,7 +122,7 @@ func Order(text string) (int, error) {
 	return int(order), nil
 }
 
-// ShortestInterval is the least time between two verifications of an unchanged object.
+// ShortestInterval is the shortest duration that an annotation may have.
 const ShortestInterval = time.Second
 
 // Interval parses a duration of at least ShortestInterval.

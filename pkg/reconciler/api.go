@@ -92,6 +92,9 @@ type ApplyRequest struct {
 	// RecordAdoptions records InventoryItem.Adopted before an object is adopted; this costs one save for each tier with such objects.
 	// The mark stays as long as the item. Defaults to no: then the inventory does not tell which dependents existed before.
 	RecordAdoptions bool
+	// CarryOn begins each wave when the objects of the one before are written, whether they are ready or not. The result is Done only if all objects are
+	// ready; redundant dependents are deleted only then. Defaults to no.
+	CarryOn bool
 	// RunOnce keeps Jobs and Pods that were ready and are gone from being created again: they have served their purpose. Defaults to
 	// no: then this holds only for Jobs that delete themselves.
 	RunOnce bool

@@ -121,6 +121,6 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	}
 	return &preparation{
 		call: call, set: set, manifests: manifests, saveFirst: plan.SaveFirst,
-		waves: waves.New(call, waves.Options{RecordAdoptions: request.RecordAdoptions}),
+		waves: waves.New(call, waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn}),
 	}, nil
 }

@@ -60,6 +60,10 @@ const (
 	AnnotationKeySuffixReadyWhen = "ready-when"
 	// AnnotationKeySuffixFailWhen is a CEL expression over the object, self. The object has failed as long as it is true, whatever else its status says.
 	AnnotationKeySuffixFailWhen = "fail-when"
+	// AnnotationKeySuffixReadyTimeout is the Go duration within which an object must become ready after it was written. Defaults to none.
+	AnnotationKeySuffixReadyTimeout = "ready-timeout"
+	// AnnotationKeySuffixReadyTimeoutPolicy says what happens if it does not.
+	AnnotationKeySuffixReadyTimeoutPolicy = "ready-timeout-policy"
 	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the component
 	// is deleted, and removed when it is ready. The value says at which point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
@@ -147,6 +151,11 @@ const (
 	DriftPolicyReport = "report"
 	// DriftPolicyIgnore ignores such changes; an object that was deleted is created again.
 	DriftPolicyIgnore = "ignore"
+
+	// ReadyTimeoutPolicyFail makes an object that was not ready in time count as failed, until it is ready. This is the default.
+	ReadyTimeoutPolicyFail = "fail"
+	// ReadyTimeoutPolicyContinue begins the next wave although an object was not ready in time. The component is not ready before the object is.
+	ReadyTimeoutPolicyContinue = "continue"
 
 	// DeletionHookPreDelete applies the hook before the first dependent is deleted.
 	DeletionHookPreDelete = "pre-delete"

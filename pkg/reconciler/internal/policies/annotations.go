@@ -30,6 +30,10 @@ type Effective struct {
 	PurgeOnFailure  bool
 	DeleteOrder     int
 	ReapplyInterval time.Duration
+	// ReadyTimeout is how long the object may take to become ready after it was written; zero if it may take any time.
+	ReadyTimeout time.Duration
+	// Continues means that the next wave begins after ReadyTimeout.
+	Continues bool
 	// ReadsContent means that ready-when, fail-when or a judge of the object's own may read any field of the object.
 	ReadsContent bool
 }
@@ -47,6 +51,12 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 		PurgeOnFailure:  parseAnnotation(p, types.AnnotationKeySuffixPurgeOnFailure, annotations.Flag),
 		DeleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
 		ReapplyInterval: cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
+	}
+	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)
+	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, parseReadyTimeoutPolicy) == types.ReadyTimeoutPolicyContinue
+	if b.Continues && b.ReadyTimeout == 0 && len(p.problems) == 0 {
+		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: it has no effect without %s; set a duration such as 10m",
+			p.object, prefix+types.AnnotationKeySuffixReadyTimeoutPolicy, prefix+types.AnnotationKeySuffixReadyTimeout))
 	}
 	if _, ok := p.values[prefix+types.AnnotationKeySuffixDeleteOrder]; !ok && policies.DeleteOrder == inventory.DeleteOrderReversed {
 		b.DeleteOrder = min(-b.ApplyOrder, types.MaxOrder)

@@ -38,6 +38,10 @@ func parseDriftPolicy(text string) (inventory.DriftPolicy, error) {
 	return parsePolicy[inventory.DriftPolicy](types.AnnotationKeySuffixDriftPolicy, text)
 }
 
+func parseReadyTimeoutPolicy(text string) (string, error) {
+	return annotations.Policy(types.AnnotationKeySuffixReadyTimeoutPolicy, text)
+}
+
 // parseMissingNamespacesPolicy parses a policy that has no annotation: only owners can set it.
 func parseMissingNamespacesPolicy(text string) (inventory.MissingNamespacesPolicy, error) {
 	value, err := annotations.OneOf(text,

@@ -194,8 +194,26 @@ func (a *applier) settled(t *desired.Object, s decisions.Situation) outcome {
 		a.call.Report.Fails(item, s.Seen.Message)
 		return outcome{item: item, message: "failed: " + s.Seen.Message}
 	default:
-		return outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String())}
+		return a.timed(t, outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String())})
 	}
+}
+
+// timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was ready since it was written has all
+// the time it needs.
+func (a *applier) timed(t *desired.Object, o outcome) outcome {
+	ready := o.item.Phase != inventory.PhaseCreating && o.item.Phase != inventory.PhaseUpdating
+	if t.ReadyTimeout == 0 || ready || o.item.LastAppliedAt == nil {
+		return o
+	}
+	if left := o.item.LastAppliedAt.Add(t.ReadyTimeout).Sub(a.call.Server.Clock.Now()); left > 0 {
+		a.call.Report.RequeueAfter(left)
+		return o
+	}
+	o.message = fmt.Sprintf("not ready within %s: %s", t.ReadyTimeout, o.message)
+	if o.overdue = t.Continues; !o.overdue {
+		a.call.Report.Fails(o.item, o.message)
+	}
+	return o
 }
 
 // kept returns the outcome for a dependent that is up to date.

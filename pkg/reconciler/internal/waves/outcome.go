@@ -20,6 +20,8 @@ type outcome struct {
 	ready   bool
 	message string // what the call waits for, if it is not ready
 	doomed  bool   // it cannot become ready, because its namespace is being deleted
+	// overdue means that it is not ready in time, and that later waves begin nevertheless.
+	overdue bool
 	// unwritten means that the manifest has still to be applied.
 	unwritten bool
 	// keepsBarrier means that an object that defines types is being deleted, so that its barrier must stay.

@@ -34,6 +34,8 @@ type Waves struct {
 
 	applier *applier
 	steps   *steps.Steps
+	carryOn bool
+	passed  bool   // some dependents are not ready that nothing has waited for
 	visited []bool // by the index of the desired object; whether the call has come to it
 }
 
@@ -41,13 +43,15 @@ type Waves struct {
 type Options struct {
 	// RecordAdoptions records which objects existed before, before they are adopted.
 	RecordAdoptions bool
+	// CarryOn begins each wave although the one before is not ready.
+	CarryOn bool
 }
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *calls.Call, options Options) *Waves {
 	count := len(call.Ledger.Wanted)
 	return &Waves{
-		call: call, steps: steps.New(call), visited: make([]bool, count),
+		call: call, steps: steps.New(call), carryOn: options.CarryOn, visited: make([]bool, count),
 		applier: &applier{call: call, remover: NewRemover(call), recordAdoptions: options.RecordAdoptions, written: make([]bool, count)},
 	}
 }
@@ -81,7 +85,7 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 			return false, err
 		}
 	}
-	return true, nil
+	return !w.passed, nil
 }
 
 // applyStage applies the members of one stage, step by step, and reports whether all are ready.
@@ -95,7 +99,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 			return false, err
 		}
 	}
-	stage := progress{ready: true}
+	stage, passed := progress{ready: true}, w.passed
 	for _, step := range desired.Group(members, func(t *desired.Object) int { return t.Step }) {
 		complete, held, err := w.steps.Begin(ctx, step)
 		if err == nil && !held {
@@ -112,7 +116,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 			break
 		}
 	}
-	if !stage.ready {
+	if !stage.ready || w.passed && !passed {
 		w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
 	}
 	return stage.ready, nil
@@ -149,7 +153,11 @@ func (w *Waves) applyStep(ctx context.Context, step, stage []*desired.Object, pr
 // noteUnready notes a dependent that is not ready.
 func (w *Waves) noteUnready(o outcome, progress *progress) {
 	progress.unwritten = progress.unwritten || o.unwritten
-	progress.ready = false
+	if o.overdue || w.carryOn && !o.unwritten {
+		w.passed = true
+	} else {
+		progress.ready = false
+	}
 	if o.doomed {
 		w.call.Report.AwaitsInVain(o.item, o.message)
 	} else {
