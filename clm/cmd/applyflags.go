@@ -66,6 +66,36 @@ func (c *choice) Set(value string) error {
 	return fmt.Errorf("%q is not one of %s", value, strings.Join(c.allowed, ", "))
 }
 
+// noWait is the flag --no-wait.
+type noWait struct{ options *apply.Options }
+
+func (n *noWait) String() string {
+	switch {
+	case n.options == nil || !n.options.NoWait:
+		return ""
+	case n.options.CarryOn:
+		return "all"
+	default:
+		return "true"
+	}
+}
+
+// Type makes help texts show the flag without a value, like any flag that needs none.
+func (n *noWait) Type() string { return "bool" }
+
+func (n *noWait) Set(value string) error {
+	switch value {
+	case "all":
+		n.options.NoWait, n.options.CarryOn = true, true
+		return nil
+	case "true", "false":
+		n.options.NoWait, n.options.CarryOn = value == "true", false
+		return nil
+	default:
+		return fmt.Errorf("%q is not one of true, false, all", value)
+	}
+}
+
 // maxDeletions bounds how many objects an operation may delete. The zero value allows to delete all but one.
 type maxDeletions struct{ limit reconciler.MaxDeletions }
 

@@ -39,7 +39,8 @@ type changeOptions struct {
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
-	flags.BoolVar(&o.NoWait, "no-wait", false, "do not wait until all objects are ready (clm wait can do that later); redundant objects then stay until the next apply")
+	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later), or, with --no-wait=all, any wave; "+
+		"redundant objects then stay until the next apply").NoOptDefVal = "true"
 	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 }
 

@@ -54,3 +54,23 @@ func TestWaitAfterAnInterrupt(t *testing.T) {
 	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady, "no process is working on it; to continue: clm apply", "ConfigMap PLACE/second: ", "it is still to be applied")
 	p.must("delete", "web")
 }
+
+// TestNoWaitForWaves writes all waves at once with --no-wait=all. With --no-wait, a wave waits for the one before.
+func TestNoWaitForWaves(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	first := deployment("first", "", neverScheduled)
+	second := strings.Replace(configMap("second", "1"), "name: second", `name: second, annotations: {clm.cs.sap.com/apply-order: "1"}`, 1)
+	source := p.file("app.yaml", first+second)
+	p.expect(p.clm("apply", "web", source, "--no-wait", "--timeout", "2s"), exitNotReady, "first")
+	if names := p.names("v1", "ConfigMap"); len(names) > 0 {
+		t.Errorf("the second wave did not wait: %v", names)
+	}
+	p.expect(p.must("apply", "web", source, "--no-wait=all"), 0, "release PLACE/web, revision 1, is written")
+	if names := p.names("v1", "ConfigMap"); len(names) != 1 {
+		t.Errorf("the second wave was not written: %v", names)
+	}
+	p.expect(p.clm("wait", "web", "--timeout", "1s"), exitNotReady, "first")
+	p.expect(p.clm("apply", "web", source, "--no-wait=never"), 1, `"never" is not one of true, false, all`)
+	p.must("delete", "web")
+}

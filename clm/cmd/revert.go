@@ -51,7 +51,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 	}
 	defer back.Close()
 	options := o.Options
-	options.Exact, options.NoWait, options.Reverts = false, false, false
+	options.Exact, options.NoWait, options.CarryOn, options.Reverts = false, false, false, false
 	return errors.Join(shown(failure), unrepeated(back.Apply(ctx, options)))
 }
 

@@ -22,6 +22,8 @@ type Options struct {
 	// NoWait ends the operation as soon as all objects are written, whether they are ready or not. Redundant objects then stay until the
 	// next operation, because they are deleted only after all others are ready.
 	NoWait bool
+	// CarryOn, with NoWait, writes each wave although the one before is not ready.
+	CarryOn bool
 	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any case. Defaults to all.
 	HistoryMax int
 	// Exact refuses to do anything but what the plan says.

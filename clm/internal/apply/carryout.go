@@ -93,6 +93,7 @@ func (a *application) enter(ctx context.Context) error {
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 	request := a.plan.request(a.operation)
 	request.Fence = a.operation.Fence(ctx)
+	request.CarryOn = a.options.CarryOn
 	if a.options.Exact {
 		request.Expected = a.plan.exact
 	}
