@@ -109,7 +109,7 @@ type Item struct {
 	Phase Phase `json:"phase,omitempty"`
 	// Status of the object when it was last observed.
 	Status status.Status `json:"status,omitempty"`
-	// Time of the last write that may have changed the object.
+	// Time of the last write that has changed the object.
 	LastAppliedAt *metav1.Time `json:"lastAppliedAt,omitempty"`
 	// UID of the object at the last write.
 	UID apitypes.UID `json:"uid,omitempty"`

@@ -55,12 +55,16 @@ func TestReadyTimeout(t *testing.T) {
 				t.Errorf("expected to be called again when the time is over, got %s", left)
 			}
 
-			// A restart does not give it more time.
+			// Neither a change of the object by others nor a restart gives it more time.
+			now.SetTime(now.Now().Add(5 * time.Minute))
+			w.patch(w.get("v1", "Service", "slow"), `{"metadata":{"labels":{"other":"x"}}}`)
+			w.awaitEvent()
+			w.settle(manifests, waitsFor("Service slow: "+reason))
 			heir := newWorld(t, withClock)
 			heir.owner, heir.namespace = w.owner, w.namespace
 			heir.owner.Store = heir
 			heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
-			now.SetTime(now.Now().Add(10 * time.Minute))
+			now.SetTime(now.Now().Add(5 * time.Minute))
 			result = heir.settle(manifests, waitsFor("Service slow: not ready within 10m0s: "+reason))
 			if got := notices(result.Failures); got != tc.failures || result.Done || result.Wave != tc.wave {
 				t.Errorf("expected %q, got %q in wave %d", tc.failures, got, result.Wave)
@@ -71,6 +75,7 @@ func TestReadyTimeout(t *testing.T) {
 
 			heir.patch(heir.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"true"}}}`)
 			heir.settle(manifests, done)
+			now.SetTime(now.Now().Add(10 * time.Minute))
 			heir.patch(heir.get("v1", "Service", "slow"), `{"metadata":{"labels":{"ready":"false"}}}`)
 			result = heir.settle(manifests, func(result reconciler.Result) (bool, string) { return !result.Done, "it is ready" })
 			if got := notices(result.Waits); len(result.Failures) > 0 || strings.Contains(got, "within") {

@@ -79,7 +79,9 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 			item.Phase = inventory.PhaseCreating
 		}
 	}
-	item.LastAppliedAt = &metav1.Time{Time: now}
+	if changed || item.LastAppliedAt == nil {
+		item.LastAppliedAt = &metav1.Time{Time: now}
+	}
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
 	item.DeletePolicy = a.call.Owner.DeletePolicy(item, t.Delete)
 	s := decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen}
