@@ -4,6 +4,7 @@
 package status
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -123,6 +124,8 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 		result = requireCount(result, view.replicaSetCount())
 	case view.is("batch", "Job"):
 		result = judgeJob(view, result)
+	case view.is("", "PersistentVolumeClaim"), view.is("", "PersistentVolume"):
+		result = judgeVolume(view, result)
 	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):
 		result = requireConditions(view, result, []string{"NamesAccepted", "Established"})
 	case view.is("apiregistration.k8s.io", "APIService"):
@@ -173,6 +176,18 @@ func judgeJob(view view, result Result) Result {
 		result.Status = InProgressStatus
 	}
 	return result
+}
+
+// judgeVolume makes a claim fail that has lost its volume, and a volume that could not be reclaimed, for which kstatus waits for ever, or is content.
+func judgeVolume(view view, result Result) Result {
+	switch view.text("status", "phase") {
+	case "Lost":
+		return Result{Status: FailedStatus, Message: "its volume is lost"}
+	case "Failed":
+		return Result{Status: FailedStatus, Message: "could not be reclaimed: " + cmp.Or(view.text("status", "message"), view.text("status", "reason"), "no reason is given")}
+	default:
+		return result
+	}
 }
 
 // disregardVersion makes a DaemonSet current although its pods are of an older version. kstatus would wait until a user deletes
