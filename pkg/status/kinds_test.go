@@ -175,7 +175,7 @@ func TestVolumes(t *testing.T) {
 		{reason: "a lost claim does not become bound again", object: "{status: {phase: Lost}}", status: status.FailedStatus, message: "its volume is lost"},
 	})
 	checkVerdicts(t, "apiVersion: v1, kind: PersistentVolume", []verdict{
-		{reason: "a volume that nobody claims", object: "{status: {phase: Available}}", status: status.CurrentStatus, message: "current"},
+		{reason: "a volume that nobody claims", object: "{status: {phase: Available}}", status: status.CurrentStatus, message: "ready"},
 		{reason: "its message says most", object: "{status: {phase: Failed, message: no such disk, reason: Denied}}", status: status.FailedStatus, message: "could not be reclaimed: no such disk"},
 		{reason: "its reason says less", object: "{status: {phase: Failed, reason: Denied}}", status: status.FailedStatus, message: "could not be reclaimed: Denied"},
 		{reason: "neither", object: "{status: {phase: Failed}}", status: status.FailedStatus, message: "could not be reclaimed: no reason is given"},
