@@ -36,11 +36,19 @@ func Main(arguments []string) int {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		fmt.Fprintln(root.ErrOrStderr(), "interrupted; nothing was written")
+		fmt.Fprintln(root.ErrOrStderr(), interruption(err))
 		return exitInterrupted
 	}
 	fmt.Fprintln(root.ErrOrStderr(), "Error:", err)
 	return exitError
+}
+
+// interruption says what an interrupted command has done.
+func interruption(err error) string {
+	if unfinished := (*unfinishedError)(nil); errors.As(err, &unfinished) {
+		return fmt.Sprintf("interrupted; some files of %s are updated already; run the same command again to complete the update", unfinished.folder)
+	}
+	return "interrupted; nothing was written"
 }
 
 // settings are what the flags say.

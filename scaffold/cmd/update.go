@@ -48,6 +48,9 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if err := update.BeginVersions(ctx, formerly, then, now); err != nil {
 		return err
 	}
+	if err := update.EndVersions(then, now); err != nil {
+		return err
+	}
 	if err := showDiff(ctx, out, update); err != nil {
 		return err
 	}
@@ -55,14 +58,8 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	if s.dryRun {
 		return nil
 	}
-	if err := update.Apply(ctx); err != nil {
+	if err := s.complete(ctx, progress, folder, absolute, recorded, update); err != nil {
 		return err
-	}
-	if len(update.Changes) > 0 && !s.skipPostProcessing {
-		fmt.Fprintf(progress, "Updating %s\n", folder)
-		if err := project.Reprocess(ctx, recorded, absolute, progress); err != nil {
-			return err
-		}
 	}
 	if count := len(update.Conflicts); count > 0 {
 		return fmt.Errorf("%d files need your decision; everything else is up to date", count)
@@ -70,6 +67,35 @@ func (s *settings) update(ctx context.Context, given *pflag.FlagSet, out, progre
 	fmt.Fprintf(out, "%s is up to date.\n", folder)
 	return nil
 }
+
+// complete writes an update, and does what follows it. If an earlier update was not completed, it does what follows that one, too.
+func (s *settings) complete(ctx context.Context, progress io.Writer, folder, absolute string, options *project.Options, update *project.Update) error {
+	pending := project.IsPending(absolute)
+	if err := update.Apply(ctx); err != nil {
+		return &unfinishedError{folder: folder, err: err}
+	}
+	if (len(update.Changes) > 0 || pending) && !s.skipPostProcessing {
+		fmt.Fprintf(progress, "Updating %s\n", folder)
+		if err := project.Reprocess(ctx, options, absolute, progress); err != nil {
+			return &unfinishedError{folder: folder, err: err}
+		}
+	}
+	return project.Complete(absolute)
+}
+
+// unfinishedError means that files were written, and that the rest of an update is still to be done.
+type unfinishedError struct {
+	folder string
+	err    error
+}
+
+// Error says how to go on.
+func (e *unfinishedError) Error() string {
+	return fmt.Sprintf("%s\nSome files of %s are updated already; run the same command again to complete the update", e.err, e.folder)
+}
+
+// Unwrap returns what the update has failed with.
+func (e *unfinishedError) Unwrap() error { return e.err }
 
 // givesContents reports whether another chart or kustomization is given than that of the project.
 func givesContents(given *pflag.FlagSet) bool {

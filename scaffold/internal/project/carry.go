@@ -47,6 +47,41 @@ func (u *Update) BeginVersions(ctx context.Context, former string, then, now Tre
 	return nil
 }
 
+// EndVersions removes what was generated for versions of the API that are left out. A version with files of the author's own stays as it is, because only
+// the author knows whether they are needed elsewhere.
+func (u *Update) EndVersions(then, now Tree) error {
+	for _, version := range slices.Sorted(maps.Keys(versionsOf(then))) {
+		if versionsOf(now)[version] {
+			continue
+		}
+		entries, err := os.ReadDir(filepath.Join(u.folder, apiFolder, version))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("reading version %s of the API: %w", version, err)
+		}
+		var generated []string
+		kept := ""
+		for _, entry := range entries {
+			name := path.Join(apiFolder, version, entry.Name())
+			change, changed := u.Changes[name]
+			switch {
+			case changed && change == nil:
+			case strings.HasPrefix(entry.Name(), generatedPrefix):
+				generated = append(generated, name)
+			default:
+				kept = name
+			}
+		}
+		if kept != "" {
+			u.Conflicts[path.Join(apiFolder, version)] = "the version is left out, but it has files of yours, such as " + path.Base(kept) + "; remove the folder if you do not need them"
+			continue
+		}
+		for _, name := range generated {
+			u.Changes[name] = nil
+		}
+	}
+	return nil
+}
+
 // versionsOf returns the versions of the API that a project has.
 func versionsOf(tree Tree) map[string]bool {
 	versions := map[string]bool{}

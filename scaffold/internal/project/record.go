@@ -5,11 +5,13 @@ package project
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
@@ -40,15 +42,20 @@ func addRecord(options *Options, tree Tree) error {
 func recordOf(tree Tree) File {
 	archive := &txtar.Archive{Comment: []byte("The files of this project as scaffold wrote them last. \"scaffold --update\" compares with them.\n")}
 	for _, path := range tree.Paths() {
-		if content := tree[path].Content; isRecordable(content) {
-			archive.Files = append(archive.Files, txtar.File{Name: path, Data: content})
+		file := txtar.File{Name: path, Data: tree[path].Content}
+		if !isRecordable(file.Data) {
+			file = txtar.File{Name: encodedPrefix + path, Data: append([]byte(base64.StdEncoding.EncodeToString(file.Data)), '\n')}
 		}
+		archive.Files = append(archive.Files, file)
 	}
 	return File{Content: txtar.Format(archive)}
 }
 
-// isRecordable reports whether a file is read from a record as it was written. Others, such as packaged charts, are replaced by an update only if the author removes them
-// before.
+// encodedPrefix marks a file in the record whose content is encoded, because a txtar archive cannot hold it: it does not end with a newline, or has a line
+// that begins a file of an archive.
+const encodedPrefix = "base64 "
+
+// isRecordable reports whether a txtar archive can hold content as it is.
 func isRecordable(content []byte) bool {
 	archive := txtar.Parse(txtar.Format(&txtar.Archive{Files: []txtar.File{{Name: "file", Data: content}}}))
 	return len(archive.Files) == 1 && bytes.Equal(archive.Files[0].Data, content)
@@ -73,7 +80,13 @@ func ReadRecord(folder string) (*Options, Tree, error) {
 	}
 	tree := Tree{}
 	for _, file := range archive.Files {
-		tree[file.Name] = File{Content: file.Data}
+		path, encoded := strings.CutPrefix(file.Name, encodedPrefix)
+		if encoded {
+			if file.Data, err = base64.StdEncoding.DecodeString(string(bytes.TrimSpace(file.Data))); err != nil {
+				return nil, nil, fmt.Errorf("reading %s: %s: %w", filesRecord, path, err)
+			}
+		}
+		tree[path] = File{Content: file.Data}
 	}
 	return options, tree, nil
 }

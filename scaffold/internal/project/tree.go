@@ -21,6 +21,13 @@ type File struct {
 	Executable bool
 }
 
+func (f File) mode() os.FileMode {
+	if f.Executable {
+		return 0o755
+	}
+	return 0o644
+}
+
 // Paths returns the paths of all files, sorted.
 func (t Tree) Paths() []string {
 	return slices.Sorted(maps.Keys(t))
@@ -33,11 +40,7 @@ func (t Tree) WriteTo(folder string) error {
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
-		mode := os.FileMode(0o644)
-		if t[path].Executable {
-			mode = 0o755
-		}
-		if err := os.WriteFile(target, t[path].Content, mode); err != nil {
+		if err := os.WriteFile(target, t[path].Content, t[path].mode()); err != nil {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 	}

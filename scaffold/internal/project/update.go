@@ -27,6 +27,8 @@ type Update struct {
 	Conflicts map[string]string
 	// record is written last.
 	record Tree
+	// windows are the files whose lines end with CR LF, unlike what scaffold wrote. They keep that.
+	windows map[string]bool
 	// open are the conflicts that the next update has to find again.
 	open map[string]bool
 }
@@ -34,7 +36,7 @@ type Update struct {
 // PlanUpdate compares what a project was made from with what it would be made from now, and with what it is. With markers, a file that cannot be merged gets
 // conflict markers. Kept is the folder of the chart or kustomization if that is the project's own, with the edits of its author; empty if it is another one.
 func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool, kept string) (*Update, error) {
-	update := &Update{folder: folder, Changes: map[string]*File{}, Conflicts: map[string]string{}, record: Tree{}, open: map[string]bool{}}
+	update := &Update{folder: folder, Changes: map[string]*File{}, Conflicts: map[string]string{}, record: Tree{}, open: map[string]bool{}, windows: map[string]bool{}}
 	paths := map[string]bool{}
 	for _, tree := range []Tree{then, now} {
 		for path := range tree {
@@ -63,11 +65,17 @@ func PlanUpdate(ctx context.Context, folder string, then, now Tree, markers bool
 }
 
 func (u *Update) plan(ctx context.Context, path string, then, now Tree, markers bool) error {
+	if _, err := u.locate(path); err != nil {
+		return err
+	}
 	current, err := os.ReadFile(filepath.Join(u.folder, filepath.FromSlash(path)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	former, latest := contentOf(then, path), contentOf(now, path)
+	if u.windows[path] = usesWindowsLines(current) && !usesWindowsLines(former); u.windows[path] {
+		current = bytes.ReplaceAll(current, []byte("\r\n"), []byte("\n"))
+	}
 	switch action := threeway.Decide(former, latest, current); action {
 	case threeway.Keep:
 	case threeway.Take:
@@ -91,6 +99,11 @@ func (u *Update) merge(ctx context.Context, path string, sides [3][]byte, marker
 	var merged []byte
 	var conflicts int
 	var err error
+	if slices.ContainsFunc(sides[:], isBinary) {
+		u.open[path] = true
+		u.Conflicts[path] = "it stays as it is; you and scaffold have changed it, and its parts cannot be merged"
+		return nil
+	}
 	switch path {
 	case "go.mod":
 		merged, err = threeway.MergeModule(sides[0], sides[1], sides[2])
@@ -128,43 +141,6 @@ func contentOf(tree Tree, path string) []byte {
 		return nil
 	}
 	return append([]byte{}, file.Content...)
-}
-
-// Apply writes the changes, and the record after all of them: whoever interrupts it and starts it again has lost nothing.
-func (u *Update) Apply(ctx context.Context) error {
-	for _, path := range slices.Sorted(maps.Keys(u.Changes)) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := u.write(path, u.Changes[path]); err != nil {
-			return err
-		}
-	}
-	for _, path := range u.record.Paths() {
-		if err := u.write(path, new(u.record[path])); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// write replaces a file as a whole.
-func (u *Update) write(path string, file *File) error {
-	target := filepath.Join(u.folder, filepath.FromSlash(path))
-	if file == nil {
-		if err := os.Remove(target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing %s: %w", path, err)
-		}
-		return nil
-	}
-	temporary := target + ".scaffold-new"
-	if err := (Tree{filepath.ToSlash(path) + ".scaffold-new": *file}).WriteTo(u.folder); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, target); err != nil {
-		return errors.Join(fmt.Errorf("writing %s: %w", path, err), os.Remove(temporary))
-	}
-	return nil
 }
 
 // Before returns the current content of the files that change.
