@@ -26,12 +26,11 @@ import (
 
 // Rights compare what the operator did with what the chart allows.
 type Rights struct {
-	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group". Rules with wildcards count as they are
-	// written.
+	// Denied are requests of the operator that the API server denied for lack of a right, as "verb resource.group".
 	Denied []string
-	// Unused are rights that the operator did not need, in the same form. To read is one right: if the operator may get, list and watch objects, and did one
-	// of these, none is unused, because which of them a client uses depends on the API server and on what happens meanwhile. Rights that are in a role which the operator wrote count
-	// as used, because nobody may hand out what they do not have.
+	// Unused are rights that the operator did not need, in the same form. Rules with wildcards count as they are written. To read is one right: if the
+	// operator may get, list and watch objects, and did one of these, none is unused, because which of them a client uses depends on the API server and on
+	// what happens meanwhile. Rights that are in a role which the operator wrote count as used, because nobody may hand out what they do not have.
 	Unused []string
 }
 
@@ -75,12 +74,10 @@ func (c *Cluster) Rights() Rights {
 			continue
 		}
 		for _, verb := range verbsOf(request) {
-			needed := grant{verb: verb, group: request.Group, resource: resourceOf(request)}.String()
-			// Admission may deny what a role allows: that is not about rights.
-			if request.Status == http.StatusForbidden && !c.allows(needed, request.Namespace) {
-				rights.Denied = append(rights.Denied, needed)
-			}
-			used[needed] = true
+			used[neededFor(request, verb).String()] = true
+		}
+		if denied := c.denied(request); denied != "" {
+			rights.Denied = append(rights.Denied, denied)
 		}
 	}
 	for _, right := range c.passedOn.all() {
@@ -97,12 +94,40 @@ func (c *Cluster) Rights() Rights {
 	return rights
 }
 
-// allows reports whether a role has a right, in the whole cluster or in a namespace.
-func (c *Cluster) allows(needed, namespace string) bool {
+// denied returns the right that the operator lacked for a request; empty if the request was not denied for lack of a right. Admission may also deny what
+// a role allows.
+func (c *Cluster) denied(request requests.Request) string {
+	if request.Status != http.StatusForbidden {
+		return ""
+	}
+	verbs := verbsOf(request)
+	if request.Method == http.MethodPatch {
+		// An apply that has to create the object needs both. Which one was lacking is the one that no role has.
+		verbs = []string{"patch", "create"}
+	}
+	for _, verb := range verbs {
+		if needed := neededFor(request, verb); !c.allows(needed, request.Name) {
+			return needed.String()
+		}
+	}
+	return ""
+}
+
+// neededFor returns the right that a request needs to do what a verb says.
+func neededFor(request requests.Request, verb string) grant {
+	return grant{verb: verb, group: request.Group, resource: resourceOf(request), namespace: request.Namespace}
+}
+
+// allows reports whether a role of the chart has a right for an object, given by its name; the name is empty for requests about no single object.
+func (c *Cluster) allows(needed grant, name string) bool {
 	return slices.ContainsFunc(c.rights, func(right grant) bool {
-		return right.String() == needed && (right.namespace == "" || right.namespace == namespace)
+		return (right.namespace == "" || right.namespace == needed.namespace) && (len(right.names) == 0 || slices.Contains(right.names, name)) &&
+			isOrAny(right.verb, needed.verb) && isOrAny(right.group, needed.group) && isOrAny(right.resource, needed.resource)
 	})
 }
+
+// isOrAny reports whether a part of a rule includes a value.
+func isOrAny(part, value string) bool { return part == value || part == rbacv1.ResourceAll }
 
 func resourceOf(request requests.Request) string {
 	if request.Subresource == "" {
