@@ -58,7 +58,8 @@ func (f *flowing) objects(w *world) []client.Object {
 		return nil
 	}))
 	list[2] = behaviors.Attach(list[2], behaviors.AtStep(1), behaviors.Complete(func(manifest *unstructured.Unstructured) error {
-		return unstructured.SetNestedField(manifest.Object, f.address, "data", "address")
+		constant, _, _ := unstructured.NestedString(manifest.Object, "data", "constant")
+		return unstructured.SetNestedField(manifest.Object, constant+f.address, "data", "constant")
 	}))
 	if f.guarded {
 		list[2] = behaviors.Attach(list[2], behaviors.Guard(func() (string, error) {
@@ -110,7 +111,7 @@ func (w *world) user() string {
 		return ""
 	}
 	data, _, _ := unstructured.NestedStringMap(object.Object, "data")
-	return data["constant"] + data["address"]
+	return data["constant"]
 }
 
 // restart returns a world with another process for the same owner.
@@ -149,7 +150,7 @@ func TestLateManifests(t *testing.T) {
 		t.Errorf("expected rest, got:\n%s", w.requests)
 	}
 
-	w.patch(w.configMap("user"), `{"data":{"address":"x"}}`)
+	w.patch(w.configMap("user"), `{"data":{"constant":"x"}}`)
 	result = w.settleFlow(f, func(result reconciler.Result) (bool, string) { return w.user() == "a3", w.user() })
 	w.expectActions(result, "Corrected ConfigMap user")
 	w.mustDelete()
@@ -190,12 +191,12 @@ func TestGuards(t *testing.T) {
 	// The guard holds again: nothing is taken back, and drift is corrected, except that of the late object, whose manifest is not known.
 	w.answer("")
 	w.settleFlow(&flowing{guarded: true}, waitsFor(held))
-	w.patch(w.configMap("user"), `{"data":{"address":"x"}}`)
+	w.patch(w.configMap("user"), `{"data":{"constant":"x"}}`)
 	w.remove(w.configMap("after"))
 	w.settleFlow(&flowing{guarded: true}, func(reconciler.Result) (bool, string) {
 		return w.configMap("after") != nil, "the object was not created again"
 	})
-	if got := w.user(); got != "ax" {
+	if got := w.user(); got != "x" {
 		t.Errorf("expected the object to stay as it is, got %q", got)
 	}
 	w.mustDelete()
@@ -392,5 +393,65 @@ func TestJudgedObjects(t *testing.T) {
 	}
 	if n := w.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
 		t.Errorf("expected no requests, got:\n%s", w.requests)
+	}
+}
+
+// TestLateManifestsRunAgainAsPlanned has an object that was purged run again, with a plan, because data of another one have changed. Before it is created, that is
+// recorded; the process may end at that moment.
+func TestLateManifestsRunAgainAsPlanned(t *testing.T) {
+	t.Parallel()
+	const manifests = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: source}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: task, annotations: {PREFIX/purge-order: "0"}}
+`
+	late := func(w *world) []client.Object {
+		var value string
+		list := objects(w, manifests)
+		return []client.Object{
+			behaviors.Attach(list[0], behaviors.Extract(func(source *unstructured.Unstructured) error {
+				value = source.GetAnnotations()["value"]
+				return nil
+			})),
+			behaviors.Attach(list[1], behaviors.AtStep(1), behaviors.Complete(func(manifest *unstructured.Unstructured) error {
+				return unstructured.SetNestedField(manifest.Object, value, "data", "value")
+			})),
+		}
+	}
+	w := newWorld(t)
+	finish := func(w *world) {
+		t.Helper()
+		testenv.Eventually(t, func() (bool, string) {
+			result, err := w.applyObjects(late(w))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return result.Done, notices(result.Waits)
+		})
+		w.expectInventory("ConfigMap source Ready Current", "ConfigMap task Completed ")
+	}
+	finish(w)
+	w.patch(w.configMap("source"), `{"metadata":{"annotations":{"value":"2"}}}`)
+
+	dead := newWorld(t, func(s *setup) { s.config = dying(s.config, 0) })
+	dead.owner, dead.namespace = w.owner, w.namespace
+	dead.owner.Store = dead
+	request := reconciler.ApplyRequest{Owner: dead.owner, Objects: late(dead), Digest: dead.digest}
+	plan, err := w.planner.Plan(t.Context(), request, reconciler.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Expected = &plan
+	if _, err := dead.engine.Apply(t.Context(), request); err == nil {
+		t.Fatal("the process has survived")
+	}
+	dead.expectInventory("ConfigMap source Ready Current", "ConfigMap task ScheduledForApplication InProgress")
+	finish(dead.restart())
+	if dead.configMap("task") != nil {
+		t.Error("the object was left behind")
 	}
 }

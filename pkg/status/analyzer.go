@@ -110,30 +110,37 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 	}
 	view := newView(completed)
 	result := Result{Status: Status(computed.Status), Message: view.message(computed)}
-	switch {
-	case view.is("", "Pod"):
-		result = a.judgePod(view, computed, result)
-		if hints.RunToCompletion && result.Status == CurrentStatus && view.text("status", "phase") != "Succeeded" {
-			result.Status, result.Message = InProgressStatus, "has not completed"
-		}
-	case view.is("apps", "StatefulSet") && view.updatesOnDelete():
-		result = requireCount(result, view.statefulSetCount())
-	case view.is("apps", "DaemonSet") && view.updatesOnDelete():
-		result = disregardVersion(computed, result, view.daemonSetCount())
-	case view.is("", "ReplicationController"):
-		result = requireCount(result, view.replicaSetCount())
-	case view.is("batch", "Job"):
-		result = judgeJob(view, result)
-	case view.is("", "PersistentVolumeClaim"), view.is("", "PersistentVolume"):
-		result = judgeVolume(view, result)
-	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):
-		result = requireConditions(view, result, []string{"NamesAccepted", "Established"})
-	case view.is("apiregistration.k8s.io", "APIService"):
-		result = requireConditions(view, result, []string{"Available"})
+	result = a.judgeKind(view, computed, result)
+	if hints.RunToCompletion && view.is("", "Pod") && result.Status == CurrentStatus && view.text("status", "phase") != "Succeeded" {
+		result.Status, result.Message = InProgressStatus, "has not completed"
 	}
 	result = requireConditions(view, result, hints.Conditions)
 	result.Message = Clip(result.Message)
 	return result
+}
+
+// judgeKind applies the rules of this package for built-in kinds.
+func (a *Analyzer) judgeKind(view view, computed *kstatus.Result, result Result) Result {
+	switch {
+	case view.is("", "Pod"):
+		return a.judgePod(view, computed, result)
+	case view.is("apps", "StatefulSet") && view.updatesOnDelete():
+		return requireCount(result, view.statefulSetCount())
+	case view.is("apps", "DaemonSet") && view.updatesOnDelete():
+		return disregardVersion(computed, result, view.daemonSetCount())
+	case view.is("", "ReplicationController"):
+		return requireCount(result, view.replicaSetCount())
+	case view.is("batch", "Job"):
+		return judgeJob(view, result)
+	case view.is("", "PersistentVolumeClaim"), view.is("", "PersistentVolume"):
+		return judgeVolume(view, result)
+	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):
+		return requireConditions(view, result, []string{"NamesAccepted", "Established"})
+	case view.is("apiregistration.k8s.io", "APIService"):
+		return requireConditions(view, result, []string{"Available"})
+	default:
+		return result
+	}
 }
 
 // compute calls kstatus, which panics if some fields have an unexpected type. Others write the object, so a panic means that it

@@ -45,7 +45,7 @@ func (m *Manifests) Complete(t *Object) (*Object, error) {
 	if !ok {
 		return t, nil
 	}
-	announced, err := m.Of(t)
+	announced, err := m.announced(t)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +78,9 @@ func (m *Manifests) Complete(t *Object) (*Object, error) {
 	m.completed[t.Index] = manifest
 	return completed, nil
 }
+
+// Uncomplete makes all late manifests those that were announced.
+func (m *Manifests) Uncomplete() { m.completed = nil }
 
 // changedPolicy returns the first annotation of the reconciler that differs between two manifests; empty if there is none.
 func (p Preparer) changedPolicy(announced, completed *unstructured.Unstructured) string {

@@ -114,6 +114,11 @@ func (m *Manifests) Of(t *Object) (*unstructured.Unstructured, error) {
 	if completed := m.completed[t.Index]; completed != nil {
 		return completed, nil
 	}
+	return m.announced(t)
+}
+
+// announced returns the manifest of a desired object as the request has it.
+func (m *Manifests) announced(t *Object) (*unstructured.Unstructured, error) {
 	if object := m.objects[t.Index]; object != nil {
 		return object, nil
 	}

@@ -36,9 +36,8 @@ func (f *dataFlow) plan(ctx context.Context) error {
 	if !slices.ContainsFunc(f.planner.objects, func(t *desired.Object) bool { return t.Late || t.Guarded }) {
 		return nil
 	}
-	// The desired objects are kept for the next call, which completes them itself.
-	objects := slices.Clone(f.planner.objects)
-	f.planner.objects = objects
+	defer f.remember()()
+	objects := f.planner.objects
 	positions := desired.Group(objects, func(t *desired.Object) position { return position{wave: t.ApplyOrder, stage: t.Stage(), step: t.Step} })
 	start := 0
 	for _, step := range positions {
@@ -63,16 +62,38 @@ func (f *dataFlow) plan(ctx context.Context) error {
 	return nil
 }
 
+// remember returns a function that undoes what planning has noted about late objects: applying them has to come to the same conclusions when it is their
+// turn, and to record these before it acts.
+func (f *dataFlow) remember() (undo func()) {
+	ledger, manifests := f.planner.call.Ledger, f.planner.call.Executor.Manifests
+	items := map[*inventory.Item]inventory.Item{}
+	for _, t := range f.planner.objects {
+		if t.Late {
+			items[ledger.Of(t)] = *ledger.Of(t)
+		}
+	}
+	// The desired objects are kept for the next call.
+	f.planner.objects = slices.Clone(f.planner.objects)
+	return func() {
+		for item, before := range items {
+			*item = before
+		}
+		manifests.Uncomplete()
+	}
+}
+
 // ask says in the change of an object that its guard holds it back.
 func (f *dataFlow) ask(i int) {
 	change, t := &f.changes[i], f.planner.objects[i]
 	if !t.Guarded || change.Verb == "" || t.Late && len(f.unknown) > 0 {
 		return
 	}
-	switch reason, err := steps.Ask(f.planner.call, t); {
-	case len(f.unknown) > 0:
+	if len(f.unknown) > 0 {
 		change.DependsOn = f.unknown
 		addReason(change, "whether it is held back "+f.dependence())
+		return
+	}
+	switch reason, err := steps.Ask(f.planner.call, t); {
 	case err != nil:
 		addReason(change, "its guard has failed: "+err.Error())
 	case reason != "":
