@@ -56,7 +56,7 @@ type Cluster struct {
 	scheme    *runtime.Scheme
 	client    client.WithWatch
 	requests  *requests.Recorder
-	rights    []grant
+	rights    grants
 	passedOn  passedOn
 	log       *logTail
 

@@ -39,8 +39,7 @@ func TestDenied(t *testing.T) {
 		"admission denies in spite of *":     {grant{verb: "*", group: "*", resource: "*"}, forbidden(http.MethodPatch, "apps", "deployments", "a", "web"), ""},
 		"what was not denied is not lacking": {grant{}, requests.Request{Method: http.MethodGet, Resource: "secrets", Status: http.StatusNotFound}, ""},
 	} {
-		c := &Cluster{rights: []grant{tc.right}}
-		if got := c.denied(tc.request); got != tc.denied {
+		if got := (grants{tc.right}).denied(tc.request); got != tc.denied {
 			t.Errorf("%s: want %q, got %q", reason, tc.denied, got)
 		}
 	}
@@ -86,7 +85,7 @@ func TestDeniedByTheServer(t *testing.T) {
 		t.Fatalf("the apply should be denied, got %v", err)
 	}
 	all := c.requests.All()
-	if got := c.denied(all[len(all)-1]); got != "create configmaps" {
+	if got := c.rights.denied(all[len(all)-1]); got != "create configmaps" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -46,6 +46,9 @@ type grant struct {
 	namespace string
 }
 
+// grants are all rights of an operator.
+type grants []grant
+
 // String is "verb resource.group".
 func (g grant) String() string {
 	if g.group == "" {
@@ -76,7 +79,7 @@ func (c *Cluster) Rights() Rights {
 		for _, verb := range verbsOf(request) {
 			used[neededFor(request, verb).String()] = true
 		}
-		if denied := c.denied(request); denied != "" {
+		if denied := c.rights.denied(request); denied != "" {
 			rights.Denied = append(rights.Denied, denied)
 		}
 	}
@@ -96,7 +99,7 @@ func (c *Cluster) Rights() Rights {
 
 // denied returns the right that the operator lacked for a request; empty if the request was not denied for lack of a right. Admission may also deny what
 // a role allows.
-func (c *Cluster) denied(request requests.Request) string {
+func (g grants) denied(request requests.Request) string {
 	if request.Status != http.StatusForbidden {
 		return ""
 	}
@@ -106,7 +109,7 @@ func (c *Cluster) denied(request requests.Request) string {
 		verbs = []string{"patch", "create"}
 	}
 	for _, verb := range verbs {
-		if needed := neededFor(request, verb); !c.allows(needed, request.Name) {
+		if needed := neededFor(request, verb); !g.allows(needed, request.Name) {
 			return needed.String()
 		}
 	}
@@ -119,8 +122,8 @@ func neededFor(request requests.Request, verb string) grant {
 }
 
 // allows reports whether a role of the chart has a right for an object, given by its name; the name is empty for requests about no single object.
-func (c *Cluster) allows(needed grant, name string) bool {
-	return slices.ContainsFunc(c.rights, func(right grant) bool {
+func (g grants) allows(needed grant, name string) bool {
+	return slices.ContainsFunc(g, func(right grant) bool {
 		return (right.namespace == "" || right.namespace == needed.namespace) && (len(right.names) == 0 || slices.Contains(right.names, name)) &&
 			isOrAny(right.verb, needed.verb) && isOrAny(right.group, needed.group) && isOrAny(right.resource, needed.resource)
 	})
