@@ -23,15 +23,51 @@ const wavesOfMany = 10
 
 // createWaves measures a component of many waves from its creation until it is ready, and what passes between two waves.
 func createWaves(ctx context.Context, l *lab) ([]measured.Figure, error) {
+	spec := usual
+	spec.Waves = wavesOfMany
+	return createInParts(ctx, l, spec, parts{
+		count: wavesOfMany, title: "10 waves of 50, created to Ready", between: "last response of a wave to first write of the next",
+		limit: func(_ context.Context, _ *stage, found limits) (time.Duration, error) { return found.apply, nil },
+	})
+}
+
+// stepsOfMany is the number of steps over which the usual dependents are spread.
+const stepsOfMany = 50
+
+// createSteps measures a component of one wave with many steps from its creation until it is ready, and what passes between two steps. The limit is that
+// of a client that writes the objects of a step, and waits for the responses before it goes on to the next one.
+func createSteps(ctx context.Context, l *lab) ([]measured.Figure, error) {
+	spec := usual
+	spec.Steps = stepsOfMany
+	return createInParts(ctx, l, spec, parts{
+		count: stepsOfMany, title: "50 steps of 10, created to Ready", between: "last response of a step to first write of the next",
+		limit: func(ctx context.Context, s *stage, _ limits) (time.Duration, error) {
+			return l.limitOfSteps(ctx, s.bare)
+		},
+	})
+}
+
+// parts are waves or steps that follow each other.
+type parts struct {
+	count          int64
+	title, between string // of the figures
+	// limit is how long a bare client takes.
+	limit func(ctx context.Context, s *stage, found limits) (time.Duration, error)
+}
+
+// createInParts measures a component whose dependents are spread over parts.
+func createInParts(ctx context.Context, l *lab, spec bundles.BundleSpec, parts parts) ([]measured.Figure, error) {
 	s, err := l.stage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	spec := usual
-	spec.Waves = wavesOfMany
-	var times, applies, gaps []time.Duration
+	var times, bare, gaps []time.Duration
 	var traffic traffic
 	err = s.repeat(ctx, func(name string, found limits) error {
+		limit, err := parts.limit(ctx, s, found)
+		if err != nil {
+			return err
+		}
 		before := s.operator.requests.Len()
 		bundle, took, err := s.create(ctx, name, spec)
 		if err != nil {
@@ -41,12 +77,12 @@ func createWaves(ctx context.Context, l *lab) ([]measured.Figure, error) {
 		if err != nil {
 			return err
 		}
-		between, err := gapsOf(sent, spec.Dependents, spec.Waves)
+		between, err := gapsOf(sent, spec.Dependents, parts.count)
 		if err != nil {
 			return err
 		}
 		traffic.add(sent)
-		times, applies, gaps = append(times, took), append(applies, found.apply), append(gaps, between...)
+		times, bare, gaps = append(times, took), append(bare, limit), append(gaps, between...)
 		_, err = s.remove(ctx, bundle)
 		return err
 	})
@@ -54,8 +90,8 @@ func createWaves(ctx context.Context, l *lab) ([]measured.Figure, error) {
 		return nil, err
 	}
 	return []measured.Figure{
-		measured.Speed("10 waves of 50, created to Ready", times, applies).AtMost(measured.BarRatio, 2),
-		measured.Latency("last response of a wave to first write of the next", gaps).AtMost(measured.BarValue, 20),
+		measured.Speed(parts.title, times, bare).AtMost(measured.BarRatio, 2),
+		measured.Latency(parts.between, gaps).AtMost(measured.BarValue, 20),
 		measured.Most("writes to dependents", traffic.writes).Exactly(manyDependents),
 		measured.Most("other requests", traffic.others).Noted("%s", traffic.otherKinds),
 		measured.Most("events", traffic.events),
@@ -91,55 +127,6 @@ func gapsOf(list []requests.Request, dependents, parts int64) ([]time.Duration, 
 		gaps = append(gaps, gap)
 	}
 	return gaps, nil
-}
-
-// stepsOfMany is the number of steps over which the usual dependents are spread.
-const stepsOfMany = 50
-
-// createSteps measures a component of one wave with many steps from its creation until it is ready, and what passes between two steps. The limit is that
-// of a client that writes the objects of a step, and waits for the responses before it goes on to the next one.
-func createSteps(ctx context.Context, l *lab) ([]measured.Figure, error) {
-	s, err := l.stage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	spec := usual
-	spec.Steps = stepsOfMany
-	var times, bare, gaps []time.Duration
-	var traffic traffic
-	err = s.repeat(ctx, func(name string, _ limits) error {
-		limit, err := l.limitOfSteps(ctx, s.bare)
-		if err != nil {
-			return err
-		}
-		before := s.operator.requests.Len()
-		bundle, took, err := s.create(ctx, name, spec)
-		if err != nil {
-			return err
-		}
-		sent, err := s.operator.idle(ctx, before)
-		if err != nil {
-			return err
-		}
-		between, err := gapsOf(sent, spec.Dependents, spec.Steps)
-		if err != nil {
-			return err
-		}
-		traffic.add(sent)
-		times, bare, gaps = append(times, took), append(bare, limit), append(gaps, between...)
-		_, err = s.remove(ctx, bundle)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return []measured.Figure{
-		measured.Speed("50 steps of 10, created to Ready", times, bare).AtMost(measured.BarRatio, 2),
-		measured.Latency("last response of a step to first write of the next", gaps).AtMost(measured.BarValue, 20),
-		measured.Most("writes to dependents", traffic.writes).Exactly(manyDependents),
-		measured.Most("other requests", traffic.others).Noted("%s", traffic.otherKinds),
-		measured.Most("events", traffic.events),
-	}, nil
 }
 
 // limitOfSteps measures how long a bare client takes that writes the objects step by step.

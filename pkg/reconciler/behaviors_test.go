@@ -84,23 +84,7 @@ func (w *world) answer(address string) {
 // settleFlow is settle for objects with a flow of data.
 func (w *world) settleFlow(f *flowing, condition func(reconciler.Result) (bool, string)) reconciler.Result {
 	w.Helper()
-	deadline := time.After(60 * time.Second)
-	for {
-		result, err := w.applyObjects(f.objects(w))
-		if err != nil {
-			w.Fatal(err)
-		}
-		ok, reason := condition(result)
-		if ok {
-			return result
-		}
-		select {
-		case <-w.woken:
-		case <-timer(result.RequeueAfter):
-		case <-deadline:
-			w.Fatalf("no event led to what was awaited: %s", reason)
-		}
-	}
+	return w.settleObjects(func() []client.Object { return f.objects(w) }, condition)
 }
 
 // user returns the data of the ConfigMap that needs data of the source; empty if it does not exist.

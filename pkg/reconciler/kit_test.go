@@ -338,11 +338,17 @@ func (w *world) remove(object client.Object) {
 // settle waits until the observer has reported something and makes a pass each time, until condition holds.
 func (w *world) settle(manifests string, condition func(reconciler.Result) (bool, string)) reconciler.Result {
 	w.Helper()
+	return w.settleObjects(func() []client.Object { return objects(w, manifests) }, condition)
+}
+
+// settleObjects is settle for objects that are generated for each pass.
+func (w *world) settleObjects(generate func() []client.Object, condition func(reconciler.Result) (bool, string)) reconciler.Result {
+	w.Helper()
 	var result reconciler.Result
 	deadline := time.After(60 * time.Second)
 	for {
 		var err error
-		if result, err = w.apply(manifests); err != nil {
+		if result, err = w.applyObjects(generate()); err != nil {
 			w.Fatal(err)
 		}
 		ok, reason := condition(result)
