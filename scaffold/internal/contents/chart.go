@@ -46,9 +46,13 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 		return nil, fmt.Errorf("deriving types from the values of chart %s: %w", chart.Name(), err)
 	}
 	contents.Notes = sentences(contents.Types.FreeForm)
-	values, err := parseValues(anatomy.Values)
+	values, err := defaultsOf(anatomy)
 	if err != nil {
 		return nil, fmt.Errorf("reading the values of chart %s: %w", chart.Name(), err)
+	}
+	choices, err := choicesOf(anatomy, nil)
+	if err != nil {
+		return nil, fmt.Errorf("reading the schemas of chart %s: %w", chart.Name(), err)
 	}
 	required, err := parseValues(contents.Types.Sample)
 	if err != nil {
@@ -62,7 +66,11 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := permissions.Source{Generator: rendered, OperatorName: request.OperatorName, Values: values, Required: required, Optional: optional}
+	asked := questionsOf(chart.Files())
+	source := permissions.Source{
+		Generator: rendered, OperatorName: request.OperatorName, Values: values, Required: required, Optional: optional, Choices: choices,
+		APIVersions: asked.apiVersions, LooksUp: asked.looksUp,
+	}
 	if err := contents.complete(ctx, source); err != nil {
 		return nil, fmt.Errorf("chart %s does not render with the values that its schema requires: %w", chart.Name(), err)
 	}

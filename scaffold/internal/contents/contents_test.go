@@ -170,6 +170,89 @@ func TestChart(t *testing.T) {
 	}
 }
 
+// various is a chart whose objects depend on more than booleans of its own.
+const various = `
+-- Chart.yaml --
+apiVersion: v2
+name: various
+version: 1.0.0
+dependencies:
+  - {name: cache, alias: store, version: 1.0.0, condition: store.enabled}
+-- values.yaml --
+mode: plain
+-- values.schema.json --
+{"type": "object", "properties": {"mode": {"type": "string", "enum": ["plain", "mesh"]}, "nested": {"type": "object", "properties": {"kind": {"enum": ["none", "cron"]}}}}}
+-- templates/all.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+{{- if eq .Values.mode "mesh" }}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: a}
+{{- end }}
+{{- if eq (dig "nested" "kind" "" .Values.AsMap) "cron" }}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: a}
+{{- end }}
+{{- if .Capabilities.APIVersions.Has "monitoring.coreos.com/v1/ServiceMonitor" }}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: a}
+{{- end }}
+{{- with (lookup "v1" "Secret" .Release.Namespace "a").data }}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+{{- end }}
+-- charts/cache/Chart.yaml --
+apiVersion: v2
+name: cache
+version: 1.0.0
+-- charts/cache/values.yaml --
+metrics: {enabled: false}
+-- charts/cache/templates/all.yaml --
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: cache}
+{{- if .Values.metrics.enabled }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: metrics}
+{{- end }}
+`
+
+// TestVariety finds objects that depend on values of charts inside, on one of several allowed values, and on what the cluster serves; and says what it
+// cannot find.
+func TestVariety(t *testing.T) {
+	t.Parallel()
+	for _, enabled := range []string{"", "store: {enabled: false}\n"} {
+		text := strings.ReplaceAll(various, ".Values.AsMap", "(.Values | merge dict)")
+		made, err := contents.Chart(t.Context(), request(write(t, txtar.Parse([]byte(strings.Replace(text, "mode: plain\n", "mode: plain\n"+enabled, 1))))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var resources []string
+		for _, rule := range made.Rules {
+			resources = append(resources, rule.Resources...)
+		}
+		slices.Sort(resources)
+		want := []string{"configmaps", "cronjobs", "deployments", "servicemonitors", "services", "statefulsets"}
+		if !slices.Equal(slices.Compact(resources), want) {
+			t.Errorf("with %q: want rights on %v, got %v", enabled, want, resources)
+		}
+		if notes := strings.Join(made.Notes, "\n"); !strings.Contains(notes, "Its templates look up objects in the cluster") {
+			t.Errorf("want a note about lookups, got:\n%s", notes)
+		}
+	}
+}
+
 // TestRefusals checks that contents which cannot be part of an operator are refused, with the reason.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

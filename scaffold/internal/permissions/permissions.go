@@ -35,6 +35,18 @@ type Source struct {
 	Required map[string]any
 	// Optional are values that a component may set, for what is empty by default. Default to none.
 	Optional map[string]any
+	// Choices are further values that a component may set. Default to none.
+	Choices []Choice
+	// APIVersions are versions, or kinds in versions, that clusters may serve, and whose existence the manifests depend on. Default to none.
+	APIVersions []string
+	// LooksUp means that the manifests depend on objects in the cluster, which nobody knows before.
+	LooksUp bool
+}
+
+// Choice is one of several values that the schema of the values lists.
+type Choice struct {
+	Path  []string
+	Value any
 }
 
 // Result is what an operator needs.
@@ -55,17 +67,20 @@ const (
 
 // Of returns what the operator needs. A rendering with the given values must succeed; others may fail, which is noted.
 func Of(ctx context.Context, source Source) (*Result, error) {
-	objects, err := render(ctx, source, source.Required)
+	objects, err := render(ctx, source, source.Required, nil)
 	if err != nil {
 		return nil, err
 	}
 	result := &Result{}
-	variations, left := variationsOf(source.Values, source.Optional)
+	if source.LooksUp {
+		result.Notes = append(result.Notes, "Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
+	}
+	variations, left := variationsOf(source)
 	if left > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("There are too many values: %d of them were not varied.", left))
 	}
 	for _, variation := range variations {
-		more, err := render(ctx, source, merged(variation.values, source.Required))
+		more, err := render(ctx, source, Merged(variation.values, source.Required), variation.apiVersions)
 		if err != nil {
 			if variation.invented {
 				continue
@@ -121,12 +136,12 @@ func needsOf(objects []*unstructured.Unstructured, operatorName string) []rights
 }
 
 // render calls the generator as a reconciler does, for a new component and for one that exists.
-func render(ctx context.Context, source Source, values map[string]any) ([]*unstructured.Unstructured, error) {
+func render(ctx context.Context, source Source, values map[string]any, apiVersions []string) ([]*unstructured.Unstructured, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("adding the types of Kubernetes: %w", err)
 	}
-	clnt, err := offline.NewClient(offline.Options{Scheme: scheme})
+	clnt, err := offline.NewClient(offline.Options{Scheme: scheme, APIVersions: apiVersions})
 	if err != nil {
 		return nil, err
 	}

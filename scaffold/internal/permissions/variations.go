@@ -6,9 +6,11 @@ package permissions
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -20,13 +22,15 @@ type variation struct {
 	// text says how, for messages.
 	text   string
 	values map[string]any
+	// apiVersions are those that the cluster serves beside those of Kubernetes.
+	apiVersions []string
 	// invented means that a value is made up, so that the manifests may rightly refuse it.
 	invented bool
 }
 
-// variationsOf returns variations with each boolean turned, with all of them true, with each optional value set, and with all of that; and the number of
-// values that are left out.
-func variationsOf(defaults, optional map[string]any) (variations []variation, left int) {
+// variationsOf returns variations with each boolean turned, with all of them true, with each choice and each optional value set, and with all of that, also
+// in a cluster that serves all versions that the manifests ask for; and the number of values that are left out.
+func variationsOf(source Source) (variations []variation, left int) {
 	everything := map[string]any{}
 	add := func(text string, path []string, value any, invented bool) {
 		if len(variations) == maxVariations {
@@ -37,18 +41,30 @@ func variationsOf(defaults, optional map[string]any) (variations []variation, le
 		set(values, path, value)
 		variations = append(variations, variation{text: text, values: values, invented: invented})
 	}
-	walk(defaults, nil, func(path []string, value bool) {
+	walk(source.Values, nil, func(path []string, value bool) {
 		set(everything, path, true)
 		add(fmt.Sprintf("%s=%t", strings.Join(path, "."), !value), path, !value, false)
 	})
-	if len(variations) > 1 {
+	turned := len(variations)
+	for _, choice := range source.Choices {
+		if value, found, err := unstructured.NestedFieldNoCopy(source.Values, choice.Path...); err != nil || !found || !reflect.DeepEqual(value, choice.Value) {
+			add(fmt.Sprintf("%s=%v", strings.Join(choice.Path, "."), choice.Value), choice.Path, choice.Value, false)
+		}
+	}
+	if turned > 1 {
 		variations = append(variations, variation{text: "all booleans true", values: runtime.DeepCopyJSON(everything)})
 	}
-	walkOptional(optional, defaults, nil, func(path []string, value any) {
+	walkOptional(source.Optional, source.Values, nil, func(path []string, value any) {
 		add(strings.Join(path, ".")+" set", path, value, true)
 	})
-	if len(optional) > 0 {
-		variations = append(variations, variation{text: "everything set", values: merged(everything, optional), invented: true})
+	if len(source.Optional) > 0 {
+		variations = append(variations, variation{text: "everything set", values: Merged(everything, source.Optional), invented: true})
+	}
+	if len(source.APIVersions) > 0 {
+		served := strings.Join(source.APIVersions, ", ") + " in the cluster"
+		variations = append(variations,
+			variation{text: served, apiVersions: source.APIVersions},
+			variation{text: "all booleans true, and " + served, values: runtime.DeepCopyJSON(everything), apiVersions: source.APIVersions})
 	}
 	return variations, left
 }
@@ -93,8 +109,8 @@ func set(values map[string]any, path []string, value any) {
 	values[path[len(path)-1]] = value
 }
 
-// merged returns a copy of the values with the others merged in, of which the first win.
-func merged(values, others map[string]any) map[string]any {
+// Merged returns a copy of the values with the others merged in, of which the first win.
+func Merged(values, others map[string]any) map[string]any {
 	result := runtime.DeepCopyJSON(values)
 	if result == nil {
 		result = map[string]any{}
@@ -107,7 +123,7 @@ func merged(values, others map[string]any) map[string]any {
 		case !exists:
 			result[key] = runtime.DeepCopyJSONValue(other)
 		case isMap && otherIsMap:
-			result[key] = merged(deeper, otherMap)
+			result[key] = Merged(deeper, otherMap)
 		}
 	}
 	return result

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package contents
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	internalhelm "github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/scaffold/internal/permissions"
+)
+
+// defaultsOf returns the default values of a chart with those of the charts inside, below the names that the chart calls them. The values that switch these
+// charts on and off are among them.
+func defaultsOf(anatomy internalhelm.Anatomy) (map[string]any, error) {
+	values, err := parseValues(anatomy.Values)
+	if err != nil {
+		return nil, err
+	}
+	for _, dependency := range anatomy.Dependencies {
+		inner, err := defaultsOf(dependency)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dependency.Name, err)
+		}
+		name := cmp.Or(dependency.Alias, dependency.Name)
+		values = permissions.Merged(values, map[string]any{name: inner})
+		// A chart without any of these values is on.
+		for _, path := range strings.Split(dependency.Condition, ",") {
+			if path = strings.TrimSpace(path); path != "" {
+				values = permissions.Merged(values, below(strings.Split(path, "."), true))
+			}
+		}
+		for _, tag := range dependency.Tags {
+			values = permissions.Merged(values, below([]string{"tags", tag}, true))
+		}
+	}
+	return values, nil
+}
+
+// below returns a value as a map of maps.
+func below(path []string, value any) map[string]any {
+	for _, key := range slices.Backward(path) {
+		value = map[string]any{key: value}
+	}
+	values, _ := value.(map[string]any)
+	return values
+}
+
+// choicesOf returns the values that the schemas of a chart, and of the charts inside, list for single properties.
+func choicesOf(anatomy internalhelm.Anatomy, path []string) ([]permissions.Choice, error) {
+	var choices []permissions.Choice
+	if len(anatomy.Schema) > 0 {
+		var schema property
+		if err := json.Unmarshal(anatomy.Schema, &schema); err != nil {
+			return nil, fmt.Errorf("%s: %w", anatomy.Name, err)
+		}
+		choices = schema.choices(path)
+	}
+	for _, dependency := range anatomy.Dependencies {
+		inner, err := choicesOf(dependency, append(slices.Clip(path), cmp.Or(dependency.Alias, dependency.Name)))
+		if err != nil {
+			return nil, err
+		}
+		choices = append(choices, inner...)
+	}
+	return choices, nil
+}
+
+// property is the part of a JSON schema that lists values.
+type property struct {
+	Enum       []any               `json:"enum"`
+	Properties map[string]property `json:"properties"`
+}
+
+func (p property) choices(path []string) []permissions.Choice {
+	var choices []permissions.Choice
+	for _, value := range p.Enum {
+		if value != nil && len(path) > 0 {
+			choices = append(choices, permissions.Choice{Path: path, Value: value})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
+		choices = append(choices, p.Properties[name].choices(append(slices.Clip(path), name))...)
+	}
+	return choices
+}
+
+// questions are what templates ask the cluster.
+type questions struct {
+	// apiVersions are those whose existence templates ask for.
+	apiVersions []string
+	looksUp     bool
+}
+
+var (
+	versionQuestion = regexp.MustCompile(`\.APIVersions\.Has\s+"([^"/]+/[^"/]+(?:/[^"/]+)?)"`)
+	lookup          = regexp.MustCompile(`\blookup\s+["$.(]`)
+)
+
+// questionsOf finds out what templates ask, as far as their text shows it.
+func questionsOf(files map[string][]byte) questions {
+	var asked questions
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !strings.HasPrefix(name, "templates/") && !strings.Contains(name, "/templates/") {
+			continue
+		}
+		for _, found := range versionQuestion.FindAllSubmatch(files[name], -1) {
+			asked.apiVersions = append(asked.apiVersions, string(found[1]))
+		}
+		asked.looksUp = asked.looksUp || lookup.Match(files[name])
+	}
+	slices.Sort(asked.apiVersions)
+	asked.apiVersions = slices.Compact(asked.apiVersions)
+	return asked
+}
