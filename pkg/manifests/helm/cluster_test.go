@@ -62,8 +62,8 @@ func data(t *testing.T, ctx context.Context, generator manifests.Generator, name
 	return unwrap(t, objects)[0].Object["data"].(map[string]any)
 }
 
+// TestCapabilitiesOfTheTargetCluster is not parallel, because other tests forget what is known about the cluster.
 func TestCapabilitiesOfTheTargetCluster(t *testing.T) {
-	t.Parallel()
 	config, requests := testenv.CountingConfig(t)
 	target := connect(t, config)
 	ctx := generating.WithClient(state{1, false}.context(t.Context()), target)
