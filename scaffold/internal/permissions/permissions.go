@@ -90,6 +90,7 @@ func Of(ctx context.Context, source Source) (*Result, error) {
 		}
 		objects = append(objects, more...)
 	}
+	result.Notes = append(result.Notes, aggregationNotes(objects)...)
 	guessed := map[string]bool{}
 	needed, err := rights.Of(rights.Request{
 		ReconcilerName: source.OperatorName, Objects: objects, Everywhere: true, UpdatePolicy: types.UpdatePolicyReplace,
