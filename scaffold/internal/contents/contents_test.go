@@ -5,7 +5,6 @@ package contents_test
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,29 +28,7 @@ func request(reference string) contents.Request {
 // schema requires.
 func TestChartsOfTheRepository(t *testing.T) {
 	t.Parallel()
-	charts := map[string]string{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Name() == "Chart.yaml" && filepath.Base(filepath.Dir(filepath.Dir(path))) != "charts" {
-			charts[strings.TrimPrefix(path, root+"/")] = filepath.Dir(path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	archives, err := filepath.Glob(root + "/internal/helm/parity/testdata/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, archive := range archives {
-		if folder := unpack(t, archive); folder != "" {
-			charts[filepath.Base(archive)] = folder
-		}
-	}
-	if len(charts) < 60 {
-		t.Errorf("found only %d charts", len(charts))
-	}
-	for name, folder := range charts {
+	for name, folder := range chartsOfTheRepository(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			made, err := contents.Chart(t.Context(), request(folder))
@@ -65,6 +42,37 @@ func TestChartsOfTheRepository(t *testing.T) {
 	}
 }
 
+// parity is the folder of the archives with which the rendering of charts is compared with Helm's.
+const parity = root + "/internal/helm/parity/testdata"
+
+// chartsOfTheRepository returns the folders of charts, by path or name of the archive.
+func chartsOfTheRepository(t *testing.T) map[string]string {
+	t.Helper()
+	charts := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "Chart.yaml" && filepath.Base(filepath.Dir(filepath.Dir(path))) != "charts" {
+			charts[strings.TrimPrefix(path, root+"/")] = filepath.Dir(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	archives, err := filepath.Glob(parity + "/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, archive := range archives {
+		if folder := unpack(t, archive); folder != "" {
+			charts[filepath.Base(archive)] = folder
+		}
+	}
+	if len(charts) < 60 {
+		t.Errorf("found only %d charts", len(charts))
+	}
+	return charts
+}
+
 // noOperators are archives whose charts make no operator, with the reason.
 var noOperators = map[string]string{
 	"crds.txtar":                "its definition has no spec, so the API server would refuse it",
@@ -76,14 +84,20 @@ var noOperators = map[string]string{
 // unpack writes the chart of an archive into a folder. It returns an empty path if the chart makes no operator, or if Helm does not render it.
 func unpack(t *testing.T, path string) string {
 	t.Helper()
-	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := parse(t, path)
 	if noOperators[filepath.Base(path)] != "" || slices.ContainsFunc(archive.Files, func(file txtar.File) bool { return file.Name == "expected-error" }) {
 		return ""
 	}
 	return write(t, archive)
+}
+
+func parse(t *testing.T, path string) *txtar.Archive {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
 }
 
 // write writes an archive into a folder. The chart gets a Chart.yaml if it has none, and so does each subchart.
@@ -103,13 +117,7 @@ func write(t *testing.T, archive *txtar.Archive) string {
 		files[file.Name] = file.Data
 	}
 	for name, content := range files {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		save(t, filepath.Join(folder, name), content)
 	}
 	return folder
 }

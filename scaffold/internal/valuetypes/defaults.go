@@ -137,7 +137,7 @@ func merge(low, high map[string]any) map[string]any {
 	return merged
 }
 
-// valid reports whether the chart and its subcharts accept what the user sets.
+// valid reports whether the chart, and its subcharts that are switched on, accept what the user sets.
 func (s *source) valid(values map[string]any) bool {
 	merged := merge(s.defaults, values)
 	return s.validMerged(merged)
@@ -148,6 +148,9 @@ func (s *source) validMerged(merged map[string]any) bool {
 		return false
 	}
 	for _, d := range s.dependencies {
+		if !d.on(merged) {
+			continue
+		}
 		switch below := merged[d.key()].(type) {
 		case nil:
 		case map[string]any:

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// fill gives a structure its fields: those of the schema, those of its alternatives, those that only values.yaml has, and those
-// of subcharts.
+// fill gives a structure its fields: those of the schema, those of its alternatives, those that it only requires, those that only
+// values.yaml has, and those of subcharts.
 func (d *deriver) fill(n *node, f *facts, in input) {
 	if in.source != nil && len(in.schemas) > 0 && len(f.additional)+len(f.patterned) > 0 {
 		d.note(in.path, "further fields that the schema allows are refused")
@@ -27,6 +27,9 @@ func (d *deriver) fill(n *node, f *facts, in input) {
 			n.fields = append(n.fields, child)
 		}
 	}
+	if in.source != nil {
+		in.source.relax(d, n, in.def)
+	}
 	n.closed = f.closed
 	if in.path == "" && !f.closed && len(in.schemas) > 0 {
 		d.note("", "objects that do not forbid further fields have only those that the schema or values.yaml names")
@@ -37,14 +40,15 @@ func (d *deriver) fill(n *node, f *facts, in input) {
 func fieldNames(f *facts, in input) []string {
 	names := f.names()
 	if !f.closed {
-		names = append(names, in.def.keys()...)
+		// A field may be required that the schema does not describe.
+		names = slices.Concat(names, in.def.keys(), f.required)
 	}
 	if in.source != nil {
 		names = append(names, in.source.switches()...)
 		if in.path == "" && len(in.source.dependencies) > 0 {
 			names = append(names, "global")
 		}
-		if in.path != "" {
+		if in.path != "" && !in.def.below("global").set {
 			names = slices.DeleteFunc(names, func(name string) bool { return name == "global" })
 		}
 	}

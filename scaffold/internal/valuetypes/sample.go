@@ -48,6 +48,9 @@ func (g *sampler) source(s *source) map[string]any {
 		}
 	}
 	for _, d := range s.dependencies {
+		if !d.on(s.defaults) {
+			continue
+		}
 		below := g.source(d.source)
 		if len(below) == 0 {
 			continue

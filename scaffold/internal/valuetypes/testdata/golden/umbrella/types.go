@@ -8,12 +8,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// "db": not checked before the chart is rendered: what is required of a subchart that may be switched off
 // "global": any chart may take any global value
 // Sample:
 //
 //	db:
 //	  database: shop
 //	  password: valuexxx
+//	mail:
+//	  relay: value
 
 // +kubebuilder:object:root=true
 type Fixture struct {
@@ -28,12 +31,13 @@ type Spec struct {
 }
 
 // UmbrellaValues are the values of the chart. What is not set has the chart's default.
+// +kubebuilder:validation:XValidation:rule="(((has(self.mail) && has(self.mail.enabled)) && !(self.mail.enabled)) || (has(self.mail) && has(self.mail.relay)))",message="mail.relay: required unless the subchart is switched off"
 type UmbrellaValues struct {
 	// +optional
 	Cache *UmbrellaCache `json:"cache,omitempty"`
 
-	// +required
-	Db UmbrellaDb `json:"db"`
+	// +optional
+	Db *UmbrellaDb `json:"db,omitempty"`
 
 	// Switches a subchart on and off.
 	// +optional
@@ -45,6 +49,9 @@ type UmbrellaValues struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Global map[string]apiextensionsv1.JSON `json:"global,omitzero"`
+
+	// +optional
+	Mail *UmbrellaMail `json:"mail,omitempty"`
 
 	// +optional
 	MetricsAgent *UmbrellaMetricsAgent `json:"metrics-agent,omitempty"`
@@ -81,8 +88,8 @@ type UmbrellaCacheEviction struct {
 
 // UmbrellaDb has the values below db.
 type UmbrellaDb struct {
-	// +required
-	Database string `json:"database"`
+	// +optional
+	Database *string `json:"database,omitempty"`
 
 	// Defaults to "secret-password".
 	// +optional
@@ -96,6 +103,19 @@ type UmbrellaDb struct {
 
 	// +optional
 	TLS *bool `json:"tls,omitempty"`
+}
+
+// UmbrellaMail has the values below mail.
+type UmbrellaMail struct {
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Defaults to "".
+	// +optional
+	From *string `json:"from,omitempty"`
+
+	// +optional
+	Relay *string `json:"relay,omitempty"`
 }
 
 // UmbrellaMetricsAgent has the values below metrics-agent.
