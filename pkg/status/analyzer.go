@@ -154,9 +154,12 @@ func compute(object *unstructured.Unstructured) (result *kstatus.Result, err err
 	return kstatus.Compute(object)
 }
 
-// judgePod repeats the one rule of kstatus that depends on time, with our clock: a Pod that cannot be scheduled fails only after
-// a while.
+// judgePod makes a Pod fail that has ended in failure, with which kstatus is content. And it repeats the one rule of kstatus that depends on time, with our
+// clock: a Pod that cannot be scheduled fails only after a while.
 func (a *Analyzer) judgePod(view view, computed *kstatus.Result, result Result) Result {
+	if view.text("status", "phase") == "Failed" {
+		return Result{Status: FailedStatus, Message: view.podFailure()}
+	}
 	if len(computed.Conditions) == 0 {
 		return result
 	}

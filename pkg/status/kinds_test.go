@@ -127,6 +127,22 @@ func TestPod(t *testing.T) {
 			status: status.CurrentStatus, message: "ready",
 		},
 		{
+			reason: "evicted",
+			object: `{status: {phase: Failed, reason: Evicted, message: 'The node was low on resource: memory.'}}`,
+			status: status.FailedStatus, message: "The node was low on resource: memory.",
+		},
+		{
+			reason: "a container has failed",
+			object: `{status: {phase: Failed, initContainerStatuses: [{name: prepare, state: {terminated: {exitCode: 0}}}],
+				containerStatuses: [{name: app, state: {terminated: {exitCode: 3, reason: Error, message: no database}}}]}}`,
+			status: status.FailedStatus, message: "container app ended with exit code 3: no database",
+		},
+		{
+			reason: "it has failed, and does not say why",
+			object: `{status: {phase: Failed}}`,
+			status: status.FailedStatus, message: "has ended in failure",
+		},
+		{
 			reason: "a phase of the future cannot be judged",
 			object: `{status: {phase: Dreaming}}`,
 			status: status.UnknownStatus, message: "status cannot be computed: unknown phase Dreaming",
@@ -142,7 +158,7 @@ func TestPod(t *testing.T) {
 func TestPodThatRunsToCompletion(t *testing.T) {
 	t.Parallel()
 	analyzer := status.NewAnalyzer("demo.example.io", status.Options{})
-	for phase, want := range map[string]status.Status{"Running": status.InProgressStatus, "Succeeded": status.CurrentStatus} {
+	for phase, want := range map[string]status.Status{"Running": status.InProgressStatus, "Succeeded": status.CurrentStatus, "Failed": status.FailedStatus} {
 		object := parse(t, `{apiVersion: v1, kind: Pod, metadata: {annotations: {demo.example.io/status-hint: runToCompletion}},
 			status: {phase: `+phase+`, conditions: [{type: Ready, status: "True"}]}}`)
 		result, err := analyzer.AnalyzeAnnotated(object)

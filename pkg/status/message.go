@@ -4,6 +4,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,6 +129,29 @@ func (v view) kindMessage(status Status) string {
 		return v.definitionMessage(status)
 	}
 	return ""
+}
+
+// podFailure says why a Pod has failed: by itself, as when it was evicted, or because of a container.
+func (v view) podFailure() string {
+	if message := cmp.Or(v.text("status", "message"), v.text("status", "reason")); message != "" {
+		return message
+	}
+	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
+		value, _ := v.field("status", field)
+		containers, _ := value.([]any)
+		for _, container := range containers {
+			fields, _ := container.(map[string]any)
+			ended, found, _ := unstructured.NestedMap(fields, "state", "terminated")
+			if code := ended["exitCode"]; found && code != int64(0) {
+				text := fmt.Sprintf("container %v ended with exit code %v", fields["name"], code)
+				if message, _ := ended["message"].(string); message != "" {
+					return text + ": " + message
+				}
+				return text
+			}
+		}
+	}
+	return "has ended in failure"
 }
 
 func (v view) deploymentMessage(status Status) string {
