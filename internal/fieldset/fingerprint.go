@@ -21,15 +21,15 @@ import (
 // It changes whenever others change or remove a field that manager applied, or recreate the object; it does not depend on times,
 // the order of entries, the status, or fields of others.
 //
-// It is empty if manager owns nothing, as on servers that do not track field ownership.
-func Fingerprint(object metav1.Object, manager string) (string, error) {
+// It is empty if manager owns nothing, as on servers that do not track field ownership. Fields at and below the uncounted paths do not count.
+func Fingerprint(object metav1.Object, manager string, uncounted ...fieldpath.Path) (string, error) {
 	var parts [][]byte
 	entries, err := entriesOf(object, manager)
 	if err != nil {
 		return "", err
 	}
 	for _, entry := range entries {
-		fields, err := canonical(entry)
+		fields, err := canonical(entry, uncounted)
 		if err != nil {
 			return "", err
 		}
@@ -94,10 +94,13 @@ var forms struct {
 const maxForms = 1 << 20
 
 // canonical returns the fields of an entry in a form that does not depend on how the object was decoded.
-func canonical(entry metav1.ManagedFieldsEntry) ([]byte, error) {
+func canonical(entry metav1.ManagedFieldsEntry, uncounted []fieldpath.Path) ([]byte, error) {
 	var raw []byte
 	if entry.FieldsV1 != nil {
 		raw = entry.FieldsV1.GetRawBytes()
+	}
+	for _, path := range uncounted {
+		raw = fmt.Append(raw[:len(raw):len(raw)], "\x00", path)
 	}
 	forms.Lock()
 	form, known := forms.of[string(raw)]
@@ -108,6 +111,9 @@ func canonical(entry metav1.ManagedFieldsEntry) ([]byte, error) {
 	set, err := parse(entry)
 	if err != nil {
 		return nil, err
+	}
+	if len(uncounted) > 0 {
+		set = set.RecursiveDifference(fieldpath.NewSet(uncounted...))
 	}
 	if form, err = set.ToJSON(); err != nil {
 		return nil, fmt.Errorf("encoding fields of manager %s: %w", entry.Manager, err)

@@ -11,11 +11,13 @@ type Set struct {
 	Current string
 	// Former are the finalizers of earlier versions, which the operator removes.
 	Former []string
+	// Outcome is the finalizer of Jobs and Pods whose outcome has to be recorded. The API server demands a name with a slash for these kinds. Optional.
+	Outcome string
 }
 
 // Owns reports whether a finalizer belongs to the operator.
 func (s Set) Owns(finalizer string) bool {
-	return finalizer == s.Current || slices.Contains(s.Former, finalizer)
+	return finalizer == s.Current || finalizer != "" && finalizer == s.Outcome || slices.Contains(s.Former, finalizer)
 }
 
 // On reports whether any finalizer of the operator is among those of an object.

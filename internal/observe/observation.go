@@ -5,6 +5,7 @@ package observe
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/status"
@@ -32,7 +34,12 @@ type Observation struct {
 	Record string
 	// Deleting means that the object is being deleted.
 	Deleting bool
-	// Fingerprint of the fields that we own; see fieldset.Fingerprint.
+	// Outcome is the status of a Job or Pod that had ended before its deletion was requested; empty for all others.
+	Outcome status.Status
+	// Finalizers of the object, separated by commas.
+	Finalizers string
+	// Fingerprint of the fields that we own; see fieldset.Fingerprint. Finalizers do not count for objects that run to completion, because ours does not
+	// stay there.
 	Fingerprint string
 	// Status is the computed status.
 	Status status.Status
@@ -84,6 +91,9 @@ type Judges interface {
 	JudgesMetadata(kind schema.GroupKind) bool
 }
 
+// finalizers is the path of the field of that name.
+var finalizers = []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "finalizers")}
+
 // Reader turns objects into observations.
 type Reader struct {
 	// OwnerLabel is the key of the label that marks dependents.
@@ -124,9 +134,15 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 		Owner:           labels[r.OwnerLabel],
 		Record:          RecordLabel(labels),
 		Deleting:        object.GetDeletionTimestamp() != nil,
+		Outcome:         r.outcome(labels[r.OwnerLabel], judged),
+		Finalizers:      strings.Join(object.GetFinalizers(), ","),
+	}
+	var uncounted []fieldpath.Path
+	if RunsToCompletion(judged.GroupVersionKind().GroupKind()) {
+		uncounted = finalizers
 	}
 	// If the field ownership cannot be read, only generation and resource version show changes.
-	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager)
+	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager, uncounted...)
 	var result status.Result
 	result, observation.Rules = r.Judges.Judge(observation.Owner, judged)
 	observation.Status, observation.Message = result.Status, result.Message

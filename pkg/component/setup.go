@@ -281,6 +281,7 @@ func (w *worker) engineOptions() reconciler.Options {
 		FieldOwner:             *w.options.FieldOwner,
 		Finalizer:              *w.options.Finalizer,
 		FormerFinalizers:       w.options.FormerFinalizers,
+		RetainOutcomes:         true,
 		Policies:               w.options.policies(),
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
 		Judge:                  w.options.judge(w.name),

@@ -30,7 +30,7 @@ func (r *Reconciler) callWith(owner Owner, items []*InventoryItem, config server
 	c.Server = &server.Server{Config: config, Label: known.Label, Flow: limiter, Permit: c.Consent.Permit}
 	c.Pacing = &calls.Pacing{Memory: c.Memory, Clock: r.options.Clock}
 	c.Executor = &executor.Executor{
-		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Reclaimed: r.options.ReclaimedFieldManagers,
+		Server: c.Server, Owner: known, Report: c.Report, Finalizers: r.finalizers(), Retains: r.options.RetainOutcomes, Reclaimed: r.options.ReclaimedFieldManagers,
 	}
 	c.Losses = &losses.Losses{
 		Server: c.Server, Owner: known, Configured: r.options.AdditionalManagedTypes, Memory: c.Memory, Items: items, Remaining: c.Ledger.Remaining,

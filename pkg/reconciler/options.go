@@ -37,6 +37,10 @@ type Options struct {
 	// FormerFinalizers are finalizers of earlier versions of the operator. They are removed from dependents that define types when these are
 	// deleted or orphaned; so they must not be finalizers of other controllers, nor of Kubernetes. Defaults to none.
 	FormerFinalizers []string
+	// RetainOutcomes puts the finalizer <name>/outcome on Jobs and Pods whose outcome decides something: those that are purged, and Jobs with
+	// ttlSecondsAfterFinished. It is removed when the outcome is recorded. Until then, neither Kubernetes nor another client can make the object disappear,
+	// so that its work is not done twice. It is for programs that run all the time: nobody else removes the finalizer. Defaults to false.
+	RetainOutcomes bool
 	// Policies apply where neither the object nor the request says otherwise.
 	Policies Policies
 	// AdditionalManagedTypes are added to those of each owner. Defaults to none.
@@ -170,5 +174,5 @@ func (r *Reconciler) server() server.Config {
 
 // finalizers returns those that this operator and its earlier versions put on objects that define types.
 func (r *Reconciler) finalizers() finalizers.Set {
-	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers}
+	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: r.name + "/outcome"}
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/parallel"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -34,6 +35,7 @@ type Object struct {
 	ManagedTypes  []inventory.TypeVersionInfo
 	Instance      bool // of a managed type
 	RemovesItself bool // it counts as completed if it is gone after it was ready
+	Decisive      bool // its outcome decides something
 }
 
 const (
@@ -81,8 +83,9 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 		Version:      object.GroupVersionKind().Version,
 		ManagedTypes: kinds.ManagedTypesOf(object),
 	}
-	t.RemovesItself = removesItself(object) || source.RunOnce && runs(t.Key.GroupKind)
+	t.RemovesItself = removesItself(object) || source.RunOnce && observe.RunsToCompletion(t.Key.GroupKind)
 	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, source.Policies); len(problems) == 0 {
+		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
 		t.Digest, t.Former, err = digestsOf(object, t.Reconcile, source)
 	}
 	return t, problems, err
@@ -189,16 +192,9 @@ func DeclaresData(object *unstructured.Unstructured) bool {
 	return false
 }
 
-// runs reports whether objects of a kind run to completion.
-func runs(kind schema.GroupKind) bool {
-	return isJob(kind) || kind == schema.GroupKind{Kind: "Pod"}
-}
-
-func isJob(kind schema.GroupKind) bool { return kind == schema.GroupKind{Group: "batch", Kind: "Job"} }
-
 // removesItself reports whether the object is a Job that is deleted some time after it has finished.
 func removesItself(object *unstructured.Unstructured) bool {
-	if !isJob(object.GroupVersionKind().GroupKind()) {
+	if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
 		return false
 	}
 	ttl, found, _ := unstructured.NestedFieldNoCopy(object.Object, "spec", "ttlSecondsAfterFinished")

@@ -65,7 +65,7 @@ func (x *Executor) NoteAnswer(t *desired.Object, item *inventory.Item, object *u
 // Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the server does
 // not know.
 func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory.Item, s decisions.Situation, action decisions.Action) (*unstructured.Unstructured, error) {
-	object, err := x.Marked(t)
+	object, err := x.Desired(t, item, s)
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +106,9 @@ func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory
 	}
 }
 
-// Marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
+// marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
 // manifest.
-func (x *Executor) Marked(t *desired.Object) (*unstructured.Unstructured, error) {
+func (x *Executor) marked(t *desired.Object) (*unstructured.Unstructured, error) {
 	manifest, err := x.Manifests.Of(t)
 	if err != nil {
 		return nil, err
@@ -122,6 +122,23 @@ func (x *Executor) Marked(t *desired.Object) (*unstructured.Unstructured, error)
 		controllerutil.AddFinalizer(object, x.Finalizers.Current)
 	}
 	return object, nil
+}
+
+// Desired returns the manifest as it is applied to the observed object: an object whose outcome has to be recorded has our finalizer until then.
+func (x *Executor) Desired(t *desired.Object, item *inventory.Item, s decisions.Situation) (*unstructured.Unstructured, error) {
+	object, err := x.marked(t)
+	if err != nil {
+		return nil, err
+	}
+	if recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s); t.Decisive && x.Retains && !recorded {
+		controllerutil.AddFinalizer(object, x.Finalizers.Outcome)
+	}
+	return object, nil
+}
+
+// Holds reports whether the observed object has our finalizer.
+func (x *Executor) Holds(s decisions.Situation) bool {
+	return s.Exists && x.Finalizers.On(strings.Split(s.Seen.Finalizers, ","))
 }
 
 // createNamespace creates a namespace, once per pass. The namespace gets no marks, because it is not a dependent.

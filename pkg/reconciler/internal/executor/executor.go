@@ -19,8 +19,10 @@ type Executor struct {
 	Owner     decisions.Owner
 	Manifests *desired.Manifests // nil if the call applies nothing
 	Report    *report.Report
-	// Finalizers are put on dependents that define types.
+	// Finalizers are put on dependents that define types, and on those whose outcome has to be recorded.
 	Finalizers finalizers.Set
+	// Retains means that dependents keep our finalizer until their outcome is recorded.
+	Retains bool
 	// Reclaimed are prefixes of the names of field managers whose additions UpdatePolicySsaOverride removes.
 	Reclaimed []string
 	// CreateNamespaces creates missing namespaces.

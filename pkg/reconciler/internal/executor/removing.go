@@ -6,6 +6,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,7 +19,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -42,6 +42,24 @@ func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s 
 		return false, nil
 	}
 	return deletion.Gone(s.Seen.UID), err
+}
+
+// Release removes our finalizer from the observed object, and returns the situation then.
+func (x *Executor) Release(ctx context.Context, item *inventory.Item, s decisions.Situation) (decisions.Situation, error) {
+	if !x.Holds(s) {
+		return s, nil
+	}
+	object := reference(item, s)
+	if err := x.patch(ctx, object, map[string]any{"finalizers": x.withoutOurs(s)}); err != nil {
+		return s, err
+	}
+	s.Seen = x.Server.Reader.Read(object)
+	return s, nil
+}
+
+// withoutOurs returns the finalizers of the observed object without ours.
+func (x *Executor) withoutOurs(s decisions.Situation) []string {
+	return x.Finalizers.Without(strings.Split(s.Seen.Finalizers, ","))
 }
 
 // RemoveFinalizer removes our finalizer from an object that is being deleted.
@@ -78,16 +96,8 @@ func (x *Executor) Orphan(ctx context.Context, item *inventory.Item, s decisions
 		"labels":      map[string]any{x.Server.Keys.OwnerLabel: nil},
 		"annotations": map[string]any{x.Server.Keys.OwnerAnnotation: nil, x.Server.Keys.Digest: nil},
 	}
-	if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-		live, err := x.Server.Get(ctx, item)
-		if answers.IsGone(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		// The patch is still guarded by the observed resource version: if others have changed the object since, it may be theirs.
-		changes["finalizers"] = x.Finalizers.Without(live.GetFinalizers())
+	if x.Holds(s) {
+		changes["finalizers"] = x.withoutOurs(s)
 	}
 	err := x.patch(ctx, object, changes)
 	if answers.IsGone(err) && !answers.IsTypeless(err) {

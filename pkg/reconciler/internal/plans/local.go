@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 )
 
 // computed is compute for a decision that depends on whether the object differs.
@@ -43,7 +42,7 @@ func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisi
 
 // compute completes a change without the server.
 func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.View) error {
-	manifest, err := p.call.Executor.Marked(t)
+	manifest, err := p.call.Executor.Desired(t, p.call.Ledger.Of(t), v.Situation)
 	if err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func (p *preview) orphaned(object *unstructured.Unstructured) *unstructured.Unst
 	object = calls.Presentable(object, p.call.Server.Keys)
 	calls.RemoveKeys(object, "labels", p.call.Server.Keys.OwnerLabel)
 	calls.RemoveKeys(object, "annotations", p.call.Server.Keys.OwnerAnnotation)
-	if kinds.DefinesTypes(object.GroupVersionKind().GroupKind()) {
+	if len(object.GetFinalizers()) > 0 {
 		object.SetFinalizers(p.call.Executor.Finalizers.Without(object.GetFinalizers()))
 	}
 	return object

@@ -15,7 +15,6 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
-	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -139,7 +138,7 @@ func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Si
 	case decisions.Ask:
 		return o, true, nil
 	case decisions.Await:
-		o, err = a.awaitEnd(ctx, item, d)
+		o, err = a.awaitEnd(ctx, t, s, d)
 		return o, false, err
 	case decisions.Refuse:
 		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
@@ -181,6 +180,16 @@ func (a *applier) settled(t *desired.Object, s decisions.Situation) outcome {
 	item := a.call.Ledger.Of(t)
 	a.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
 	item.Status = s.Seen.Status
+	o := a.judged(t, s)
+	if a.mayRelease(t, s) {
+		o.releasing = &s
+	}
+	return o
+}
+
+// judged returns the outcome for a dependent whose status is recorded.
+func (a *applier) judged(t *desired.Object, s decisions.Situation) outcome {
+	item := a.call.Ledger.Of(t)
 	if !s.Seen.Deadline.IsZero() {
 		a.call.Report.RequeueAfter(max(s.Seen.Deadline.Sub(a.call.Server.Clock.Now()), 0) + 1)
 	}
@@ -242,10 +251,14 @@ func (a *applier) reported(t *desired.Object, s decisions.Situation, d decisions
 }
 
 // awaitEnd waits until a wanted object that others have deleted is gone. It removes our finalizer, which has nothing left to
-// protect.
-func (a *applier) awaitEnd(ctx context.Context, item *inventory.Item, d decisions.Decision) (outcome, error) {
+// protect once the outcome of the object is recorded.
+func (a *applier) awaitEnd(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, error) {
+	item := a.call.Ledger.Of(t)
 	item.Status = status.TerminatingStatus
-	if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
+	if a.call.Executor.Holds(s) {
+		if endedBefore(t, item, s.Seen.Outcome) {
+			return outcome{item: item, message: d.Message, unwritten: true, releasing: &s}, nil
+		}
 		if err := a.call.Executor.RemoveFinalizer(ctx, item); err != nil {
 			return outcome{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
@@ -25,7 +26,7 @@ func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisi
 		}
 	}
 	if !kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
-		gone, err = r.call.Executor.RequestDeletion(ctx, item, s)
+		gone, err = r.releaseAndDelete(ctx, item, s)
 		return gone, nil, err
 	}
 	if awaited, err := r.call.Barriers.Await(ctx, item, r.call.Barriers.For(item, s.Seen.UID)); err != nil || awaited {
@@ -54,6 +55,14 @@ func (r *Remover) requestEnd(ctx context.Context, item *inventory.Item, s decisi
 		return gone, nil, err
 	}
 	return false, nil, r.call.Executor.RemoveFinalizer(ctx, item)
+}
+
+// releaseAndDelete requests the deletion of an object that must not wait for us any more.
+func (r *Remover) releaseAndDelete(ctx context.Context, item *inventory.Item, s decisions.Situation) (gone bool, err error) {
+	if s, err = r.call.Executor.Release(ctx, item, s); err != nil && !answers.IsGone(err) {
+		return false, err
+	}
+	return r.call.Executor.RequestDeletion(ctx, item, s)
 }
 
 // held returns the outcome for an object that must not be deleted yet. It orphans a namespace that the user has marked so in the

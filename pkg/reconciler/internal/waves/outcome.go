@@ -31,6 +31,8 @@ type outcome struct {
 	barrier   *barriers.Barrier // must be recorded and applied before anything else; may be nil
 	// adopting is the observation of an object whose adoption must be recorded before anything else; may be nil.
 	adopting *decisions.Situation
+	// releasing is the observation of an object that keeps our finalizer until its outcome is recorded; may be nil.
+	releasing *decisions.Situation
 }
 
 // outcomes collects the outcomes of concurrent work.
@@ -42,6 +44,7 @@ type outcomes struct {
 	unready     []outcome
 	needBarrier []outcome
 	adopting    []outcome
+	releasing   []outcome
 }
 
 func (t *outcomes) add(o outcome, err error) {
@@ -51,6 +54,9 @@ func (t *outcomes) add(o outcome, err error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if o.releasing != nil {
+		t.releasing = append(t.releasing, o)
+	}
 	switch {
 	case o.barrier != nil:
 		t.needBarrier = append(t.needBarrier, o)

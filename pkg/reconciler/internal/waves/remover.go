@@ -156,7 +156,7 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
 	case decisions.AwaitEnd:
 		r.deleting(item, d)
-		if kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
+		if r.call.Executor.Holds(s) {
 			if err := r.call.Executor.RemoveFinalizer(ctx, item); err != nil {
 				return outcome{}, err
 			}
@@ -197,10 +197,10 @@ func (r *Remover) ended(ctx context.Context, item *inventory.Item) (outcome, err
 	return outcome{item: item, ready: true}, nil
 }
 
-// leave drops the item of an object that does not exist, or is not ours any more. It removes our finalizer from an object that
-// defines types, so that its new owner can delete it.
+// leave drops the item of an object that does not exist, or is not ours any more. It removes our finalizer, so that its new owner
+// can delete it.
 func (r *Remover) leave(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
-	if s.Exists && kinds.DefinesTypes(item.GroupVersionKind().GroupKind()) {
+	if r.call.Executor.Holds(s) {
 		if err := r.call.Executor.RemoveFinalizer(ctx, item); err != nil && !apierrors.IsForbidden(err) {
 			return outcome{}, err
 		}

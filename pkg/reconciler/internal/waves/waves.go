@@ -275,5 +275,6 @@ func (w *Waves) applyTier(ctx context.Context, tier []*desired.Object) ([]outcom
 	}
 	w.adopt(ctx, &t, func(o outcome) (outcome, error) { return w.applier.applySeen(ctx, objectOf(o.item), *o.adopting, nil) })
 	putUpBarriers(ctx, w.call, &t, func(item *inventory.Item) (outcome, error) { return w.applier.applyOne(ctx, objectOf(item)) })
+	w.release(ctx, &t)
 	return t.unready, t.Err()
 }

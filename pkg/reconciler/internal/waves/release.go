@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// A Job or Pod whose outcome decides something has our finalizer until its outcome is recorded, so that it is known even if others delete the object, or if
+// Kubernetes does, before a call has seen how it ended.
+
+// mayRelease reports whether an object keeps our finalizer only until its outcome, which is known, is recorded. What we delete ourselves is released then.
+func (a *applier) mayRelease(t *desired.Object, s decisions.Situation) bool {
+	if !t.Decisive || t.PurgeOrder != nil || !a.call.Executor.Holds(s) {
+		return false
+	}
+	return s.Seen.Status == status.CurrentStatus || s.Seen.Status == status.FailedStatus && !t.PurgeOnFailure
+}
+
+// endedBefore records the outcome that an object had before others deleted it, and reports whether there is one.
+func endedBefore(t *desired.Object, item *inventory.Item, result status.Status) bool {
+	switch {
+	case !t.Decisive || !bookkeeping.IsWritten(item):
+		return false
+	case result == status.CurrentStatus && t.PurgeOrder != nil:
+		item.Phase = inventory.PhaseScheduledForCompletion
+		return true
+	case result == status.CurrentStatus:
+		item.Phase = inventory.PhaseReady
+		return true
+	case result == status.FailedStatus && t.PurgeOnFailure:
+		item.Phase, item.Status = inventory.PhaseFailed, status.FailedStatus
+		return true
+	default:
+		return false
+	}
+}
+
+// release records the outcomes of a tier, in one save, and then removes our finalizer from the objects. It leaves an object that has changed meanwhile to
+// a later call.
+func (w *Waves) release(ctx context.Context, t *outcomes) {
+	if len(t.releasing) == 0 {
+		return
+	}
+	if err := w.call.Ledger.Save(ctx); err != nil {
+		t.Add(err)
+		return
+	}
+	flow.Each(ctx, w.call.Server.Flow, t.releasing, func(o outcome) {
+		s, err := w.call.Executor.Release(ctx, o.item, *o.releasing)
+		switch {
+		case err == nil && s.Seen.Deleting:
+			// It is probably gone by now.
+			w.call.LookAgain(o.item)
+		case err == nil:
+			w.call.Server.Observer.Record(o.item.GroupVersionKind(), o.item.Namespace, o.item.Name, s.Seen)
+			o.item.Baseline = s.Seen.Baseline()
+		case answers.IsOutdated(err):
+			w.call.Retry(o.item)
+		case !answers.IsGone(err):
+			t.Add(fmt.Errorf("removing the finalizer of %s: %w", types.IDOf(o.item), err))
+		}
+	})
+}
