@@ -28,6 +28,9 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixDeletePolicy: {
 		types.DeletePolicyDelete, types.DeletePolicyOrphan, types.DeletePolicyOrphanOnApply, types.DeletePolicyOrphanOnDelete,
 	},
+	types.AnnotationKeySuffixDeletePropagation: {
+		types.DeletePropagationBackground, types.DeletePropagationForeground, types.DeletePropagationOrphan,
+	},
 	types.AnnotationKeySuffixDriftPolicy:        {types.DriftPolicyCorrect, types.DriftPolicyReport, types.DriftPolicyIgnore},
 	types.AnnotationKeySuffixReadyTimeoutPolicy: {types.ReadyTimeoutPolicyFail, types.ReadyTimeoutPolicyContinue},
 }

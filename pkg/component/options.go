@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -68,6 +69,9 @@ type ReconcilerOptions struct {
 	// DeleteOrder says in which wave dependents without the delete-order annotation are deleted. With reconciler.DeleteOrderReversed, it is the reverse of
 	// the order in which they are applied. Defaults to reconciler.DeleteOrderExplicit: wave 0.
 	DeleteOrder *reconciler.DeleteOrder
+	// DeletePropagation says what happens to the objects that a dependent without the delete-propagation annotation owns when it is deleted. Defaults to
+	// metav1.DeletePropagationBackground.
+	DeletePropagation *metav1.DeletionPropagation
 	// MaxDeletions is how many redundant dependents of a component may be deleted at once without approval: "5", "25%" (of its dependents), or
 	// reconciler.MaxDeletionsAllButOne. If there are more, none of them is deleted: the component is Pending with reason DeletionsHeld until its
 	// annotation approve-deletions has the digest in the condition. It does not concern components that are being deleted. Defaults to any number.
@@ -203,6 +207,7 @@ func (o ReconcilerOptions) policies() reconciler.Policies {
 		Drift:             ptr.Deref(o.DriftPolicy, ""),
 		MissingNamespaces: ptr.Deref(o.MissingNamespacesPolicy, ""),
 		DeleteOrder:       ptr.Deref(o.DeleteOrder, ""),
+		DeletePropagation: ptr.Deref(o.DeletePropagation, ""),
 		ReapplyInterval:   ptr.Deref(o.ReapplyInterval, 0),
 	}
 }

@@ -100,6 +100,8 @@ type Item struct {
 	// Delete order.
 	// +optional
 	DeleteOrder int `json:"deleteOrder"`
+	// What happens to the objects that this object owns when it is deleted; empty for Background.
+	DeletePropagation metav1.DeletionPropagation `json:"deletePropagation,omitempty"`
 	// Types that this object defines, as a CustomResourceDefinition or APIService.
 	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
 	// Digest of the manifest; empty if the manifest was removed.

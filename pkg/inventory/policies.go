@@ -3,7 +3,11 @@
 
 package inventory
 
-import "time"
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // AdoptionPolicy says what happens if an object to be created exists already.
 type AdoptionPolicy string
@@ -108,6 +112,9 @@ type Policies struct {
 	MissingNamespaces MissingNamespacesPolicy `json:"missingNamespaces,omitempty"`
 	// DeleteOrder defaults to DeleteOrderExplicit.
 	DeleteOrder DeleteOrder `json:"deleteOrder,omitempty"`
+	// DeletePropagation says what happens to the objects that an object owns when it is deleted. Defaults to Background. Namespaces,
+	// CustomResourceDefinitions and APIServices are always deleted so.
+	DeletePropagation metav1.DeletionPropagation `json:"deletePropagation,omitempty"`
 	// ReapplyInterval is how long an object that others may have changed unnoticed goes without being applied again; objects that
 	// are known to be unchanged are not applied. It is also the longest pause, but 10 minutes at least, between two corrections
 	// of an object that others change repeatedly. Defaults to 60 minutes; must be at least a second.

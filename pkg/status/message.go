@@ -11,6 +11,7 @@ import (
 
 	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/ellipsis"
@@ -56,7 +57,16 @@ var namespaceObstacles = []string{
 // terminatingMessage says what blocks the deletion of an object.
 func terminatingMessage(object *unstructured.Unstructured) string {
 	var obstacles []string
-	if finalizers := slices.Sorted(slices.Values(object.GetFinalizers())); len(finalizers) > 0 {
+	finalizers := slices.Sorted(slices.Values(object.GetFinalizers()))
+	for _, collector := range []struct{ finalizer, waiting string }{
+		{metav1.FinalizerDeleteDependents, "waiting for the deletion of the objects that it owns"},
+		{metav1.FinalizerOrphanDependents, "waiting until the objects that it owns are orphaned"},
+	} {
+		if at := slices.Index(finalizers, collector.finalizer); at >= 0 {
+			obstacles, finalizers = append(obstacles, collector.waiting), slices.Delete(finalizers, at, at+1)
+		}
+	}
+	if len(finalizers) > 0 {
 		obstacles = append(obstacles, "waiting for finalizers: "+strings.Join(finalizers, ", "))
 	}
 	if v := newView(object); v.is("", "Namespace") {

@@ -67,6 +67,16 @@ func TestDeployment(t *testing.T) {
 			status: status.TerminatingStatus, message: "waiting for finalizers: a.io/one, b.io/two",
 		},
 		{
+			reason: "a deletion in the foreground waits for objects, not for the finalizer of a controller",
+			object: `{metadata: {generation: 1, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a.io/one, foregroundDeletion]}}`,
+			status: status.TerminatingStatus, message: "waiting for the deletion of the objects that it owns; waiting for finalizers: a.io/one",
+		},
+		{
+			reason: "a deletion that orphans",
+			object: `{metadata: {generation: 1, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [orphan]}}`,
+			status: status.TerminatingStatus, message: "waiting until the objects that it owns are orphaned",
+		},
+		{
 			reason: "an object in deletion may have no finalizers",
 			object: `{metadata: {generation: 1, deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
 			status: status.TerminatingStatus, message: "being deleted",

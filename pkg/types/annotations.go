@@ -51,6 +51,8 @@ const (
 	AnnotationKeySuffixPurgeOnFailure = "purge-on-failure"
 	// AnnotationKeySuffixDeleteOrder is the wave in which an object is deleted. Defaults to 0.
 	AnnotationKeySuffixDeleteOrder = "delete-order"
+	// AnnotationKeySuffixDeletePropagation says what happens to the objects that an object owns when it is deleted.
+	AnnotationKeySuffixDeletePropagation = "delete-propagation"
 	// AnnotationKeySuffixReapplyInterval is the Go duration after which an object is applied again if others may have changed it
 	// unnoticed.
 	AnnotationKeySuffixReapplyInterval = "reapply-interval"
@@ -142,6 +144,15 @@ const (
 	DeletePolicyOrphanOnApply = "orphan-on-apply"
 	// DeletePolicyOrphanOnDelete orphans an object when the component is deleted.
 	DeletePolicyOrphanOnDelete = "orphan-on-delete"
+)
+
+const (
+	// DeletePropagationBackground deletes an object at once, and the objects that it owns afterwards. This is the default.
+	DeletePropagationBackground = "background"
+	// DeletePropagationForeground deletes the objects that an object owns first; the object is gone when they are.
+	DeletePropagationForeground = "foreground"
+	// DeletePropagationOrphan deletes an object, and keeps the objects that it owns.
+	DeletePropagationOrphan = "orphan"
 )
 
 const (

@@ -81,7 +81,7 @@ func SameItem(a, b *reconciler.InventoryItem) bool {
 func sameBehavior(a, b *reconciler.InventoryItem) bool {
 	return a.AdoptionPolicy == b.AdoptionPolicy && a.ReconcilePolicy == b.ReconcilePolicy &&
 		a.UpdatePolicy == b.UpdatePolicy && a.DeletePolicy == b.DeletePolicy &&
-		a.ApplyOrder == b.ApplyOrder && a.DeleteOrder == b.DeleteOrder &&
+		a.ApplyOrder == b.ApplyOrder && a.DeleteOrder == b.DeleteOrder && a.DeletePropagation == b.DeletePropagation &&
 		a.Version == b.Version && slices.Equal(a.ManagedTypes, b.ManagedTypes)
 }
 

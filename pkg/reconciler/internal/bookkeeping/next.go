@@ -126,6 +126,7 @@ func planWanted(t *desired.Object, item *inventory.Item) {
 	item.DeletePolicy = t.Delete
 	item.ApplyOrder = t.ApplyOrder
 	item.DeleteOrder = t.DeleteOrder
+	item.DeletePropagation = t.DeletePropagation
 	item.ManagedTypes = t.ManagedTypes
 	item.DeletionApproved = false
 	planDigest(t, item)

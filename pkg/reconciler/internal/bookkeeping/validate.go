@@ -26,7 +26,7 @@ func Validate(wanted []*desired.Object, items []*inventory.Item, additional []in
 		}
 	}
 	var problems []string
-	for _, check := range []rule{purgeable, typesAroundInstances, namespacesAroundContent} {
+	for _, check := range []rule{purgeable, propagated, typesAroundInstances, namespacesAroundContent} {
 		problems = append(problems, check(wanted, items, managed)...)
 	}
 	if len(problems) > 0 {
@@ -39,11 +39,24 @@ func Validate(wanted []*desired.Object, items []*inventory.Item, additional []in
 func purgeable(wanted []*desired.Object, _ []*inventory.Item, _ kinds.TypeSet) []string {
 	var problems []string
 	for _, t := range wanted {
-		if t.PurgeOrder != nil && (kinds.IsNamespace(t.Key.GroupKind) || kinds.DefinesTypes(t.Key.GroupKind)) {
+		if t.PurgeOrder != nil && kinds.HasContent(t.Key.GroupKind) {
 			problems = append(problems, fmt.Sprintf("%s: a purge order is not allowed on objects of this kind", t.Key))
 		}
-		if t.PurgeOnFailure && (kinds.IsNamespace(t.Key.GroupKind) || kinds.DefinesTypes(t.Key.GroupKind)) {
+		if t.PurgeOnFailure && kinds.HasContent(t.Key.GroupKind) {
 			problems = append(problems, fmt.Sprintf("%s: purge-on-failure is not allowed on objects of this kind", t.Key))
+		}
+	}
+	return problems
+}
+
+// propagated refuses propagation policies for objects that others go with although these have no owner references to them. The policies would
+// promise what cannot be kept.
+func propagated(wanted []*desired.Object, _ []*inventory.Item, _ kinds.TypeSet) []string {
+	var problems []string
+	for _, t := range wanted {
+		if t.DeletePropagation != "" && kinds.HasContent(t.Key.GroupKind) {
+			problems = append(problems, fmt.Sprintf("%s: delete propagation %s is not allowed on objects of this kind; allowed is: %s",
+				t.Key, annotations.Kebab(string(t.DeletePropagation)), types.DeletePropagationBackground))
 		}
 	}
 	return problems

@@ -84,7 +84,7 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 		ManagedTypes: kinds.ManagedTypesOf(object),
 	}
 	t.RemovesItself = removesItself(object) || source.RunOnce && observe.RunsToCompletion(t.Key.GroupKind)
-	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, source.Policies); len(problems) == 0 {
+	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, kinds.Policies(t.Key.GroupKind, source.Policies)); len(problems) == 0 {
 		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
 		t.Digest, t.Former, err = digestsOf(object, t.Reconcile, source)
 	}

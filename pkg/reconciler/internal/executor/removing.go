@@ -4,6 +4,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -36,7 +37,7 @@ func (x *Executor) RequestDeletion(ctx context.Context, item *inventory.Item, s 
 	err = x.Server.Mutate("delete", func() error {
 		return x.Server.Client.Delete(ctx, object,
 			client.Preconditions{UID: &s.Seen.UID, ResourceVersion: &s.Seen.ResourceVersion},
-			client.PropagationPolicy(metav1.DeletePropagationBackground))
+			client.PropagationPolicy(cmp.Or(item.DeletePropagation, metav1.DeletePropagationBackground)))
 	})
 	if answers.IsGone(err) && !answers.IsTypeless(err) {
 		return false, nil

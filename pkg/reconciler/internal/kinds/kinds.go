@@ -3,7 +3,11 @@
 
 package kinds
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+)
 
 const (
 	GroupCRD        = "apiextensions.k8s.io"
@@ -30,6 +34,19 @@ func IsNamespace(kind schema.GroupKind) bool {
 // DefinesTypes reports whether objects of the kind define types.
 func DefinesTypes(kind schema.GroupKind) bool {
 	return IsCRD(kind) || IsAPIService(kind)
+}
+
+// HasContent reports whether other objects go with an object of the kind, although they have no owner references to it.
+func HasContent(kind schema.GroupKind) bool {
+	return IsNamespace(kind) || DefinesTypes(kind)
+}
+
+// Policies returns the policies of an owner as they hold for objects of the kind: its propagation policy concerns owner references.
+func Policies(kind schema.GroupKind, policies inventory.Policies) inventory.Policies {
+	if HasContent(kind) {
+		policies.DeletePropagation = ""
+	}
+	return policies
 }
 
 // IsWebhookConfiguration reports whether objects of the kind register admission webhooks.

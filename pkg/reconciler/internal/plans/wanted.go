@@ -87,6 +87,9 @@ func digestOf(content string, b policies.Effective) (string, error) {
 	if b.DeleteOrder != 0 {
 		parts = append(parts, strconv.Itoa(b.DeleteOrder))
 	}
+	if b.DeletePropagation != "" {
+		parts = append(parts, string(b.DeletePropagation))
+	}
 	sum, err := digest.Of(parts)
 	if err != nil {
 		return "", err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/internal/annotations"
@@ -20,16 +21,18 @@ import (
 
 // Effective are the policies that hold for an object: those of its annotations, or else of its owner.
 type Effective struct {
-	Adoption        inventory.AdoptionPolicy
-	Reconcile       inventory.ReconcilePolicy
-	Update          inventory.UpdatePolicy
-	Delete          inventory.DeletePolicy
-	Drift           inventory.DriftPolicy
-	ApplyOrder      int
-	PurgeOrder      *int
-	PurgeOnFailure  bool
-	DeleteOrder     int
-	ReapplyInterval time.Duration
+	Adoption       inventory.AdoptionPolicy
+	Reconcile      inventory.ReconcilePolicy
+	Update         inventory.UpdatePolicy
+	Delete         inventory.DeletePolicy
+	Drift          inventory.DriftPolicy
+	ApplyOrder     int
+	PurgeOrder     *int
+	PurgeOnFailure bool
+	DeleteOrder    int
+	// DeletePropagation is empty for Background, which is not recorded.
+	DeletePropagation metav1.DeletionPropagation
+	ReapplyInterval   time.Duration
 	// ReadyTimeout is how long the object may take to become ready after it was written; zero if it may take any time.
 	ReadyTimeout time.Duration
 	// Continues means that the next wave begins after ReadyTimeout.
@@ -52,6 +55,7 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 		DeleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
 		ReapplyInterval: cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
 	}
+	b.DeletePropagation = propagationOf(p, policies.DeletePropagation)
 	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)
 	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, parseReadyTimeoutPolicy) == types.ReadyTimeoutPolicyContinue
 	if b.Continues && b.ReadyTimeout == 0 && len(p.problems) == 0 {

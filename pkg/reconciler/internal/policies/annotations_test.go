@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -34,14 +35,14 @@ func otherPolicies() inventory.Policies {
 	return inventory.Policies{
 		Adoption: inventory.AdoptionPolicyNever, Reconcile: inventory.ReconcilePolicyOnce, Update: inventory.UpdatePolicySsaOverride, Delete: inventory.DeletePolicyOrphanOnDelete,
 		Drift: inventory.DriftPolicyIgnore, MissingNamespaces: inventory.MissingNamespacesPolicyDoNotCreate, DeleteOrder: inventory.DeleteOrderExplicit,
-		ReapplyInterval: time.Minute,
+		DeletePropagation: metav1.DeletePropagationForeground, ReapplyInterval: time.Minute,
 	}
 }
 
 func otherEffective() Effective {
 	return Effective{
 		Adoption: inventory.AdoptionPolicyNever, Reconcile: inventory.ReconcilePolicyOnce, Update: inventory.UpdatePolicySsaOverride, Delete: inventory.DeletePolicyOrphanOnDelete,
-		Drift: inventory.DriftPolicyIgnore, ReapplyInterval: time.Minute,
+		Drift: inventory.DriftPolicyIgnore, DeletePropagation: metav1.DeletePropagationForeground, ReapplyInterval: time.Minute,
 	}
 }
 
@@ -77,6 +78,9 @@ func TestParse(t *testing.T) {
 		{"the greatest", types.AnnotationKeySuffixApplyOrder, []string{"32767", "+32767"}, func(b *Effective) { b.ApplyOrder = 32767 }},
 		{"the smallest", types.AnnotationKeySuffixDeleteOrder, []string{"-32768"}, func(b *Effective) { b.DeleteOrder = -32768 }},
 		{"the greatest", types.AnnotationKeySuffixDeleteOrder, []string{"32767"}, func(b *Effective) { b.DeleteOrder = 32767 }},
+		{"the default is not recorded", types.AnnotationKeySuffixDeletePropagation, []string{"background", "Background"}, func(b *Effective) { b.DeletePropagation = "" }},
+		{"all spellings", types.AnnotationKeySuffixDeletePropagation, []string{"foreground", "Foreground"}, func(b *Effective) { b.DeletePropagation = metav1.DeletePropagationForeground }},
+		{"all spellings", types.AnnotationKeySuffixDeletePropagation, []string{"orphan", "Orphan"}, func(b *Effective) { b.DeletePropagation = metav1.DeletePropagationOrphan }},
 		{"zero is an order, not none", types.AnnotationKeySuffixPurgeOrder, []string{"0"}, func(b *Effective) { b.PurgeOrder = order(0) }},
 		{"negative", types.AnnotationKeySuffixPurgeOrder, []string{"-5"}, func(b *Effective) { b.PurgeOrder = order(-5) }},
 		{"durations of Go", types.AnnotationKeySuffixReapplyInterval, []string{"90m", "1h30m", "5400s", "1.5h"}, func(b *Effective) { b.ReapplyInterval = 90 * time.Minute }},
@@ -109,6 +113,7 @@ func TestParseRefusesBadValues(t *testing.T) {
 		{types.AnnotationKeySuffixReconcilePolicy, []string{"", "twice", "on-change", "true"}, "on-object-change, on-object-or-component-change, once"},
 		{types.AnnotationKeySuffixUpdatePolicy, []string{"", "ssa", "merge", "server-side-apply"}, "recreate, replace, ssa-merge, ssa-override"},
 		{types.AnnotationKeySuffixDeletePolicy, []string{"", "keep", "orphan-on", "orphan-on-delete-and-apply"}, "delete, orphan, orphan-on-apply, orphan-on-delete"},
+		{types.AnnotationKeySuffixDeletePropagation, []string{"", "none", "orphan-dependents"}, "background, foreground, orphan"},
 		{types.AnnotationKeySuffixDriftPolicy, []string{"", "none", "corrected"}, "correct, report, ignore"},
 		{types.AnnotationKeySuffixApplyOrder, []string{"", "x", "1.0", "1e3", "0x10", "1_000", " 1", "-32769", "32768", "9223372036854775808"}, orders},
 		{types.AnnotationKeySuffixPurgeOrder, []string{"", "never", "32768"}, orders},
@@ -156,7 +161,7 @@ func TestParseReportsAllProblems(t *testing.T) {
 	for _, suffix := range []string{
 		types.AnnotationKeySuffixAdoptionPolicy, types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletePolicy,
 		types.AnnotationKeySuffixDriftPolicy, types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixDeleteOrder,
-		types.AnnotationKeySuffixReapplyInterval, types.AnnotationKeySuffixStatusHint,
+		types.AnnotationKeySuffixReapplyInterval, types.AnnotationKeySuffixStatusHint, types.AnnotationKeySuffixDeletePropagation,
 	} {
 		all[suffix] = "bad!"
 	}
@@ -186,6 +191,7 @@ func TestPolicies(t *testing.T) {
 			Drift:             inventory.DriftPolicyCorrect,
 			MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
 			DeleteOrder:       inventory.DeleteOrderExplicit,
+			DeletePropagation: metav1.DeletePropagationBackground,
 			ReapplyInterval:   time.Hour,
 		}
 		if diff := cmp.Diff(want, Or(inventory.Policies{}, Defaults())); diff != "" {
@@ -205,6 +211,7 @@ func TestPolicies(t *testing.T) {
 			Drift:             "ignore",
 			MissingNamespaces: "do-not-create",
 			DeleteOrder:       "explicit",
+			DeletePropagation: "foreground",
 			ReapplyInterval:   time.Minute,
 		}
 		got, err := Validate(kebabs)
@@ -224,12 +231,16 @@ func TestPolicies(t *testing.T) {
 			Delete:            "x4",
 			Drift:             "x5",
 			MissingNamespaces: "x6",
+			DeletePropagation: "x7",
 			ReapplyInterval:   -1,
 		})
 		if err == nil {
 			t.Fatal("expected an error")
 		}
-		for _, want := range []string{`adoption policy: invalid value "x1"; allowed are: never`, `"x2"`, `"x3"`, `"x4"`, `"x5"`, `missing namespaces policy: invalid value "x6"; allowed are: do-not-create, create`, "reapply interval"} {
+		for _, want := range []string{
+			`adoption policy: invalid value "x1"; allowed are: never`, `"x2"`, `"x3"`, `"x4"`, `"x5"`, `missing namespaces policy: invalid value "x6"; allowed are: do-not-create, create`,
+			`delete propagation: invalid value "x7"; allowed are: background, foreground, orphan`, "reapply interval",
+		} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("expected %q in %q", want, err)
 			}
@@ -263,6 +274,7 @@ func FuzzParseBehavior(f *testing.F) {
 			Delete:            got.Delete,
 			Drift:             got.Drift,
 			MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
+			DeletePropagation: got.DeletePropagation,
 			ReapplyInterval:   got.ReapplyInterval,
 		}
 		if canonical, err := Validate(valid); err != nil || canonical != valid {
@@ -274,7 +286,7 @@ func FuzzParseBehavior(f *testing.F) {
 var fuzzedSuffixes = []string{
 	types.AnnotationKeySuffixAdoptionPolicy, types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletePolicy,
 	types.AnnotationKeySuffixDriftPolicy, types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixDeleteOrder,
-	types.AnnotationKeySuffixReapplyInterval, types.AnnotationKeySuffixStatusHint,
+	types.AnnotationKeySuffixReapplyInterval, types.AnnotationKeySuffixStatusHint, types.AnnotationKeySuffixDeletePropagation,
 }
 
 // TestReversedDeleteOrder derives delete orders from apply orders, unless an annotation says otherwise.

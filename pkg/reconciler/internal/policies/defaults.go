@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/inventory"
 )
@@ -25,6 +27,7 @@ func Defaults() inventory.Policies {
 		Drift:             inventory.DriftPolicyCorrect,
 		MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
 		DeleteOrder:       inventory.DeleteOrderExplicit,
+		DeletePropagation: metav1.DeletePropagationBackground,
 		ReapplyInterval:   defaultReapplyInterval,
 	}
 }
@@ -38,6 +41,7 @@ func Or(p, defaults inventory.Policies) inventory.Policies {
 	p.Drift = cmp.Or(p.Drift, defaults.Drift)
 	p.MissingNamespaces = cmp.Or(p.MissingNamespaces, defaults.MissingNamespaces)
 	p.DeleteOrder = cmp.Or(p.DeleteOrder, defaults.DeleteOrder)
+	p.DeletePropagation = cmp.Or(p.DeletePropagation, defaults.DeletePropagation)
 	p.ReapplyInterval = cmp.Or(p.ReapplyInterval, defaults.ReapplyInterval)
 	return p
 }
@@ -52,6 +56,7 @@ func Validate(p inventory.Policies) (inventory.Policies, error) {
 	p.Drift = check(&problems, "drift policy", p.Drift, parseDriftPolicy)
 	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces, parseMissingNamespacesPolicy)
 	p.DeleteOrder = check(&problems, "delete order", p.DeleteOrder, parseDeleteOrder)
+	p.DeletePropagation = check(&problems, "delete propagation", p.DeletePropagation, parseDeletePropagation)
 	if p.ReapplyInterval != 0 {
 		if err := annotations.CheckInterval(p.ReapplyInterval); err != nil {
 			problems = append(problems, "reapply interval: "+err.Error())

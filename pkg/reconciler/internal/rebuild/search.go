@@ -231,18 +231,19 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 	}
 	object.SetGroupVersionKind(kind)
 	// An annotation that has become invalid counts as missing.
-	parsed, _ := policies.Parse(s.call.Server.Keys.Prefix, object, s.policies)
+	parsed, _ := policies.Parse(s.call.Server.Keys.Prefix, object, kinds.Policies(kind.GroupKind(), s.policies))
 	item := &inventory.Item{
-		TypeVersionInfo: inventory.TypeVersionInfo(kind),
-		NameInfo:        inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
-		AdoptionPolicy:  parsed.Adoption,
-		ReconcilePolicy: parsed.Reconcile,
-		UpdatePolicy:    parsed.Update,
-		DeletePolicy:    parsed.Delete,
-		ApplyOrder:      parsed.ApplyOrder,
-		DeleteOrder:     parsed.DeleteOrder,
-		ManagedTypes:    kinds.ManagedTypesOf(object),
-		Digest:          object.GetAnnotations()[s.call.Server.Keys.Digest],
+		TypeVersionInfo:   inventory.TypeVersionInfo(kind),
+		NameInfo:          inventory.NameInfo{Namespace: object.GetNamespace(), Name: object.GetName()},
+		AdoptionPolicy:    parsed.Adoption,
+		ReconcilePolicy:   parsed.Reconcile,
+		UpdatePolicy:      parsed.Update,
+		DeletePolicy:      parsed.Delete,
+		ApplyOrder:        parsed.ApplyOrder,
+		DeleteOrder:       parsed.DeleteOrder,
+		DeletePropagation: parsed.DeletePropagation,
+		ManagedTypes:      kinds.ManagedTypesOf(object),
+		Digest:            object.GetAnnotations()[s.call.Server.Keys.Digest],
 		// Without a UID and a baseline, Apply verifies the object and does not recreate it.
 		Phase:         inventory.PhaseReady,
 		LastAppliedAt: new(object.GetCreationTimestamp()),
