@@ -51,9 +51,13 @@ type Expression struct {
 var (
 	compiled    = lru.New(remembered)
 	environment = sync.OnceValues(newEnvironment)
+	// compiling guards the environment while an expression is compiled. The first unknown name makes cel-go fill in a field of the environment, for
+	// the suggestions in its message, and each comprehension copies this field without a lock. Evaluation does not use the environment.
+	compiling sync.Mutex
 )
 
 // Compile returns the expression with this text. Each text is compiled once. The error names the position in the text, and what is wrong there.
+// It is safe for concurrent use.
 func Compile(text string) (*Expression, error) {
 	if known, ok := compiled.Get(text); ok {
 		return known.(*Expression), nil //nolint:forcetypeassert,errcheck // nothing else is added
@@ -73,6 +77,8 @@ func compile(text string) (*Expression, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, invalid(text, "it is empty")
 	}
+	compiling.Lock()
+	defer compiling.Unlock()
 	env, err := environment()
 	if err != nil {
 		return nil, fmt.Errorf("preparing expressions: %w", err)

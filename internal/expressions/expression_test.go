@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -122,6 +123,25 @@ func TestSecretsAreNotShown(t *testing.T) {
 }
 
 // TestEachTextIsCompiledOnce compares expressions by identity.
+// TestExpressionsAreCompiledInParallel is for the race detector: unknown names and comprehensions concern the same field of cel-go's environment.
+func TestExpressionsAreCompiledInParallel(t *testing.T) {
+	t.Parallel()
+	var group sync.WaitGroup
+	for worker := range 20 {
+		group.Go(func() {
+			if _, err := expressions.Compile(fmt.Sprintf("unknown%d == 1", worker)); err == nil {
+				t.Errorf("an unknown name was accepted")
+			}
+		})
+		group.Go(func() {
+			if _, err := expressions.Compile(fmt.Sprintf("self.items.exists(i, i == %d)", worker)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestEachTextIsCompiledOnce(t *testing.T) {
 	t.Parallel()
 	first, err := expressions.Compile(`self.kind == "Once"`)
