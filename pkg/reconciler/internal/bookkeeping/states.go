@@ -32,6 +32,11 @@ func IsWritten(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseCreating || i.Phase == inventory.PhaseUpdating || i.Phase == inventory.PhaseReady
 }
 
+// Dismiss records that the object, which has failed, was deleted.
+func Dismiss(i *inventory.Item) {
+	i.UID, i.Fingerprint, i.Baseline = "", "", ""
+}
+
 // IsDismissed reports whether the object has failed and was deleted.
 func IsDismissed(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseFailed && i.UID == ""

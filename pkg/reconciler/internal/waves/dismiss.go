@@ -42,7 +42,7 @@ func (a *applier) dismiss(ctx context.Context, t *desired.Object) error {
 	going := *item
 	o, err := a.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder})
 	if err == nil && o.ready {
-		item.UID, item.Fingerprint, item.Baseline = "", "", ""
+		bookkeeping.Dismiss(item)
 	}
 	return err
 }

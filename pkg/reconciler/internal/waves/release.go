@@ -34,7 +34,8 @@ func endedBefore(t *desired.Object, item *inventory.Item, result status.Status) 
 	case !t.Decisive || !bookkeeping.IsWritten(item):
 		return false
 	case result == status.CurrentStatus && t.PurgeOrder != nil:
-		item.Phase = inventory.PhaseScheduledForCompletion
+		// Not ScheduledForCompletion: nobody has to request its deletion any more.
+		item.Phase = inventory.PhaseCompleting
 		return true
 	case result == status.CurrentStatus:
 		item.Phase = inventory.PhaseReady
@@ -62,6 +63,9 @@ func (w *Waves) release(ctx context.Context, t *outcomes) {
 		switch {
 		case err == nil && s.Seen.Deleting:
 			// It is probably gone by now.
+			if o.item.Phase == inventory.PhaseFailed {
+				bookkeeping.Dismiss(o.item)
+			}
 			w.call.LookAgain(o.item)
 		case err == nil:
 			w.call.Server.Observer.Record(o.item.GroupVersionKind(), o.item.Namespace, o.item.Name, s.Seen)
