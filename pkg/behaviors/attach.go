@@ -110,6 +110,7 @@ func namesOf(behavior any) []string {
 	note("Extracting", implements[Extracting](behavior))
 	note("Late", implements[Late](behavior))
 	note("Awaited", implements[Awaited](behavior))
+	note("Suspending", implements[Suspending](behavior))
 	note("Judged", implements[Judged](behavior))
 	return names
 }

@@ -52,6 +52,17 @@ type Awaited interface {
 	IsAwaited() bool
 }
 
+// Suspending is the behavior of an object that has a suspended form, in which it does no work. It is used while the component is suspended.
+type Suspending interface {
+	// Suspend changes the manifest that the generator returned, after all transformers, into the suspended form. The limits of Late.Complete apply, and
+	// so does what is said there about errors.
+	Suspend(manifest *unstructured.Unstructured) error
+	// IsDeleted reports whether the object is deleted as soon as it is suspended. It is created again when the component is resumed.
+	IsDeleted() bool
+	// SuspensionJudge returns the judge to which the object is current when it is suspended; nil for the usual judge.
+	SuspensionJudge() status.Judge
+}
+
 // Judged is the behavior of an object whose status another judge computes than that of its owner. The annotations fail-when and ready-when of the
 // object, and an owner's judge that overrules them (such as one with probes for the object), take precedence. Attach a judge itself.
 type Judged = status.Judge
@@ -79,6 +90,30 @@ type Complete func(manifest *unstructured.Unstructured) error
 
 // Complete calls the function.
 func (f Complete) Complete(manifest *unstructured.Unstructured) error { return f(manifest) }
+
+// Suspend is a Suspending in the form of a function, whose object stays and is judged as usual.
+type Suspend func(manifest *unstructured.Unstructured) error
+
+// Suspend calls the function.
+func (f Suspend) Suspend(manifest *unstructured.Unstructured) error { return f(manifest) }
+
+// IsDeleted returns false.
+func (f Suspend) IsDeleted() bool { return false }
+
+// SuspensionJudge returns nil.
+func (f Suspend) SuspensionJudge() status.Judge { return nil }
+
+// DeletedOnSuspend is a Suspending that deletes the object.
+type DeletedOnSuspend struct{}
+
+// Suspend changes nothing.
+func (DeletedOnSuspend) Suspend(*unstructured.Unstructured) error { return nil }
+
+// IsDeleted returns true.
+func (DeletedOnSuspend) IsDeleted() bool { return true }
+
+// SuspensionJudge returns nil.
+func (DeletedOnSuspend) SuspensionJudge() status.Judge { return nil }
 
 // NotAwaited is an Awaited that is not awaited.
 type NotAwaited struct{}

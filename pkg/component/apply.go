@@ -4,13 +4,17 @@
 package component
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
@@ -28,11 +32,11 @@ type application struct{ pass *pass }
 // checkPresence refuses an unknown presence. The definition of a component refuses it as well, unless its presence is computed.
 func (a application) checkPresence(context.Context) outcomes.Outcome {
 	switch a.pass.settings.presence {
-	case PresenceActive, PresencePaused, PresenceArchived:
+	case PresenceActive, PresenceSuspended, PresencePaused, PresenceArchived:
 		return outcomes.Proceed
 	default:
-		return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("presence: invalid value %q; allowed are: %s, %s, %s",
-			a.pass.settings.presence, PresenceActive, PresencePaused, PresenceArchived)))
+		return outcomes.Of(inventory.NewRefusedError(fmt.Sprintf("presence: invalid value %q; allowed are: %s, %s, %s, %s",
+			a.pass.settings.presence, PresenceActive, PresenceSuspended, PresencePaused, PresenceArchived)))
 	}
 }
 
@@ -140,6 +144,42 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 		return outcomes.Outcome{Kind: outcomes.Progressing, Message: texts.Waits(result, "ready") + driftMessage(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
+}
+
+// suspend ends the pass if the component is suspended and its dependents have suspended forms.
+func (a application) suspend(ctx context.Context) outcomes.Outcome {
+	if a.pass.settings.presence != PresenceSuspended {
+		return outcomes.Proceed
+	}
+	judge, generated, err := a.want(ctx)
+	if err != nil {
+		return outcomes.Of(err)
+	}
+	if err := a.pass.rebuild(ctx, generated.Objects); err != nil {
+		return outcomes.Of(err)
+	}
+	request := a.request(generated, judge)
+	request.Suspend = true
+	result, err := a.pass.destination.Target().Engine.Apply(ctx, request)
+	a.pass.took(&result)
+	switch {
+	case err != nil:
+		return outcomes.Of(err)
+	case len(result.Failures) > 0:
+		return outcomes.Outcome{Kind: outcomes.Failed, Message: "suspending: " + texts.Failures(result), Wake: result.RequeueAfter}
+	case !result.Done:
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: "suspending: " + texts.Waits(result, "suspended"), Wake: result.RequeueAfter}
+	}
+	message := "all dependents that have a suspended form are in it"
+	if !slices.ContainsFunc(generated.Objects, isSuspending) {
+		message = "no dependent has a suspended form, so all are left alone"
+	}
+	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, a.pass.settings.timing.requeue)}
+}
+
+func isSuspending(object client.Object) bool {
+	_, ok := behaviors.Of[behaviors.Suspending](object)
+	return ok
 }
 
 // want returns the judge of the dependents, and what the generator returns.

@@ -51,18 +51,22 @@ type ImpersonationConfiguration interface {
 
 // SuspensionConfiguration pauses reconciliation.
 type SuspensionConfiguration interface {
-	// IsSuspended reports whether the component is suspended. It has no effect while the component is being deleted.
+	// IsSuspended reports whether the component is suspended. Then its dependents are left alone, unless the generator is a generator.Suspending: then
+	// PresenceSuspended applies. It has no effect while the component is being deleted.
 	IsSuspended() bool
 }
 
 // Presence says what becomes of the dependents of a component that is not being deleted.
 //
-// +kubebuilder:validation:Enum=Active;Paused;Archived
+// +kubebuilder:validation:Enum=Active;Suspended;Paused;Archived
 type Presence string
 
 const (
 	// PresenceActive means that dependents are applied, corrected and deleted as usual.
 	PresenceActive Presence = "Active"
+	// PresenceSuspended means that dependents with a suspended form (see behaviors.Suspending) are brought into it, in reversed apply order, and corrected if others
+	// change them. All other dependents are left alone: they are neither corrected nor deleted. Nothing is created.
+	PresenceSuspended Presence = "Suspended"
 	// PresencePaused means that no dependent is written or deleted. The component is generated and compared as usual, and its condition says what would be
 	// done, and which dependents are not ready.
 	PresencePaused Presence = "Paused"

@@ -125,7 +125,10 @@ func dueAfter(o outcomes.Outcome, h history, t timing) time.Duration {
 		return t.retry
 	case outcomes.Refused:
 		return outcomes.Backoff(h.refusals, t.requeue)
-	case outcomes.Suspended, outcomes.Archived, outcomes.Error, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
+	case outcomes.Suspended:
+		// Zero if the dependents are left alone.
+		return min(o.Wake, t.requeue)
+	case outcomes.Archived, outcomes.Error, outcomes.Continue, outcomes.Gone, outcomes.Abandoned:
 		return 0
 	default:
 		return 0

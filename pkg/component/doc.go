@@ -32,6 +32,7 @@
 //	a dependent has failed     Error             Error                same
 //	deletions held             Pending           DeletionsHeld        requeue interval, or when the engine asks for it
 //	suspended                  Pending           Suspended            none
+//	dependents suspended       Pending           Suspended            requeue interval
 //	paused                     Pending           Paused               requeue interval
 //	archived                   Pending           Archived             none
 //	RetriableError             Pending           Retrying             its delay, or the retry interval

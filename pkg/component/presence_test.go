@@ -149,7 +149,7 @@ func TestArchived(t *testing.T) {
 // TestPresences checks how a presence is read.
 func TestPresences(t *testing.T) {
 	t.Parallel()
-	for value, expected := range map[Presence]Presence{"": PresenceActive, PresencePaused: PresencePaused, PresenceArchived: PresenceArchived} {
+	for value, expected := range map[Presence]Presence{"": PresenceActive, PresenceSuspended: PresenceSuspended, PresencePaused: PresencePaused, PresenceArchived: PresenceArchived} {
 		widget := &Widget{}
 		widget.Spec.Presence = value
 		if got := settingsOf(widget, ReconcilerOptions{}).presence; got != expected {
@@ -159,7 +159,7 @@ func TestPresences(t *testing.T) {
 	widget := &Widget{}
 	widget.Spec.Presence = "Gone"
 	a := application{&pass{settings: settingsOf(widget, ReconcilerOptions{})}}
-	if o := a.checkPresence(t.Context()); !strings.Contains(o.Message, `presence: invalid value "Gone"; allowed are: Active, Paused, Archived`) {
+	if o := a.checkPresence(t.Context()); !strings.Contains(o.Message, `presence: invalid value "Gone"; allowed are: Active, Suspended, Paused, Archived`) {
 		t.Errorf("expected a refusal, got %v", o)
 	}
 }

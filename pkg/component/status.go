@@ -149,7 +149,7 @@ const (
 	// ReadyConditionReasonDeletionsHeld means that all dependents are ready, and that more redundant ones would be deleted than allowed. They stay until
 	// a user approves that.
 	ReadyConditionReasonDeletionsHeld = "DeletionsHeld"
-	// ReadyConditionReasonSuspended means that the component is suspended.
+	// ReadyConditionReasonSuspended means that the component is suspended, or all dependents are that can be.
 	ReadyConditionReasonSuspended = "Suspended"
 	// ReadyConditionReasonPaused means that the component is paused.
 	ReadyConditionReasonPaused = "Paused"

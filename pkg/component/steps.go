@@ -17,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/generation"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -60,6 +61,7 @@ func (p *pass) steps() []step {
 		a.leaveFormer,     // delete dependents in a cluster that they leave
 		a.archive,         // end if the component is archived: delete dependents wave by wave
 		a.ensureFinalizer, // before the first dependent is written
+		a.suspend,         // end if the component is suspended: bring dependents into their suspended forms
 		a.beforeReconcile, // the author's pre-reconcile hooks
 		a.apply,           // generate dependents, and apply them wave by wave
 		a.afterReconcile,  // the author's post-reconcile hooks
@@ -107,9 +109,13 @@ func (p *pass) recall(ctx context.Context) outcomes.Outcome {
 }
 
 func (p *pass) checkSuspended(context.Context) outcomes.Outcome {
-	if p.settings.suspended && !p.deleting {
+	if !p.settings.suspended || p.deleting {
+		return outcomes.Proceed
+	}
+	if suspending, ok := p.worker.generator.(generator.Suspending); !ok || !suspending.SuspendsDependents() {
 		return outcomes.Outcome{Kind: outcomes.Suspended, Message: "reconciliation is suspended"}
 	}
+	p.settings.presence = PresenceSuspended
 	return outcomes.Proceed
 }
 

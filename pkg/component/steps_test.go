@@ -27,7 +27,7 @@ func TestStepOrder(t *testing.T) {
 		{
 			reason: "the finalizer is on the component before the first dependent is written",
 			want: []string{
-				"application.checkPresence", "application.observe", "application.leaveFormer", "application.archive", "application.ensureFinalizer", "application.beforeReconcile", "application.apply",
+				"application.checkPresence", "application.observe", "application.leaveFormer", "application.archive", "application.ensureFinalizer", "application.suspend", "application.beforeReconcile", "application.apply",
 				"application.afterReconcile", "application.markReady",
 			},
 		},

@@ -13,7 +13,7 @@ import (
 
 // Generator turns the parameters of a component into the objects that should exist in the cluster.
 //
-// An implementation may also implement [Pure], and, if it returns typed objects that the scheme of
+// An implementation may also implement [Pure] and [Suspending], and, if it returns typed objects that the scheme of
 // the target client does not have, types.SchemeBuilder.
 type Generator interface {
 	// Generate returns the objects of a component. Namespace and name are those of its dependents.
@@ -22,6 +22,13 @@ type Generator interface {
 	//
 	// An error that is a types.RetriableError is temporary.
 	Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
+}
+
+// Suspending is implemented by generators whose objects have suspended forms (see package behaviors).
+type Suspending interface {
+	// SuspendsDependents reports whether a suspended component (see component.SuspensionConfiguration) has its dependents suspended. Without it, they are left alone,
+	// as they are.
+	SuspendsDependents() bool
 }
 
 // Func is a function used as Generator.

@@ -21,6 +21,7 @@ func allBehaviors() []any {
 	return []any{
 		behaviors.AtStep(3),
 		behaviors.NotAwaited{},
+		behaviors.DeletedOnSuspend{},
 		behaviors.Guard(func() (string, error) { return "", nil }),
 		behaviors.Complete(func(*unstructured.Unstructured) error { return nil }), behaviors.Extract(func(*unstructured.Unstructured) error { return nil }),
 		status.NewAnalyzer("demo.example.io", status.Options{}),
@@ -55,7 +56,7 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 		"patches that rename": {made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming}, nil)), ""},
 		"patches that rename and remove": {
 			made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming, removing}, nil)),
-			"ConfigMap ns/typed has behaviors (Awaited, Extracting, Guarded, Judged, Late, Stepped)",
+			"ConfigMap ns/typed has behaviors (Awaited, Extracting, Guarded, Judged, Late, Stepped, Suspending)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // NewGenerator returns a generator that wraps the given one and accepts transformers; a
 // ContextParameterTransformer or ContextObjectTransformer gets the context. It implements types.SchemeBuilder
-// and Pure on behalf of the given generator and the transformers; it is pure if all of them are.
+// and Pure on behalf of the given generator and the transformers; it is pure if all of them are. It suspends dependents if the given generator does.
 func NewGenerator(generator Generator) TransformableGenerator {
 	return &pipeline{generator: generator}
 }
@@ -32,6 +33,7 @@ var (
 	_ TransformableGenerator = &pipeline{}
 	_ types.SchemeBuilder    = &pipeline{}
 	_ Pure                   = &pipeline{}
+	_ generator.Suspending   = &pipeline{}
 )
 
 func (p *pipeline) WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator {
@@ -81,6 +83,12 @@ func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
 		}
 	}
 	return nil
+}
+
+// SuspendsDependents reports what the wrapped generator does.
+func (p *pipeline) SuspendsDependents() bool {
+	suspending, ok := p.generator.(generator.Suspending)
+	return ok && suspending.SuspendsDependents()
 }
 
 // Fingerprint covers the wrapped generator and all transformers, in their order.

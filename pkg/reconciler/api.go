@@ -95,6 +95,10 @@ type ApplyRequest struct {
 	// CarryOn begins each wave when the objects of the one before are written, whether they are ready or not. The result is Done only if all objects are
 	// ready; redundant dependents are deleted only then. Defaults to no.
 	CarryOn bool
+	// Suspend brings the objects with the behavior Suspending into their suspended form, wave by wave in reversed apply order, and deletes those that want
+	// to be deleted then. Objects that do not exist are not created. All other dependents are left alone: nothing is corrected, and nothing pruned.
+	// The result is Done when all are suspended. The next call without Suspend brings them back. Defaults to no.
+	Suspend bool
 	// RunOnce keeps Jobs and Pods that were ready and are gone from being created again: they have served their purpose. Defaults to
 	// no: then this holds only for Jobs that delete themselves.
 	RunOnce bool

@@ -40,8 +40,10 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	if err := c.open(ctx, request); err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
-	done, err := c.waves.Apply(ctx, c.set.Objects)
-	if err == nil && done {
+	var done bool
+	if request.Suspend {
+		done, err = c.waves.Suspend(ctx, c.wanted)
+	} else if done, err = c.waves.Apply(ctx, c.wanted); err == nil && done {
 		done, err = c.waves.Prune(ctx)
 	}
 	if err = c.call.Barriers.LiftUnreached(ctx, err); err != nil || c.waves.Misplaced {
@@ -54,7 +56,8 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 // preparation is what follows from an ApplyRequest alone, before the first look at the cluster.
 type preparation struct {
 	call      *calls.Call
-	set       *desired.Set // its desired objects are in the order in which they are applied
+	set       *desired.Set
+	wanted    []*desired.Object // those of the set, or their suspended forms, in the order in which they are applied
 	manifests *desired.Manifests
 	waves     *waves.Waves
 	saveFirst bool // the inventory must be saved before the first write
@@ -62,16 +65,16 @@ type preparation struct {
 
 // open watches the kinds, checks the expected plan and ownership, and saves the inventory: all that precedes the first write.
 func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
-	if err := c.call.Needs.Watch(ctx, c.set.Objects, desired.Late); err != nil {
+	if err := c.call.Needs.Watch(ctx, c.wanted, desired.Late); err != nil {
 		return err
 	}
-	c.call.Tiers = calls.Arrange(c.set.Objects, c.call.Ledger, c.call.Server.Observer)
+	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
 	if request.Expected != nil {
-		if err := plans.Expect(ctx, c.call, c.set.Objects, request.Inventory, request.Expected); err != nil {
+		if err := plans.Expect(ctx, c.call, c.wanted, request.Inventory, request.Expected); err != nil {
 			return err
 		}
 	}
-	if err := c.waves.CheckOwnership(c.set.Objects); err != nil {
+	if err := c.waves.CheckOwnership(c.wanted); err != nil {
 		return err
 	}
 	if c.saveFirst {
@@ -98,6 +101,11 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 		return nil, err
 	}
 	wanted := set.Objects
+	if request.Suspend {
+		if wanted, err = manifests.Suspended(wanted); err != nil {
+			return nil, err
+		}
+	}
 	plan := bookkeeping.Next(wanted, request.Inventory)
 	request.forDecisions().ProtectHome(plan.Items)
 	if err := bookkeeping.Validate(wanted, plan.Items, source.Additional); err != nil {
@@ -120,7 +128,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 		call.Pacing.TakeOver[types.IDOf(object)] = true
 	}
 	return &preparation{
-		call: call, set: set, manifests: manifests, saveFirst: plan.SaveFirst,
+		call: call, set: set, wanted: wanted, manifests: manifests, saveFirst: plan.SaveFirst,
 		waves: waves.New(call, waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn}),
 	}, nil
 }

@@ -98,16 +98,6 @@ func (w *world) user() string {
 	return data["constant"]
 }
 
-// restart returns a world with another process for the same owner.
-func (w *world) restart() *world {
-	w.Helper()
-	heir := newWorld(w.TB)
-	heir.owner, heir.namespace = w.owner, w.namespace
-	heir.owner.Store = heir
-	heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
-	return heir
-}
-
 // TestLateManifests has an object follow the data of another one, by events alone, although no verdict changes. Each pass is planned before, and the
 // engine is restarted in the middle.
 func TestLateManifests(t *testing.T) {

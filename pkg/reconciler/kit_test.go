@@ -48,6 +48,7 @@ type world struct {
 	policies  reconciler.Policies
 	judge     status.Judge // of the owner; nil for that of the engine
 	deletions reconciler.Deletions
+	suspend   bool
 	digest    string
 	woken     chan string
 	requests  *testenv.Requests
@@ -126,6 +127,16 @@ func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 	return clnt
 }
 
+// restart returns a world with another process for the same owner.
+func (w *world) restart(options ...option) *world {
+	w.Helper()
+	heir := newWorld(w.TB, options...)
+	heir.owner, heir.namespace = w.owner, w.namespace
+	heir.owner.Store = heir
+	heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
+	return heir
+}
+
 // Save makes the world a store that counts.
 func (w *world) Save(_ stdcontext.Context, inventory []*reconciler.InventoryItem) error {
 	w.saves++
@@ -141,7 +152,7 @@ func (w *world) apply(manifests string) (reconciler.Result, error) {
 
 func (w *world) applyObjects(objects []client.Object) (reconciler.Result, error) {
 	w.Helper()
-	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies, Judge: w.judge, Deletions: w.deletions}
+	request := reconciler.ApplyRequest{Owner: w.owner, Objects: objects, Digest: w.digest, Policies: w.policies, Judge: w.judge, Deletions: w.deletions, Suspend: w.suspend}
 	result, err := w.applyAsPlanned(request)
 	w.owner.Inventory = result.Inventory
 	return result, err

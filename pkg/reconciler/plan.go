@@ -39,10 +39,10 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
-	planned := plans.Options{Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
+	planned := plans.Options{Suspend: request.Suspend, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
 	// The planner has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
-	plan, err := plans.Make(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.set.Objects, request.Inventory, planned)
+	plan, err := plans.Make(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.wanted, request.Inventory, planned)
 	if err == nil {
 		// A call of Apply with the same objects usually follows.
 		c.manifests.Keep(c.set)

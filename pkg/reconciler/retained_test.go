@@ -54,11 +54,7 @@ func (w *world) awaitEnd(condition string) {
 // heir is a process that knows only what was recorded.
 func (w *world) heir(options ...option) *world {
 	w.Helper()
-	heir := newWorld(w.TB, append(options, retaining)...)
-	heir.owner, heir.namespace = w.owner, w.namespace
-	heir.owner.Store = heir
-	heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
-	return heir
+	return w.restart(append(options, retaining)...)
 }
 
 // TestOutcomesAreNotLost has others delete a Job that has ended before a pass has seen that.

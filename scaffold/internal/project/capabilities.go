@@ -18,7 +18,10 @@ type capability struct {
 // capabilities are all that component offers. A test compares them with that package.
 var capabilities = []capability{
 	{Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can pause the reconciliation."},
-	{Type: "PresenceSpec", Fields: []string{"presence"}, Line: "users can pause a component, which shows what would be done, or archive it, which deletes its dependents."},
+	{
+		Type: "PresenceSpec", Fields: []string{"presence"},
+		Line: "users can suspend a component (its dependents are scaled down), pause it (it shows what would be done), or archive it (its dependents are deleted).",
+	},
 	{Type: "RequeueSpec", Fields: []string{"requeueInterval"}, Embedded: true, Line: "users can choose how often a ready component is reconciled without an event."},
 	{Type: "RetrySpec", Fields: []string{"retryInterval"}, Embedded: true, Line: "users can choose how long to wait before a retry."},
 	{Type: "TimeoutSpec", Fields: []string{"timeout"}, Embedded: true, Line: "users can choose the time within which the component should become ready."},

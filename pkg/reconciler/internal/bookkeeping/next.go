@@ -148,7 +148,7 @@ func planDigest(t *desired.Object, item *inventory.Item) {
 	case t.Former != "" && item.Digest == t.Former:
 		// The former digest is one of the same manifest.
 		item.Digest = t.Digest
-	case t.Digest == desired.DigestOnce && (IsWritten(item) || IsCompleting(item)):
+	case t.Digest == desired.DigestOnce && (IsWritten(item) || IsCompleting(item)) && !IsSuspended(item):
 		// The object was applied once, even if that was under another policy.
 		item.Digest = t.Digest
 	case item.Phase == inventory.PhaseCompleted && HasOtherFormat(item):

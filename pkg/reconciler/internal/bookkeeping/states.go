@@ -16,6 +16,15 @@ func Complete(i *inventory.Item) {
 	i.Fingerprint, i.Baseline = "", ""
 }
 
+// Vanish records that the object is gone because it is suspended. It has to be applied when it is wanted again.
+func Vanish(i *inventory.Item) {
+	i.Phase, i.Status = inventory.PhaseScheduledForApplication, ""
+	i.UID, i.Digest, i.Fingerprint, i.Baseline, i.LastAppliedAt = "", "", "", "", nil
+}
+
+// IsSuspended reports whether the suspended form of the object was applied last.
+func IsSuspended(i *inventory.Item) bool { return strings.HasPrefix(i.Digest, desired.DigestSuspended) }
+
 // MayExist reports whether the object may exist.
 func MayExist(i *inventory.Item) bool {
 	return i.Phase != inventory.PhaseScheduledForApplication || i.UID != "" || i.LastAppliedAt != nil

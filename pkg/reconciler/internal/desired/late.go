@@ -4,11 +4,13 @@
 package desired
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,14 +30,21 @@ func (m *Manifests) Judges(wanted []*Object) map[types.ObjectID]status.Judge {
 		if !t.Judged {
 			continue
 		}
-		if judge, ok := behaviors.Of[behaviors.Judged](m.Source(t)); ok {
-			if judges == nil {
-				judges = map[types.ObjectID]status.Judge{}
-			}
-			judges[t.Key] = judge
+		if judges == nil {
+			judges = map[types.ObjectID]status.Judge{}
 		}
+		judges[t.Key] = m.judge(t)
 	}
 	return judges
+}
+
+// judge returns the judge of a desired object that has one of its own.
+func (m *Manifests) judge(t *Object) status.Judge {
+	if suspending, ok := behaviors.Of[behaviors.Suspending](m.Source(t)); ok && t.Suspended {
+		return suspending.SuspensionJudge()
+	}
+	judge, _ := behaviors.Of[behaviors.Judged](m.Source(t))
+	return judge
 }
 
 // Complete completes the manifest of a late object, for the rest of the call, and returns the desired object that belongs to it. The error of the
@@ -45,24 +54,96 @@ func (m *Manifests) Complete(t *Object) (*Object, error) {
 	if !ok {
 		return t, nil
 	}
+	return m.change(t, "late manifest", func(manifest *unstructured.Unstructured) error {
+		return because("its manifest cannot be completed", late.Complete(manifest))
+	})
+}
+
+// Suspended returns the desired objects with suspended forms in the places of those that have one. Those of late objects are not complete yet.
+func (m *Manifests) Suspended(wanted []*Object) ([]*Object, error) {
+	forms := slices.Clone(wanted)
+	for i, t := range wanted {
+		if !t.Suspending {
+			continue
+		}
+		if t.Late {
+			suspending, _ := behaviors.Of[behaviors.Suspending](m.Source(t))
+			form := *t
+			form.Suspended, form.Vanishing, form.Unchanged = true, suspending.IsDeleted(), true
+			form.Judged = suspending.SuspensionJudge() != nil
+			form.Digest, form.Former = DigestLate, ""
+			form.ReadsContent = form.ReadsContent || form.Judged
+			forms[i] = &form
+			continue
+		}
+		form, err := m.Suspend(t)
+		var refused *inventory.RefusedError
+		switch {
+		case err == nil:
+			forms[i] = form
+		case errors.As(err, &refused):
+			return nil, err
+		default:
+			return nil, fmt.Errorf("%s: %w", t.Key, err)
+		}
+	}
+	return forms, nil
+}
+
+// Suspend makes the manifest of a desired object that of its suspended form, for the rest of the call, and returns the desired object that belongs to it. A
+// late manifest is completed before. Errors are those of Complete.
+func (m *Manifests) Suspend(t *Object) (*Object, error) {
+	suspending, ok := behaviors.Of[behaviors.Suspending](m.Source(t))
+	if !ok {
+		return t, nil
+	}
+	late, isLate := behaviors.Of[behaviors.Late](m.Source(t))
+	unchanged := false
+	form, err := m.change(t, "suspended form", func(manifest *unstructured.Unstructured) error {
+		if isLate {
+			if err := because(noForm, late.Complete(manifest)); err != nil {
+				return err
+			}
+		}
+		before := manifest.DeepCopy()
+		err := because(noForm, suspending.Suspend(manifest))
+		unchanged = apiequality.Semantic.DeepEqual(before, manifest)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	judge := suspending.SuspensionJudge()
+	form.Suspended, form.Vanishing, form.Unchanged = true, suspending.IsDeleted(), unchanged
+	if isLate || !unchanged {
+		form.Digest, form.Former = DigestSuspended+form.Digest, ""
+	}
+	form.Judged, form.ReadsContent = judge != nil, form.ReadsContent || judge != nil
+	// Without a judge that says otherwise, such an object is deleted once its form is applied.
+	form.Unawaited = form.Unawaited || form.Vanishing && judge == nil
+	return form, nil
+}
+
+// change has a behavior change a copy of the announced manifest of a desired object. What the result is called is part of errors.
+func (m *Manifests) change(t *Object, what string, behavior func(manifest *unstructured.Unstructured) error) (*Object, error) {
 	announced, err := m.announced(t)
 	if err != nil {
 		return nil, err
 	}
 	manifest := announced.DeepCopy()
-	if err := late.Complete(manifest); err != nil {
-		return nil, &LateError{err: err}
+	if err := behavior(manifest); err != nil {
+		return nil, err
 	}
 	if id := types.IDOf(manifest); id != t.Key || manifest.GroupVersionKind() != t.GVK() {
-		return nil, inventory.NewRefusedError(fmt.Sprintf("%s: its late manifest is %s of %s; it must have the type, name and namespace that were announced",
-			t.Key, id, manifest.GetAPIVersion()))
+		return nil, inventory.NewRefusedError(fmt.Sprintf("%s: its %s is %s of %s; it must have the type, name and namespace that were announced",
+			t.Key, what, id, manifest.GetAPIVersion()))
 	}
 	if problem := m.preparer.normalise(manifest); problem != "" {
 		return nil, inventory.NewRefusedError(problem)
 	}
 	if key := m.preparer.changedPolicy(announced, manifest); key != "" {
-		return nil, inventory.NewRefusedError(fmt.Sprintf("%s: annotation %s: its late manifest has value %q; allowed is what was announced: %q",
-			t.Key, key, manifest.GetAnnotations()[key], announced.GetAnnotations()[key]))
+		return nil, inventory.NewRefusedError(fmt.Sprintf("%s: annotation %s: its %s has value %q; allowed is what was announced: %q",
+			t.Key, key, what, manifest.GetAnnotations()[key], announced.GetAnnotations()[key]))
 	}
 	completed, problems, err := m.preparer.newObject(t.Index, manifest, m.source)
 	if err == nil && len(problems) > 0 {
@@ -98,11 +179,22 @@ func (p Preparer) changedPolicy(announced, completed *unstructured.Unstructured)
 	return ""
 }
 
-// LateError is an error of the behavior Late.
+// noForm is what an error of a behavior means for the suspended form.
+const noForm = "its suspended form cannot be made"
+
+// because returns the error of a behavior with what it means.
+func because(consequence string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &LateError{err: fmt.Errorf("%s: %w", consequence, err)}
+}
+
+// LateError is an error of a behavior that changes a manifest.
 type LateError struct{ err error }
 
-// Error returns the text of the behavior's error.
+// Error says what cannot be done, and why.
 func (e *LateError) Error() string { return e.err.Error() }
 
-// Unwrap returns the behavior's error.
+// Unwrap returns the cause.
 func (e *LateError) Unwrap() error { return e.err }

@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/internal/parallel"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
@@ -36,6 +37,9 @@ type Object struct {
 	Instance      bool // of a managed type
 	RemovesItself bool // it counts as completed if it is gone after it was ready
 	Decisive      bool // its outcome decides something
+	Suspended     bool // its manifest is that of its suspended form
+	Vanishing     bool // it is deleted when it is suspended
+	Unchanged     bool // its suspended form is its manifest
 }
 
 const (
@@ -45,6 +49,8 @@ const (
 	DigestLate = "__late__"
 	// DigestRules is the prefix of all other digests. It identifies their format.
 	DigestRules = "2:"
+	// DigestSuspended is the prefix of the digests of suspended forms.
+	DigestSuspended = DigestRules + "suspended:"
 )
 
 // newObjects returns the desired objects for manifests, with the policies of their annotations.
@@ -101,10 +107,21 @@ func (t *Object) come(object client.Object) string {
 		return fmt.Sprintf("%s: %s", t.Key, problem)
 	case t.Late && len(t.ManagedTypes) > 0:
 		return fmt.Sprintf("%s: an object that defines types cannot be late, because the types of other objects depend on it", t.Key)
+	case t.Suspending && vanishes(object) && (len(t.ManagedTypes) > 0 || kinds.IsNamespace(t.Key.GroupKind)):
+		return fmt.Sprintf("%s: a namespace or an object that defines types cannot be deleted when it is suspended, because other objects would be deleted with it", t.Key)
 	case t.Late && t.Digest != DigestOnce:
 		t.Digest, t.Former = DigestLate, ""
 	}
 	return ""
+}
+
+// VanishesAtOnce reports whether nothing has to happen before the object is deleted because it is suspended.
+func (t *Object) VanishesAtOnce() bool { return t.Vanishing && t.Unchanged && !t.Judged }
+
+// vanishes reports whether an object is deleted when it is suspended.
+func vanishes(object client.Object) bool {
+	suspending, ok := behaviors.Of[behaviors.Suspending](object)
+	return ok && suspending.IsDeleted()
 }
 
 // GVK returns the type of the desired object.

@@ -22,6 +22,8 @@ type Traits struct {
 	Guarded, Extracting, Late bool
 	// Judged means that the object has a judge of its own.
 	Judged bool
+	// Suspending means that the object has a suspended form.
+	Suspending bool
 	// Unawaited means that nothing waits until the object is ready.
 	Unawaited bool
 }
@@ -29,8 +31,8 @@ type Traits struct {
 // traitsOf returns the traits of an object, and what is wrong with its behaviors; empty if nothing is.
 func traitsOf(object client.Object) (traits Traits, problem string) {
 	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
-		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement Stepped, Guarded, Extracting, Late, Awaited or Judged",
-			strings.Join(unknown, ", "))
+		const allowed = "Stepped, Guarded, Extracting, Late, Awaited, Suspending or Judged"
+		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement %s", strings.Join(unknown, ", "), allowed)
 	}
 	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {
 		traits.Step = stepped.Step()
@@ -44,6 +46,7 @@ func traitsOf(object client.Object) (traits Traits, problem string) {
 	_, traits.Guarded = behaviors.Of[behaviors.Guarded](object)
 	_, traits.Extracting = behaviors.Of[behaviors.Extracting](object)
 	_, traits.Late = behaviors.Of[behaviors.Late](object)
+	_, traits.Suspending = behaviors.Of[behaviors.Suspending](object)
 	_, traits.Judged = behaviors.Of[behaviors.Judged](object)
 	return traits, ""
 }

@@ -38,13 +38,16 @@ func (f *dataFlow) plan(ctx context.Context) error {
 	}
 	defer f.remember()()
 	objects := f.planner.objects
+	if f.planner.suspend {
+		return f.planForms(ctx)
+	}
 	positions := desired.Group(objects, func(t *desired.Object) position { return position{wave: t.ApplyOrder, stage: t.Stage(), step: t.Step} })
 	start := 0
 	for _, step := range positions {
 		end := start + len(step)
 		for i := start; i < end; i++ {
 			if objects[i].Late {
-				if err := f.complete(ctx, i); err != nil {
+				if err := f.complete(ctx, i, f.steps.Resolve); err != nil {
 					return err
 				}
 			}
@@ -58,6 +61,31 @@ func (f *dataFlow) plan(ctx context.Context) error {
 			}
 		}
 		start = end
+	}
+	return nil
+}
+
+// planForms plans the suspended forms of late objects. Data are extracted before anything is suspended.
+func (f *dataFlow) planForms(ctx context.Context) error {
+	for _, t := range f.planner.objects {
+		if !t.Extracting {
+			continue
+		}
+		object, err := f.steps.Look(ctx, t)
+		if err != nil {
+			return err
+		}
+		if object != nil {
+			// What is missing then, a form says that needs it.
+			_ = f.steps.Extract(t, object)
+		}
+	}
+	for i, t := range f.planner.objects {
+		if t.Late && t.Suspended {
+			if err := f.complete(ctx, i, f.steps.Form); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -101,8 +129,8 @@ func (f *dataFlow) ask(i int) {
 	}
 }
 
-// complete plans a late object.
-func (f *dataFlow) complete(ctx context.Context, i int) error {
+// complete plans a late object, which resolve completes. If resolve returns nil, the manifest does not matter.
+func (f *dataFlow) complete(ctx context.Context, i int, resolve func(*desired.Object) (*desired.Object, bool, error)) error {
 	p := f.planner
 	if len(f.unknown) > 0 {
 		return f.leaveOpen(ctx, i, f.dependence())
@@ -112,18 +140,23 @@ func (f *dataFlow) complete(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	t, err := f.steps.Resolve(p.objects[i])
+	t, _, err := resolve(p.objects[i])
 	var late *desired.LateError
 	var refused *inventory.RefusedError
 	switch {
 	case errors.As(err, &late):
-		return f.leaveOpen(ctx, i, "its manifest cannot be completed: "+err.Error())
+		return f.leaveOpen(ctx, i, err.Error())
 	case errors.As(err, &refused):
 		f.changes[i] = announced
 		f.changes[i].Refusal = refused.Error()
 		return nil
 	case err != nil:
 		return err
+	case t == nil && p.objects[i].Vanishing:
+		return nil
+	case t == nil:
+		f.changes[i] = announced
+		return nil
 	}
 	p.objects[i] = t
 	if f.changes[i], err = p.wanted(ctx, t); err == nil {

@@ -23,6 +23,8 @@ type Options struct {
 	Compare bool
 	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
 	LeftAlone bool
+	// Suspend plans nothing but the suspended forms among the desired objects.
+	Suspend bool
 	// CreatesNamespaces means that Apply would create missing namespaces.
 	CreatesNamespaces bool
 }
@@ -35,7 +37,7 @@ func Make(ctx context.Context, call *calls.Call, wanted []*desired.Object, recor
 		planner.depth = depthCompared
 		planner.preview.leftAlone = options.LeftAlone
 	}
-	planner.preview.createsNamespaces = options.CreatesNamespaces
+	planner.preview.createsNamespaces, planner.suspend = options.CreatesNamespaces, options.Suspend
 	return planner.plan(ctx)
 }
 
@@ -77,6 +79,9 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 		return inventory.Plan{}, fmt.Errorf("planning: %w", err)
 	}
 	p.refuseAliases(changes)
+	if p.suspend {
+		return inventory.Plan{Changes: p.noted(changes)}, nil
+	}
 	items := p.call.Ledger.Unwanted()
 	p.call.SortDeletion(items)
 	last, held, err := p.redundant(ctx, items)

@@ -43,6 +43,7 @@ type planner struct {
 	objects  []*desired.Object
 	recorded map[types.ObjectID]*inventory.Item // before this call
 	depth    depth
+	suspend  bool // only suspended forms are planned
 
 	// The fields below do not change during concurrent work.
 	known map[schema.GroupVersionKind]bool // whether the types of the desired objects are served
@@ -105,6 +106,8 @@ func (p *planner) wanted(ctx context.Context, t *desired.Object) (inventory.Chan
 		return change, err
 	}
 	switch {
+	case p.suspend:
+		return change, p.planSuspension(ctx, &change, t)
 	case item.Phase == inventory.PhaseCompleted, bookkeeping.IsCompleting(item) && t.PurgeOrder == nil:
 		return change, nil
 	case bookkeeping.IsCompleting(item):
@@ -119,6 +122,25 @@ func (p *planner) wanted(ctx context.Context, t *desired.Object) (inventory.Chan
 	default:
 		return change, p.planApply(ctx, &change, t)
 	}
+}
+
+// planSuspension decides as Waves.Suspend does.
+func (p *planner) planSuspension(ctx context.Context, change *inventory.Change, t *desired.Object) error {
+	item := p.call.Ledger.Of(t)
+	if !t.Suspended {
+		return nil
+	}
+	v, err := p.look(ctx, item)
+	if err != nil || !v.Exists {
+		return err
+	}
+	if !t.VanishesAtOnce() {
+		if err := p.planApply(ctx, change, t); err != nil || change.Verb != "" || !t.Vanishing {
+			return err
+		}
+	}
+	_, err = p.planEnd(ctx, change, item, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder}, "is deleted when it is suspended")
+	return err
 }
 
 // change returns the parts of a change that do not depend on the object in the cluster.

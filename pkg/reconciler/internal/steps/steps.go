@@ -17,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -47,10 +48,10 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 			continue
 		}
 		var late *desired.LateError
-		resolved, save, err := s.resolve(t)
+		resolved, save, err := s.Resolve(t)
 		switch {
 		case errors.As(err, &late):
-			s.call.Report.Awaits(s.call.Ledger.Of(t), "its manifest cannot be completed: "+err.Error())
+			s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
 			s.retry(t, err)
 			held = true
 		case err != nil:
@@ -91,15 +92,14 @@ func Ask(call *calls.Call, t *desired.Object) (reason string, err error) {
 	return guarded.Guard()
 }
 
-// Resolve completes the manifest of a late object, and notes in its item what that means. It returns the desired object that belongs to the manifest.
-func (s *Steps) Resolve(t *desired.Object) (*desired.Object, error) {
-	complete, _, err := s.resolve(t)
-	return complete, err
-}
-
-// resolve is Resolve. It reports whether the inventory must be saved before the object is written.
-func (s *Steps) resolve(t *desired.Object) (complete *desired.Object, saveFirst bool, err error) {
-	if complete, err = s.call.Executor.Manifests.Complete(t); err != nil {
+// Resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means. It returns the desired object that belongs
+// to the manifest, and whether the inventory must be saved before the object is written.
+func (s *Steps) Resolve(t *desired.Object) (complete *desired.Object, saveFirst bool, err error) {
+	resolve := s.call.Executor.Manifests.Complete
+	if t.Suspended {
+		resolve = s.call.Executor.Manifests.Suspend
+	}
+	if complete, err = resolve(t); err != nil {
 		return nil, false, err
 	}
 	item := s.call.Ledger.Of(t)
@@ -108,6 +108,51 @@ func (s *Steps) resolve(t *desired.Object) (complete *desired.Object, saveFirst 
 		item.DeletePolicy = s.call.Owner.DeletePolicy(item, t.Delete)
 	}
 	return complete, saveFirst, nil
+}
+
+// Forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one cannot be made, it reports that, and held is true.
+func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*desired.Object, held bool, err error) {
+	saveFirst := false
+	for _, t := range members {
+		form, save := t, false
+		if t.Late {
+			var late *desired.LateError
+			form, save, err = s.Form(t)
+			if errors.As(err, &late) {
+				s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
+				s.retry(t, err)
+				held = true
+				continue
+			}
+			if err != nil {
+				return nil, false, err
+			}
+		}
+		if form != nil && !form.VanishesAtOnce() {
+			forms, saveFirst = append(forms, form), saveFirst || save
+		}
+	}
+	if saveFirst {
+		return forms, held, s.call.Ledger.Save(ctx)
+	}
+	return forms, held, nil
+}
+
+// Form is Resolve for the suspended form of a late object that exists. It returns nil if data are missing, and need not be awaited: the object is deleted anyway,
+// or the form that was applied before, and is ready, stays. Whatever has the data may be suspended already.
+func (s *Steps) Form(t *desired.Object) (form *desired.Object, saveFirst bool, err error) {
+	form, saveFirst, err = s.Resolve(t)
+	var late *desired.LateError
+	if errors.As(err, &late) && (t.VanishesAtOnce() || s.isInForm(t)) {
+		return nil, false, nil
+	}
+	return form, saveFirst, err
+}
+
+// isInForm reports whether an object is ready in the suspended form that was applied before.
+func (s *Steps) isInForm(t *desired.Object) bool {
+	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	return bookkeeping.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
 // End extracts the data of the members of a step after they were applied. If an object is not there, or its data cannot be extracted, it reports that,

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package waves
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+)
+
+// Suspend applies the suspended forms among the desired objects, wave by wave in reversed order, and reports whether all are suspended. It leaves all other objects
+// alone, and creates none.
+func (w *Waves) Suspend(ctx context.Context, wanted []*desired.Object) (done bool, err error) {
+	if err := w.extractAll(ctx, wanted); err != nil {
+		return false, err
+	}
+	forms := slices.DeleteFunc(slices.Clone(wanted), func(t *desired.Object) bool { return !t.Suspended })
+	waves := desired.Group(forms, func(t *desired.Object) int { return t.ApplyOrder })
+	for _, wave := range slices.Backward(waves) {
+		suspended, err := w.suspendWave(ctx, wave)
+		if err != nil || !suspended {
+			if !suspended {
+				w.call.Report.StopsAt(wave[0].ApplyOrder, len(wave))
+			}
+			return false, err
+		}
+		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// suspendWave reports whether the members of a wave are suspended.
+func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspended bool, err error) {
+	present, err := w.present(ctx, wave)
+	if err != nil {
+		return false, err
+	}
+	var stage progress
+	forms, held, err := w.steps.Forms(ctx, present)
+	if err != nil {
+		return false, err
+	}
+	stage.ready = !held
+	for _, members := range desired.Group(forms, w.call.Tiers.Of) {
+		unready, err := w.applyTier(ctx, members)
+		if err != nil {
+			return false, fmt.Errorf("suspending wave %d: %w", wave[0].ApplyOrder, err)
+		}
+		for _, o := range unready {
+			w.noteUnready(o, &stage)
+		}
+	}
+	if !stage.ready {
+		return false, nil
+	}
+	return w.vanish(ctx, slices.DeleteFunc(present, func(t *desired.Object) bool { return !t.Vanishing }))
+}
+
+// extractAll extracts the data that late suspended forms need.
+func (w *Waves) extractAll(ctx context.Context, wanted []*desired.Object) error {
+	if !slices.ContainsFunc(wanted, func(t *desired.Object) bool { return t.Suspended && t.Late }) {
+		return nil
+	}
+	present, err := w.present(ctx, slices.DeleteFunc(slices.Clone(wanted), func(t *desired.Object) bool { return !t.Extracting }))
+	if err != nil {
+		return err
+	}
+	_, err = w.steps.End(ctx, present)
+	return err
+}
+
+// present returns the members of a wave that exist.
+func (w *Waves) present(ctx context.Context, wave []*desired.Object) ([]*desired.Object, error) {
+	exists := make([]bool, len(wave))
+	var all outcomes
+	look := func(i int) {
+		t := wave[i]
+		item := w.call.Ledger.Of(t)
+		switch _, view := w.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name); {
+		case view == observe.Present:
+			exists[i] = true
+		case bookkeeping.MayExist(item):
+			s, err := w.call.Server.Look(ctx, item)
+			exists[i] = err == nil && s.Exists
+			all.Add(err)
+		}
+	}
+	indexes := make([]int, len(wave))
+	for i := range wave {
+		indexes[i] = i
+	}
+	flow.Each(ctx, w.call.Server.Flow, indexes, look)
+	var present []*desired.Object
+	for i, t := range wave {
+		if exists[i] {
+			present = append(present, t)
+		}
+	}
+	return present, all.Err()
+}
+
+// vanish deletes objects that are suspended, and reports whether all of them are gone. Their items stay, as those of objects that have still to be applied.
+func (w *Waves) vanish(ctx context.Context, members []*desired.Object) (gone bool, err error) {
+	var all outcomes
+	flow.Each(ctx, w.call.Server.Flow, members, func(t *desired.Object) {
+		item := w.call.Ledger.Of(t)
+		// If the component is resumed before the object is gone, it is wanted again; so the progress of the deletion goes into a copy.
+		going := *item
+		o, err := w.applier.remover.deleteOne(ctx, &going, decisions.Deletion{Verb: inventory.VerbDeleted, Wave: t.ApplyOrder})
+		if err == nil && o.ready {
+			bookkeeping.Vanish(item)
+		}
+		o.item = item
+		all.add(o, err)
+	})
+	for _, o := range all.unready {
+		w.call.Report.Awaits(o.item, o.message)
+	}
+	return len(all.unready) == 0 && all.Err() == nil, all.Err()
+}
