@@ -74,7 +74,7 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 			if err != nil || len(transformed) != 3 {
 				t.Fatal(transformed, err)
 			}
-			want := []string{"Awaited", "Extracting", "Guarded", "Judged", "Late", "Stepped"}
+			want := []string{"Awaited", "Extracting", "Guarded", "Judged", "Late", "Stepped", "Suspending"}
 			for i, names := range [][]string{want, nil, want} {
 				if diff := cmp.Diff(names, behaviors.Names(transformed[i])); diff != "" {
 					t.Errorf("behaviors of %s (-want +got):\n%s", transformed[i].GetName(), diff)
