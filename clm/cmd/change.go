@@ -32,6 +32,7 @@ type changeOptions struct {
 	// undeclared means that the command line does not declare the resulting release, so the user must confirm the plan.
 	undeclared   bool
 	maxDeletions maxDeletions
+	approved     string // identifies held deletions
 	output       choice
 	// failed, if set, is called when carrying out a plan has failed. The command fails in any case.
 	failed func(ctx context.Context, p *apply.Plan, failure error) error
@@ -42,6 +43,11 @@ func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later), or, with --no-wait=all, any wave; "+
 		"redundant objects then stay until the next apply").NoOptDefVal = "true"
 	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
+	addApprovalFlag(flags, &o.approved)
+}
+
+func addApprovalFlag(flags *pflag.FlagSet, approved *string) {
+	flags.StringVar(approved, "approve-deletions", "", "delete exactly the redundant objects with prune policy confirm that a refused plan has named, with this `DIGEST`")
 }
 
 // addCourseFlags adds the flags of changes that delete nothing and that clm waits for.
@@ -105,11 +111,14 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 		return err
 	}
 	defer p.Close()
+	if err := p.Approve(ctx, o.approved, c.needed() || o.compares()); err != nil {
+		return err
+	}
 	if o.dryRun.value != "" {
 		if !o.compares() {
 			noteUnverified(p)
 		}
-		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected())
+		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected(), p.Unapproved())
 	}
 	if p.Idle() {
 		// Objects that another client may have changed are applied nevertheless.
@@ -143,7 +152,7 @@ func (o *changeOptions) settle(ctx context.Context, e *environment, p *apply.Pla
 			return err
 		}
 	}
-	if err := p.Protected(); err != nil {
+	if err := errors.Join(p.Protected(), p.Unapproved()); err != nil {
 		return err
 	}
 	if len(p.Pending()) == 0 {

@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ type planOptions struct {
 	sources    sourceFlags
 	policies   policyFlags
 	diff       diffFlags
+	approved   string
 	out        string
 	exitCode   bool
 }
@@ -73,6 +75,7 @@ func addPlanFlags(command *cobra.Command, o *planOptions) {
 	addSourceFlags(flags, &o.sources)
 	addPolicyFlags(flags, &o.policies)
 	addDiffFlags(flags, &o.diff)
+	addApprovalFlag(flags, &o.approved)
 	flags.BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if there are changes")
 }
 
@@ -95,10 +98,13 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 		return err
 	}
 	defer p.Close()
+	if err := p.Approve(ctx, o.approved, true); err != nil {
+		return err
+	}
 	if err := showPlan(e, e.out, p, o.diff); err != nil {
 		return err
 	}
-	if err := p.Protected(); err != nil {
+	if err := errors.Join(p.Protected(), p.Unapproved()); err != nil {
 		return err
 	}
 	if o.out != "" {

@@ -50,6 +50,9 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 		return errors.Join(failure, notReverted(err))
 	}
 	defer back.Close()
+	if err := back.Unapproved(); err != nil {
+		return errors.Join(failure, notReverted(err))
+	}
 	options := o.Options
 	options.Exact, options.NoWait, options.CarryOn, options.Reverts = false, false, false, false
 	return errors.Join(shown(failure), unrepeated(back.Apply(ctx, options)))

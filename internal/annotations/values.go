@@ -31,6 +31,7 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixDeletePropagation: {
 		types.DeletePropagationBackground, types.DeletePropagationForeground, types.DeletePropagationOrphan,
 	},
+	types.AnnotationKeySuffixPrunePolicy:        {types.PrunePolicyDelete, types.PrunePolicyKeep, types.PrunePolicyConfirm},
 	types.AnnotationKeySuffixDriftPolicy:        {types.DriftPolicyCorrect, types.DriftPolicyReport, types.DriftPolicyIgnore},
 	types.AnnotationKeySuffixReadyTimeoutPolicy: {types.ReadyTimeoutPolicyFail, types.ReadyTimeoutPolicyContinue},
 }

@@ -47,6 +47,8 @@ type Observation struct {
 	Message string
 	// Deadline is when the status may change without an event; zero if it cannot.
 	Deadline time.Time
+	// PrunePolicy is the value of the annotation of that name; empty if there is none.
+	PrunePolicy string
 	// Rules identifies the rules by which the status was computed; see Judges.
 	Rules string
 	// Object is the object itself, without managedFields, if a Need demands that; else nil. It must not be changed.
@@ -98,6 +100,8 @@ var finalizers = []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "finalizer
 type Reader struct {
 	// OwnerLabel is the key of the label that marks dependents.
 	OwnerLabel string
+	// PrunePolicyAnnotation is the key of the annotation with the prune policy.
+	PrunePolicyAnnotation string
 	// Manager is the field manager that writes dependents.
 	Manager string
 	// Judges compute the status.
@@ -135,6 +139,7 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 		Record:          RecordLabel(labels),
 		Deleting:        object.GetDeletionTimestamp() != nil,
 		Outcome:         r.outcome(labels[r.OwnerLabel], judged),
+		PrunePolicy:     object.GetAnnotations()[r.PrunePolicyAnnotation],
 		Finalizers:      strings.Join(object.GetFinalizers(), ","),
 	}
 	var uncounted []fieldpath.Path

@@ -60,6 +60,11 @@ type ReconcilerOptions struct {
 	UpdatePolicy *reconciler.UpdatePolicy
 	// DeletePolicy defaults to reconciler.DeletePolicyDelete.
 	DeletePolicy *reconciler.DeletePolicy
+	// PrunePolicy says what happens to dependents without the prune-policy annotation that would be deleted because their manifests are removed. Defaults to
+	// reconciler.PrunePolicyDelete.
+	PrunePolicy *reconciler.PrunePolicy
+	// PruneAt says when dependents are deleted that are not declared any more. Defaults to reconciler.PruneAtEnd.
+	PruneAt *reconciler.PruneAt
 	// DriftPolicy defaults to reconciler.DriftPolicyCorrect.
 	DriftPolicy *reconciler.DriftPolicy
 	// MissingNamespacesPolicy defaults to reconciler.MissingNamespacesPolicyCreate.
@@ -204,6 +209,8 @@ func (o ReconcilerOptions) policies() reconciler.Policies {
 		Reconcile:         ptr.Deref(o.ReconcilePolicy, ""),
 		Update:            ptr.Deref(o.UpdatePolicy, ""),
 		Delete:            ptr.Deref(o.DeletePolicy, ""),
+		Prune:             ptr.Deref(o.PrunePolicy, ""),
+		PruneAt:           ptr.Deref(o.PruneAt, ""),
 		Drift:             ptr.Deref(o.DriftPolicy, ""),
 		MissingNamespaces: ptr.Deref(o.MissingNamespacesPolicy, ""),
 		DeleteOrder:       ptr.Deref(o.DeleteOrder, ""),

@@ -43,7 +43,7 @@ func (m MaxDeletions) Validate() error {
 }
 
 // Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents that are
-// orphaned, or those that have served their purpose. The zero value is no limit.
+// orphaned, or those that have served their purpose. The zero value is no limit; dependents with PrunePolicyConfirm are held all the same.
 type Deletions struct {
 	// Max is the limit. It is compared with the redundant dependents whose deletion was neither requested nor approved yet. A percentage refers
 	// to these and to the dependents that stay. Defaults to no limit.
@@ -52,7 +52,7 @@ type Deletions struct {
 	Approved string
 }
 
-// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed.
+// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed, or because of PrunePolicyConfirm.
 type HeldDeletions struct {
 	// Objects are the held dependents, sorted.
 	Objects []ObjectInfo `json:"objects"`
@@ -60,11 +60,16 @@ type HeldDeletions struct {
 	Dependents int `json:"dependents"`
 	// Allowed is how many may be deleted.
 	Allowed int `json:"allowed"`
+	// Confirm means that no limit is exceeded: the objects are those with PrunePolicyConfirm.
+	Confirm bool `json:"confirm,omitempty"`
 	// Digest identifies exactly these objects, by their UIDs. To approve their deletion, pass it as Deletions.Approved.
 	Digest string `json:"digest"`
 }
 
 // String says how many dependents are held, and why.
 func (h *HeldDeletions) String() string {
+	if h.Confirm {
+		return fmt.Sprintf("%d of %d dependents would be deleted, which has to be approved because of the prune policy", len(h.Objects), h.Dependents)
+	}
 	return fmt.Sprintf("%d of %d dependents would be deleted, and %d may be", len(h.Objects), h.Dependents, h.Allowed)
 }

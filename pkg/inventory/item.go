@@ -71,6 +71,8 @@ const (
 	PhaseReady Phase = "Ready"
 	// PhaseFailed means that the object has failed, and was or is being deleted for that; the item stays.
 	PhaseFailed Phase = "Failed"
+	// PhaseKept means that the object is redundant, and stays because of its prune policy.
+	PhaseKept Phase = "Kept"
 	// PhaseCompleted means that the object was purged; the item stays.
 	PhaseCompleted Phase = "Completed"
 )
@@ -102,6 +104,8 @@ type Item struct {
 	DeleteOrder int `json:"deleteOrder"`
 	// What happens to the objects that this object owns when it is deleted; empty for Background.
 	DeletePropagation metav1.DeletionPropagation `json:"deletePropagation,omitempty"`
+	// What happens to the object when its manifest is removed; empty if the owner decides.
+	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
 	// Types that this object defines, as a CustomResourceDefinition or APIService.
 	ManagedTypes []TypeVersionInfo `json:"managedTypes,omitempty"`
 	// Digest of the manifest; empty if the manifest was removed.

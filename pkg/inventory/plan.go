@@ -18,8 +18,8 @@ type Plan struct {
 	// Inventory is what Apply would save before its first write; nil if it would not. A caller that has already saved it may pass
 	// it to Apply, which then need not save it.
 	Inventory []*Item `json:"-"`
-	// Held are redundant dependents that Apply would not delete, because there are more than the request allows; nil if there are not. Their
-	// changes have no verb.
+	// Held are redundant dependents that Apply would not delete, because there are more than the request allows, or because of PrunePolicyConfirm;
+	// nil if there are none. Their changes have no verb.
 	Held *HeldDeletions `json:"held,omitempty"`
 }
 

@@ -63,6 +63,29 @@ const (
 	DeletePolicyOrphanOnDelete DeletePolicy = "OrphanOnDelete"
 )
 
+// PrunePolicy says what happens to an object that would be deleted because its manifest is removed. The deletion of the owner is not concerned.
+type PrunePolicy string
+
+const (
+	// PrunePolicyDelete deletes the object.
+	PrunePolicyDelete PrunePolicy = "Delete"
+	// PrunePolicyKeep leaves the object as it is. It remains a dependent, and goes with the owner.
+	PrunePolicyKeep PrunePolicy = "Keep"
+	// PrunePolicyConfirm deletes the object after a user has approved that; see HeldDeletions.
+	PrunePolicyConfirm PrunePolicy = "Confirm"
+)
+
+// PruneAt says when redundant objects are deleted.
+type PruneAt string
+
+const (
+	// PruneAtEnd deletes redundant objects after all others are ready.
+	PruneAtEnd PruneAt = "End"
+	// PruneAtWaves deletes redundant objects between the waves of the others: a wave is applied when the redundant objects whose delete order is not greater than
+	// its apply order are gone.
+	PruneAtWaves PruneAt = "Waves"
+)
+
 // MissingNamespacesPolicy says what happens if the namespace of an object does not exist and is not among the objects.
 type MissingNamespacesPolicy string
 
@@ -106,6 +129,10 @@ type Policies struct {
 	Update UpdatePolicy `json:"update,omitempty"`
 	// Delete defaults to DeletePolicyDelete.
 	Delete DeletePolicy `json:"delete,omitempty"`
+	// Prune defaults to PrunePolicyDelete.
+	Prune PrunePolicy `json:"prune,omitempty"`
+	// PruneAt defaults to PruneAtEnd.
+	PruneAt PruneAt `json:"pruneAt,omitempty"`
 	// Drift defaults to DriftPolicyCorrect.
 	Drift DriftPolicy `json:"drift,omitempty"`
 	// MissingNamespaces defaults to MissingNamespacesPolicyCreate.

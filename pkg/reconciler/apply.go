@@ -106,7 +106,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 			return nil, err
 		}
 	}
-	plan := bookkeeping.Next(wanted, request.Inventory)
+	plan := bookkeeping.Next(wanted, request.Inventory, source.Policies.Prune)
 	request.forDecisions().ProtectHome(plan.Items)
 	if err := bookkeeping.Validate(wanted, plan.Items, source.Additional); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	}
 	call.Executor.Manifests = manifests
 	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
-	call.Deletions = request.Deletions
+	call.Deletions, call.Policies = request.Deletions, source.Policies
 	call.Pacing.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true

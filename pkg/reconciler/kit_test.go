@@ -131,7 +131,7 @@ func newClusterClient(t testing.TB, config *rest.Config) cluster.Client {
 func (w *world) restart(options ...option) *world {
 	w.Helper()
 	heir := newWorld(w.TB, options...)
-	heir.owner, heir.namespace = w.owner, w.namespace
+	heir.owner, heir.namespace, heir.policies = w.owner, w.namespace, w.policies
 	heir.owner.Store = heir
 	heir.engine.Subscribe(heir.owner.ID, func() { heir.woken <- heir.owner.ID })
 	return heir

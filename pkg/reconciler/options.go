@@ -135,13 +135,15 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
 	options.Policies = policies.Or(declared, policies.Defaults())
-	owners := judges.New(name, options.Judge)
+	owners, keys := judges.New(name, options.Judge), marks.NewKeys(name)
 	return &Reconciler{
-		name:         name,
-		client:       clnt,
-		options:      options,
-		keys:         marks.NewKeys(name),
-		reader:       &observe.Reader{OwnerLabel: marks.NewKeys(name).OwnerLabel, Manager: options.FieldOwner, Judges: owners, Clock: options.Clock},
+		name:    name,
+		client:  clnt,
+		options: options,
+		keys:    keys,
+		reader: &observe.Reader{
+			OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, Manager: options.FieldOwner, Judges: owners, Clock: options.Clock,
+		},
 		judges:       owners,
 		memory:       memory.New(),
 		barrierPause: barriers.DefaultPause,

@@ -28,6 +28,10 @@ type (
 	DeletePolicy = inventory.DeletePolicy
 	// MissingNamespacesPolicy says what happens if the namespace of an object does not exist and is not among the objects.
 	MissingNamespacesPolicy = inventory.MissingNamespacesPolicy
+	// PrunePolicy says what happens to an object that would be deleted because its manifest is removed.
+	PrunePolicy = inventory.PrunePolicy
+	// PruneAt says when redundant objects are deleted.
+	PruneAt = inventory.PruneAt
 	// DriftPolicy says what happens if others change a dependent.
 	DriftPolicy = inventory.DriftPolicy
 	// DeleteOrder says in which wave an object without the delete-order annotation is deleted.
@@ -38,7 +42,7 @@ type (
 	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents that are
 	// orphaned, or those that have served their purpose. The zero value is no limit.
 	Deletions = inventory.Deletions
-	// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed.
+	// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed, or because of PrunePolicyConfirm.
 	HeldDeletions = inventory.HeldDeletions
 	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of Options.Policies,
 	// and that to the documented default.
@@ -84,6 +88,7 @@ const (
 	PhaseCompleting                          = inventory.PhaseCompleting
 	PhaseReady                               = inventory.PhaseReady
 	PhaseFailed                              = inventory.PhaseFailed
+	PhaseKept                                = inventory.PhaseKept
 	PhaseCompleted                           = inventory.PhaseCompleted
 	AdoptionPolicyNever                      = inventory.AdoptionPolicyNever
 	AdoptionPolicyIfUnowned                  = inventory.AdoptionPolicyIfUnowned
@@ -101,6 +106,11 @@ const (
 	DeletePolicyOrphanOnDelete               = inventory.DeletePolicyOrphanOnDelete
 	MissingNamespacesPolicyDoNotCreate       = inventory.MissingNamespacesPolicyDoNotCreate
 	MissingNamespacesPolicyCreate            = inventory.MissingNamespacesPolicyCreate
+	PrunePolicyDelete                        = inventory.PrunePolicyDelete
+	PrunePolicyKeep                          = inventory.PrunePolicyKeep
+	PrunePolicyConfirm                       = inventory.PrunePolicyConfirm
+	PruneAtEnd                               = inventory.PruneAtEnd
+	PruneAtWaves                             = inventory.PruneAtWaves
 	DriftPolicyCorrect                       = inventory.DriftPolicyCorrect
 	DriftPolicyReport                        = inventory.DriftPolicyReport
 	DriftPolicyIgnore                        = inventory.DriftPolicyIgnore

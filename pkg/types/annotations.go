@@ -53,6 +53,8 @@ const (
 	AnnotationKeySuffixDeleteOrder = "delete-order"
 	// AnnotationKeySuffixDeletePropagation says what happens to the objects that an object owns when it is deleted.
 	AnnotationKeySuffixDeletePropagation = "delete-propagation"
+	// AnnotationKeySuffixPrunePolicy says what happens to an object that would be deleted because its manifest is removed.
+	AnnotationKeySuffixPrunePolicy = "prune-policy"
 	// AnnotationKeySuffixReapplyInterval is the Go duration after which an object is applied again if others may have changed it
 	// unnoticed.
 	AnnotationKeySuffixReapplyInterval = "reapply-interval"
@@ -153,6 +155,15 @@ const (
 	DeletePropagationForeground = "foreground"
 	// DeletePropagationOrphan deletes an object, and keeps the objects that it owns.
 	DeletePropagationOrphan = "orphan"
+)
+
+const (
+	// PrunePolicyDelete deletes an object when its manifest is removed. This is the default.
+	PrunePolicyDelete = "delete"
+	// PrunePolicyKeep leaves such an object as it is. It remains a dependent, and goes with the owner.
+	PrunePolicyKeep = "keep"
+	// PrunePolicyConfirm deletes such an object after a user has approved that.
+	PrunePolicyConfirm = "confirm"
 )
 
 const (

@@ -70,6 +70,8 @@ type Plan struct {
 	target     *runner.Target
 	// adoption is the policy that was given for this operation; empty if none was.
 	adoption reconciler.AdoptionPolicy
+	// approved identifies the held deletions that the user has approved.
+	approved string
 	// spared names the redundant objects that stay because they were adopted.
 	spared []string
 }
@@ -109,6 +111,29 @@ func (p *Plan) Protected() error {
 		return nil
 	}
 	return failures.Refused("%s; %s", strings.Join(problems, "; "), failures.AdviceForeign)
+}
+
+// Approve makes the plan again if it holds back exactly those deletions that the digest identifies, so that it deletes these objects. Otherwise the plan stays as
+// it is. If that fails, the plan is closed.
+func (p *Plan) Approve(ctx context.Context, digest string, compare bool) error {
+	if held := p.exact.Held; held == nil || held.Digest != digest {
+		return nil
+	}
+	p.approved = digest
+	return p.Compare(ctx, compare)
+}
+
+// Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
+func (p *Plan) Unapproved() error {
+	held := p.exact.Held
+	if held == nil {
+		return nil
+	}
+	names := make([]string, len(held.Objects))
+	for i, object := range held.Objects {
+		names[i] = object.String()
+	}
+	return failures.Refused("%s: %s; to delete them: --approve-deletions %s", held, strings.Join(names, ", "), held.Digest)
 }
 
 // PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each object, which takes one or two
@@ -208,6 +233,7 @@ func (p *Plan) request(save reconciler.Store) reconciler.ApplyRequest {
 		Policies: p.policies(),
 		TakeOver: p.takeOver,
 
+		Deletions:       reconciler.Deletions{Approved: p.approved},
 		RecordAdoptions: true,
 	}
 }

@@ -73,6 +73,8 @@ func StateInOperation(d Dependent, failed bool) State {
 	switch d.Phase {
 	case reconciler.PhaseFailed:
 		return StateFailed
+	case reconciler.PhaseKept:
+		return StateStays
 	case reconciler.PhaseCompleted:
 		return StateCompleted
 	case reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseDeleting, reconciler.PhaseCompleting:

@@ -260,7 +260,8 @@ func isExpected(item *reconciler.InventoryItem) bool {
 		return false
 	case reconciler.PhaseScheduledForApplication, reconciler.PhaseFailed:
 		return item.UID != ""
-	case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady:
+	case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
+		reconciler.PhaseKept:
 	}
 	return !dependents.IsJob(item)
 }

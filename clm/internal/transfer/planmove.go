@@ -163,6 +163,7 @@ func withPolicies(given map[string]string, from, to reconciler.Policies) map[str
 		{types.AnnotationKeySuffixUpdatePolicy, string(from.Update), string(to.Update)},
 		{types.AnnotationKeySuffixReconcilePolicy, string(from.Reconcile), string(to.Reconcile)},
 		{types.AnnotationKeySuffixDeletePolicy, string(from.Delete), string(to.Delete)},
+		{types.AnnotationKeySuffixPrunePolicy, string(from.Prune), string(to.Prune)},
 		{types.AnnotationKeySuffixDriftPolicy, string(from.Drift), string(to.Drift)},
 	} {
 		name := releases.ReconcilerName + "/" + policy.suffix

@@ -134,6 +134,8 @@ func stateOf(node *dependents.Node) dependents.State {
 		return dependents.StateCompleted
 	case reconciler.PhaseFailed:
 		return dependents.StateFailed
+	case reconciler.PhaseKept:
+		return dependents.StateStays
 	case reconciler.PhaseDeleting, reconciler.PhaseCompleting, reconciler.PhaseScheduledForDeletion, reconciler.PhaseScheduledForCompletion:
 		return leaving(node)
 	case reconciler.PhaseScheduledForApplication:
@@ -219,7 +221,7 @@ func (s *Snapshot) nothingLeft() bool {
 		case reconciler.PhaseScheduledForDeletion, reconciler.PhaseDeleting, reconciler.PhaseScheduledForCompletion, reconciler.PhaseCompleting:
 			return d.State != dependents.StateGone
 		case reconciler.PhaseScheduledForApplication, reconciler.PhaseCreating, reconciler.PhaseUpdating, reconciler.PhaseReady,
-			reconciler.PhaseFailed, reconciler.PhaseCompleted:
+			reconciler.PhaseFailed, reconciler.PhaseKept, reconciler.PhaseCompleted:
 		}
 		return d.State == dependents.StatePending || d.Annotation(purgeOrderKey) != ""
 	})

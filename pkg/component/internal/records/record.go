@@ -101,7 +101,7 @@ func Open(fields Fields, memory *Memory, handle *resource.Handle, places *stores
 	for _, list := range fields.lists() {
 		*list = inventories.Valid(*list)
 	}
-	memory.disguises = fields.recognizeFailures()
+	memory.disguises = fields.recognizePhases()
 	r := &Record{memory: memory, handle: handle, stores: places, fields: fields, options: options, mark: fields.takeMark()}
 	r.cluster = r.mark.cluster
 	r.Inherited = r.mark == mark{} && *fields.Digest != "" && len(*fields.Inventory) > 0

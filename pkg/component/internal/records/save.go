@@ -20,7 +20,7 @@ func (r *Record) save(ctx context.Context) error {
 	if changed {
 		err = r.handle.Write(ctx, status)
 	}
-	if resource.IsRejected(err) && !r.memory.disguises && r.fields.hasFailures() {
+	if resource.IsRejected(err) && !r.memory.disguises && r.fields.hasLaterPhases() {
 		r.memory.disguises = true
 		if status, err = r.persistent(); err == nil {
 			err = r.handle.Write(ctx, status)
@@ -42,7 +42,7 @@ func (r *Record) persistent() (map[string]any, error) {
 		defer func() { *r.fields.Inventory = items }()
 	}
 	if r.memory.disguises {
-		defer r.fields.disguiseFailures()()
+		defer r.fields.disguisePhases()()
 	}
 	return r.handle.Status()
 }

@@ -4,6 +4,7 @@
 package bookkeeping
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/component-operator/runtime/pkg/inventory"
@@ -32,8 +33,9 @@ type Plan struct {
 	NewOrphans bool
 }
 
-// Next plans the next inventory. It does not change items of the recorded one.
-func Next(wanted []*desired.Object, before []*inventory.Item) Plan {
+// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. It does not change items of the recorded
+// inventory.
+func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.PrunePolicy) Plan {
 	old := make(map[types.ObjectID]int, len(before))
 	for i, item := range before {
 		old[types.IDOf(item)] = i
@@ -68,7 +70,7 @@ func Next(wanted []*desired.Object, before []*inventory.Item) Plan {
 		}
 		// If an object is recorded twice, only one record counts; the other one must not get it deleted.
 		if at, left := old[types.IDOf(item)]; left && at == i {
-			next[i] = p.unwant(item)
+			next[i] = p.unwant(item, prune)
 		}
 	}
 	p.Items = slices.DeleteFunc(next, func(item *inventory.Item) bool { return item == nil })
@@ -77,7 +79,12 @@ func Next(wanted []*desired.Object, before []*inventory.Item) Plan {
 }
 
 // unwant plans the end of an object that is not among the desired objects.
-func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
+func (p *Plan) unwant(recorded *inventory.Item, prune inventory.PrunePolicy) *inventory.Item {
+	if isKept(recorded, prune) {
+		item := recorded.DeepCopy()
+		Keep(item)
+		return item
+	}
 	item := Unwanted(recorded, policies.IsOrphanedOnApply)
 	p.NewOrphans = p.NewOrphans || IsNewOrphan(recorded, item)
 	return item
@@ -128,6 +135,7 @@ func planWanted(t *desired.Object, item *inventory.Item) {
 	item.DeleteOrder = t.DeleteOrder
 	item.DeletePropagation = t.DeletePropagation
 	item.ManagedTypes = t.ManagedTypes
+	item.PrunePolicy = t.Prune
 	item.DeletionApproved = false
 	planDigest(t, item)
 }
@@ -175,6 +183,12 @@ func Unwanted(recorded *inventory.Item, orphaned func(inventory.DeletePolicy) bo
 	item.Status = status.TerminatingStatus
 	item.DeletePolicy = policies.Final(item.DeletePolicy, orphaned)
 	return item
+}
+
+// isKept reports whether an object stays when it becomes redundant.
+func isKept(recorded *inventory.Item, prune inventory.PrunePolicy) bool {
+	ends := IsCompleting(recorded) || recorded.Phase == inventory.PhaseFailed || recorded.Phase == inventory.PhaseDeleting
+	return cmp.Or(recorded.PrunePolicy, prune) == inventory.PrunePolicyKeep && !ends && !policies.IsOrphanedOnApply(recorded.DeletePolicy)
 }
 
 // IsNewOrphan reports whether an object is going to be orphaned, and its record does not say so: a process that finds the old record might delete the

@@ -171,7 +171,7 @@ func TestPlanInventory(t *testing.T) {
 			for _, i := range tc.inventory {
 				before = append(before, i.DeepCopy())
 			}
-			got := Next(tc.wanted, tc.inventory)
+			got := Next(tc.wanted, tc.inventory, inventory.PrunePolicyDelete)
 			var lines []string
 			for _, i := range got.Items {
 				lines = append(lines, i.Name+" "+string(i.Phase))
@@ -203,6 +203,7 @@ func TestPhaseGroups(t *testing.T) {
 		inventory.PhaseDeleting:                {false, false, true},
 		inventory.PhaseCompleting:              {false, true, false},
 		inventory.PhaseReady:                   {true, false, false},
+		inventory.PhaseKept:                    {false, false, false},
 		inventory.PhaseCompleted:               {false, true, false},
 		"":                                     {false, false, false},
 	} {
@@ -210,6 +211,42 @@ func TestPhaseGroups(t *testing.T) {
 		if got := [3]bool{IsWritten(i), IsCompleting(i), IsUnwanted(i)}; got != want {
 			t.Errorf("%q: got %v, want %v", phase, got, want)
 		}
+	}
+}
+
+// TestWhatIsKept becomes redundant, or has been so.
+func TestWhatIsKept(t *testing.T) {
+	t.Parallel()
+	const keep, confirm = inventory.PrunePolicyKeep, inventory.PrunePolicyConfirm
+	for _, tc := range []struct {
+		reason string
+		item   inventory.Item
+		owner  inventory.PrunePolicy
+		want   inventory.Phase // empty if the item is dropped
+	}{
+		{"its own policy", inventory.Item{Phase: inventory.PhaseReady, PrunePolicy: keep}, inventory.PrunePolicyDelete, inventory.PhaseKept},
+		{"the owner's policy", inventory.Item{Phase: inventory.PhaseUpdating}, keep, inventory.PhaseKept},
+		{"its own policy counts", inventory.Item{Phase: inventory.PhaseReady, PrunePolicy: confirm}, keep, inventory.PhaseScheduledForDeletion},
+		{"it is kept already", inventory.Item{Phase: inventory.PhaseKept, PrunePolicy: keep}, inventory.PrunePolicyDelete, inventory.PhaseKept},
+		{"the owner keeps nothing any more", inventory.Item{Phase: inventory.PhaseKept}, inventory.PrunePolicyDelete, inventory.PhaseScheduledForDeletion},
+		{"its deletion has not begun", inventory.Item{Phase: inventory.PhaseScheduledForDeletion}, keep, inventory.PhaseKept},
+		{"its deletion has begun", inventory.Item{Phase: inventory.PhaseDeleting}, keep, inventory.PhaseDeleting},
+		{"it is being purged", inventory.Item{Phase: inventory.PhaseCompleting, UID: "u"}, keep, inventory.PhaseScheduledForDeletion},
+		{"it has failed, and is being deleted", inventory.Item{Phase: inventory.PhaseFailed, UID: "u"}, keep, inventory.PhaseScheduledForDeletion},
+		{"it was purged", inventory.Item{Phase: inventory.PhaseCompleted}, keep, ""},
+		{"it is orphaned", inventory.Item{Phase: inventory.PhaseReady, DeletePolicy: inventory.DeletePolicyOrphanOnApply}, keep, inventory.PhaseScheduledForDeletion},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			tc.item.Name = "a"
+			var got inventory.Phase
+			if next := Next(nil, []*inventory.Item{&tc.item}, tc.owner).Items; len(next) > 0 {
+				got = next[0].Phase
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

@@ -22,6 +22,11 @@ func Vanish(i *inventory.Item) {
 	i.UID, i.Digest, i.Fingerprint, i.Baseline, i.LastAppliedAt = "", "", "", "", nil
 }
 
+// Keep records that the object is redundant, and stays. What happens to it with its owner does not change.
+func Keep(i *inventory.Item) {
+	i.Phase, i.Digest, i.DeletionApproved = inventory.PhaseKept, "", false
+}
+
 // IsSuspended reports whether the suspended form of the object was applied last.
 func IsSuspended(i *inventory.Item) bool { return strings.HasPrefix(i.Digest, desired.DigestSuspended) }
 
@@ -56,7 +61,10 @@ func IsCompleting(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseScheduledForCompletion || i.Phase == inventory.PhaseCompleting || i.Phase == inventory.PhaseCompleted
 }
 
-// IsUnwanted reports whether the object is redundant.
+// IsRedundant reports whether the manifest of the object is gone, and the object is being deleted, is about to be, or is kept.
+func IsRedundant(i *inventory.Item) bool { return IsUnwanted(i) || i.Phase == inventory.PhaseKept }
+
+// IsUnwanted reports whether the object is being deleted, or is about to be, because its manifest is gone.
 func IsUnwanted(i *inventory.Item) bool {
 	return i.Phase == inventory.PhaseScheduledForDeletion || i.Phase == inventory.PhaseDeleting
 }

@@ -29,7 +29,7 @@ type Aliases struct {
 // the check is not worth the work then. It refuses wanted objects that are recorded with the same UID.
 func NewAliases(wanted, items []*inventory.Item) (*Aliases, error) {
 	if !slices.ContainsFunc(items, func(item *inventory.Item) bool {
-		return bookkeeping.IsUnwanted(item) || item.Phase == inventory.PhaseScheduledForApplication
+		return bookkeeping.IsRedundant(item) || item.Phase == inventory.PhaseScheduledForApplication
 	}) {
 		return nil, nil
 	}

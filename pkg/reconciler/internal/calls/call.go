@@ -4,13 +4,17 @@
 package calls
 
 import (
+	"cmp"
+
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/executor"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/losses"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/types"
@@ -31,11 +35,22 @@ type Call struct {
 	Barriers *barriers.Barriers
 	// Deletions limits how many redundant dependents are deleted.
 	Deletions inventory.Deletions
+	// Policies are those of the owner, without empty fields; the zero value if the owner is being deleted, or asks for nothing to be applied.
+	Policies inventory.Policies
 	// Additional are the managed types that no dependent defines.
 	Additional []inventory.TypeInfo
 	// Aliases are nil if nothing is to be written or deleted.
 	Aliases *Aliases
 	Tiers   Tiers
+}
+
+// Prune returns what happens to a redundant object: what is recorded counts, then what its annotation in the cluster says, because an
+// inventory may have lost the policy, then the policy of the owner. It is empty if the owner is being deleted.
+func (c *Call) Prune(item *inventory.Item, seen observe.Observation) inventory.PrunePolicy {
+	if c.Policies.Prune == "" || !bookkeeping.IsRedundant(item) {
+		return ""
+	}
+	return cmp.Or(item.PrunePolicy, policies.PruneOf(seen.PrunePolicy), c.Policies.Prune)
 }
 
 // Retry has the call repeated after a while, because an operation on a dependent has failed and may succeed later.

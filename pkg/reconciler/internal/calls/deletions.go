@@ -20,6 +20,8 @@ type Candidate struct {
 	Item *inventory.Item
 	// UID is that of the object; empty if it could not be read.
 	UID apitypes.UID
+	// Confirm means that the object must not be deleted without approval, however many others are.
+	Confirm bool
 }
 
 // NeedsApproval reports whether the deletion of an item counts: it is redundant and not going to be orphaned, and its deletion was neither requested
@@ -28,22 +30,40 @@ func NeedsApproval(item *inventory.Item) bool {
 	return item.Phase == inventory.PhaseScheduledForDeletion && item.DeletePolicy != inventory.DeletePolicyOrphan && !item.DeletionApproved
 }
 
-// Hold returns the candidates if there are more of them than may be deleted; nil if there are not. Approved means that there are, and that exactly
-// these may be deleted nevertheless. The caller must record the approval before the first deletion, because the rest is another list.
-func (c *Call) Hold(candidates []Candidate) (held *inventory.HeldDeletions, approved bool, err error) {
+// DemandsApproval reports whether an item may be held although no limit is exceeded. It makes no request.
+func (c *Call) DemandsApproval(item *inventory.Item) bool {
+	if !NeedsApproval(item) {
+		return false
+	}
+	seen, _ := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	return c.Prune(item, seen) == inventory.PrunePolicyConfirm
+}
+
+// Hold returns the candidates that must not be deleted without approval, and describes them; none if there are none: all if there are more than
+// may be deleted, or else those that demand it. Approved means that a user has approved the deletion of exactly these. The caller must record that before
+// the first deletion, because the rest is another list.
+func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
 	stay := 0
 	for _, item := range c.Ledger.Items {
 		if !bookkeeping.IsUnwanted(item) && item.Phase != inventory.PhaseCompleted && !bookkeeping.IsDismissed(item) {
 			stay++
 		}
 	}
-	dependents := stay + len(candidates)
-	allowed, err := c.Deletions.Max.Of(dependents)
-	if err != nil || len(candidates) <= allowed {
-		return nil, false, err
+	allowed, err := c.Deletions.Max.Of(stay + len(candidates))
+	if err != nil {
+		return nil, nil, false, err
 	}
-	sorted := slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
-	held = &inventory.HeldDeletions{Dependents: dependents, Allowed: allowed}
+	concerned = candidates
+	isWithinLimit := len(candidates) <= allowed
+	if isWithinLimit {
+		concerned = slices.DeleteFunc(slices.Clone(candidates), func(candidate Candidate) bool { return !candidate.Confirm })
+		allowed = 0
+	}
+	if len(concerned) == 0 {
+		return nil, nil, false, nil
+	}
+	sorted := slices.SortedFunc(slices.Values(concerned), func(a, b Candidate) int { return types.IDOf(a.Item).Compare(types.IDOf(b.Item)) })
+	held = &inventory.HeldDeletions{Dependents: stay + len(concerned), Allowed: allowed, Confirm: isWithinLimit}
 	var identities []string
 	for _, candidate := range sorted {
 		held.Objects = append(held.Objects, candidate.Item.Info())
@@ -51,13 +71,10 @@ func (c *Call) Hold(candidates []Candidate) (held *inventory.HeldDeletions, appr
 	}
 	sum, err := digest.Of(identities)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	held.Digest = sum[:approvalLength]
-	if held.Digest == c.Deletions.Approved {
-		return nil, true, nil
-	}
-	return held, false, nil
+	return concerned, held, held.Digest == c.Deletions.Approved, nil
 }
 
 // approvalLength is the length of the digest of held objects. A user types or copies it; nobody gains by guessing it.

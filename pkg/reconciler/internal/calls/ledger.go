@@ -59,15 +59,15 @@ func (l *Ledger) Of(t *desired.Object) *inventory.Item { return l.Wanted[t.Index
 // Drop removes an item from the inventory.
 func (l *Ledger) Drop(item *inventory.Item) { l.gone[item] = true }
 
-// Unwanted returns the items of redundant objects.
-func (l *Ledger) Unwanted() []*inventory.Item {
-	var unwanted []*inventory.Item
+// Redundant returns the items of redundant objects.
+func (l *Ledger) Redundant() []*inventory.Item {
+	var redundant []*inventory.Item
 	for _, item := range l.Items {
-		if bookkeeping.IsUnwanted(item) {
-			unwanted = append(unwanted, item)
+		if bookkeeping.IsRedundant(item) {
+			redundant = append(redundant, item)
 		}
 	}
-	return unwanted
+	return redundant
 }
 
 // Save persists the current inventory.

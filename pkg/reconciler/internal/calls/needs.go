@@ -51,7 +51,7 @@ func (n *Needs) Watch(ctx context.Context, wanted []*desired.Object, upTo desire
 			last = t
 		}
 	}
-	for _, item := range n.ledger.Unwanted() {
+	for _, item := range n.ledger.Redundant() {
 		more = n.needed(item.GroupVersionKind(), item.Namespace) || more
 	}
 	if told && !more {

@@ -412,12 +412,16 @@ func ownedBy(whose string, r Rival) Situation {
 	return s
 }
 
+const taken = "now belongs to another owner, and is left alone"
+
+var gone = Situation{Owner: usLabel, Proven: true}
+
+// another makes it another object with the same name.
+func another(o *observe.Observation) { o.UID = "u2" }
+
 func TestDecideDelete(t *testing.T) {
 	t.Parallel()
 	const anew = "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
-	const taken = "now belongs to another owner, and is left alone"
-	gone := Situation{Owner: usLabel, Proven: true}
-	another := func(o *observe.Observation) { o.UID = "u2" }
 	wantedAs := func(seen observe.Observation) Situation {
 		s := present(seen)
 		s.WantedAs = "other"
@@ -477,12 +481,49 @@ func TestDecideDelete(t *testing.T) {
 		t.Run(tc.reason, func(t *testing.T) {
 			t.Parallel()
 			before := tc.item.DeepCopy()
-			action, text := Delete(tc.item, tc.s, tc.orphan)
+			action, text := Delete(tc.item, tc.s, Deletion{Orphan: tc.orphan})
 			if action != tc.want || text != tc.text {
 				t.Errorf("got %d %q, want %d %q", action, text, tc.want, tc.text)
 			}
 			if diff := cmp.Diff(before, tc.item); diff != "" {
 				t.Errorf("the decision changed the item (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecidePrune(t *testing.T) {
+	t.Parallel()
+	const scheduled, kept, ongoing = inventory.PhaseScheduledForDeletion, inventory.PhaseKept, inventory.PhaseDeleting
+	approved := func(i *inventory.Item) { i.DeletionApproved = true }
+	for _, tc := range []struct {
+		reason string
+		item   *inventory.Item
+		s      Situation
+		d      Deletion
+		want   Ending
+		text   string
+	}{
+		{"it stays", recorded(kept), present(seenAs()), Deletion{Prune: inventory.PrunePolicyKeep}, Stay, keptText},
+		{"only the annotation says that it stays", recorded(scheduled), present(seenAs()), Deletion{Prune: inventory.PrunePolicyKeep}, Stay, keptText},
+		{"it is gone", recorded(kept), gone, Deletion{Prune: inventory.PrunePolicyKeep}, Gone, ""},
+		{"others delete it", recorded(kept), present(seenAs(deleting)), Deletion{Prune: inventory.PrunePolicyKeep}, AwaitEnd, "being deleted: finalizers remain: a/b"},
+		{"it belongs to others by now", recorded(kept), present(seenAs(owner(themLabel))), Deletion{Prune: inventory.PrunePolicyKeep}, Gone, taken},
+		{"others have created it again", recorded(kept), present(seenAs(another)), Deletion{Prune: inventory.PrunePolicyKeep}, Stay, keptText},
+		{"its deletion has begun", recorded(ongoing), present(seenAs()), Deletion{Prune: inventory.PrunePolicyKeep}, RequestDeletion, ""},
+		{"it is orphaned", recorded(scheduled), present(seenAs()), Deletion{Prune: inventory.PrunePolicyKeep, Orphan: true}, Orphan, ""},
+		{"it goes with its owner", recorded(kept), present(seenAs()), Deletion{}, RequestDeletion, ""},
+		{"nobody has approved it", recorded(scheduled), present(seenAs()), Deletion{Prune: inventory.PrunePolicyConfirm}, AwaitApproval, unapprovedText},
+		{"a user has approved it", recorded(scheduled, approved), present(seenAs()), Deletion{Prune: inventory.PrunePolicyConfirm}, RequestDeletion, ""},
+		{"it was approved, and the deletion was lost", recorded(ongoing), present(seenAs()), Deletion{Prune: inventory.PrunePolicyConfirm}, RequestDeletion, ""},
+		{"it is orphaned without approval", recorded(scheduled), present(seenAs()), Deletion{Prune: inventory.PrunePolicyConfirm, Orphan: true}, Orphan, ""},
+		{"approval is not asked for what others delete", recorded(scheduled), present(seenAs(deleting)), Deletion{Prune: inventory.PrunePolicyConfirm}, AwaitEnd, "being deleted: finalizers remain: a/b"},
+		{"it is deleted", recorded(scheduled), present(seenAs()), Deletion{Prune: inventory.PrunePolicyDelete}, RequestDeletion, ""},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			if action, text := Delete(tc.item, tc.s, tc.d); action != tc.want || text != tc.text {
+				t.Errorf("got %d %q, want %d %q", action, text, tc.want, tc.text)
 			}
 		})
 	}

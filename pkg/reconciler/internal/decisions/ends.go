@@ -14,6 +14,8 @@ type Deletion struct {
 	Orphan bool           // orphan it instead
 	Verb   inventory.Verb // the action to report when it is gone
 	Wave   int            // the wave to report
+	// Prune is what happens to a redundant object; empty if the object is deleted for another reason.
+	Prune inventory.PrunePolicy
 }
 
 // Ending is what to do about an object that should be gone.
@@ -25,6 +27,8 @@ const (
 	RequestDeletion               // request its deletion
 	Orphan                        // orphan it
 	Forget                        // drop its item: the object is wanted under another type
+	Stay                          // leave it alone, and keep its item
+	AwaitApproval                 // wait: it must not be deleted before a user has approved that
 	RefuseEnd                     // fail: it must not be deleted, and its item must not be dropped
 )
 
@@ -34,8 +38,13 @@ const notOurs = "is recorded as a dependent, but has neither our label nor field
 // recordsStay is why a recorded object that itself records dependents is neither deleted nor orphaned.
 const recordsStay = "is part of a record of dependents, and is left alone"
 
+const (
+	keptText       = "stays because of its prune policy"
+	unapprovedText = "stays until its deletion is approved, because of its prune policy"
+)
+
 // Delete decides what to do about an object that should be gone. It is a pure function.
-func Delete(item *inventory.Item, s Situation, orphan bool) (Ending, string) {
+func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 	switch {
 	case !s.Exists:
 		return Gone, ""
@@ -46,14 +55,18 @@ func Delete(item *inventory.Item, s Situation, orphan bool) (Ending, string) {
 		return Gone, why
 	}
 	switch {
-	case orphan && s.wasOrphaned(item):
+	case d.Orphan && s.wasOrphaned(item):
 		return Gone, ""
 	case s.Seen.Deleting:
 		return AwaitEnd, s.deletionText()
-	case orphan:
+	case d.Orphan:
 		return Orphan, ""
+	case d.Prune == inventory.PrunePolicyKeep && item.Phase != inventory.PhaseDeleting:
+		return Stay, keptText
 	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
 		return RefuseEnd, "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
+	case d.Prune == inventory.PrunePolicyConfirm && item.Phase == inventory.PhaseScheduledForDeletion && !item.DeletionApproved:
+		return AwaitApproval, unapprovedText
 	default:
 		return RequestDeletion, ""
 	}

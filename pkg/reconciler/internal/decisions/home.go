@@ -73,5 +73,5 @@ func (o Owner) Ending(item *inventory.Item, s Situation, d Deletion) (Ending, st
 	if o.isHome(item) {
 		s.Seen.Deleting = false
 	}
-	return Delete(item, s, d.Orphan)
+	return Delete(item, s, d)
 }

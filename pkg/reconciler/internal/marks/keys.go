@@ -7,7 +7,7 @@ import "github.com/component-operator/runtime/pkg/types"
 
 // Keys are the labels and annotations of one reconciler.
 type Keys struct {
-	Prefix, OwnerLabel, OwnerAnnotation, Digest, BarrierLabel string
+	Prefix, OwnerLabel, OwnerAnnotation, Digest, PrunePolicy, BarrierLabel string
 }
 
 // NewKeys returns the keys of the reconciler with the given name.
@@ -17,6 +17,7 @@ func NewKeys(name string) Keys {
 		OwnerLabel:      name + "/" + types.LabelKeySuffixOwnerId,
 		OwnerAnnotation: name + "/" + types.AnnotationKeySuffixOwnerId,
 		Digest:          name + "/" + types.AnnotationKeySuffixDigest,
+		PrunePolicy:     name + "/" + types.AnnotationKeySuffixPrunePolicy,
 		BarrierLabel:    name + "/" + types.LabelKeySuffixBarrierOwnerId,
 	}
 }

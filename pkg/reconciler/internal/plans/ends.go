@@ -21,10 +21,9 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// redundant returns what Apply would do with redundant objects, which are in delete order, and those that it would not delete, because there are too
-// many.
+// redundant returns what Apply would do with redundant objects, which are in delete order, and those that it would not delete without approval.
 func (p *planner) redundant(ctx context.Context, items []*inventory.Item) ([]inventory.Change, *inventory.HeldDeletions, error) {
-	changes, deleted := make([]inventory.Change, len(items)), make([]bool, len(items))
+	changes, endings := make([]inventory.Change, len(items)), make([]decisions.Ending, len(items))
 	indexes := make([]int, len(items))
 	for i := range items {
 		indexes[i] = i
@@ -32,30 +31,49 @@ func (p *planner) redundant(ctx context.Context, items []*inventory.Item) ([]inv
 	err := p.all(ctx, indexes, func(i int) error {
 		changes[i] = inventory.Change{Object: items[i].Info(), Wave: items[i].DeleteOrder}
 		d := decisions.Deletion{Orphan: items[i].DeletePolicy == inventory.DeletePolicyOrphan, Verb: inventory.VerbDeleted}
-		ending, err := p.planEnd(ctx, &changes[i], items[i], d, "is no longer wanted")
-		deleted[i] = ending == decisions.RequestDeletion
+		var err error
+		endings[i], err = p.planEnd(ctx, &changes[i], items[i], d, "is no longer wanted")
 		return err
 	})
-	if err != nil || p.call.Deletions.Max == "" {
-		return changes, nil, err
+	if err != nil {
+		return nil, nil, err
 	}
+	held, err := p.hold(changes, items, endings)
+	if err != nil {
+		return nil, nil, err
+	}
+	return changes, held, p.all(ctx, indexes, func(i int) error {
+		if endings[i] == decisions.Orphan || changes[i].Before == nil {
+			return nil
+		}
+		return p.addBlockers(ctx, &changes[i], items[i])
+	})
+}
+
+// hold changes the changes of redundant objects that would not be deleted without approval, and describes these objects; nil if there are none.
+func (p *planner) hold(changes []inventory.Change, items []*inventory.Item, endings []decisions.Ending) (*inventory.HeldDeletions, error) {
 	var candidates []calls.Candidate
+	index := map[*inventory.Item]int{}
 	for i, item := range items {
-		if deleted[i] = deleted[i] && calls.NeedsApproval(item); deleted[i] {
-			candidates = append(candidates, calls.Candidate{Item: item, UID: changes[i].UID})
+		confirm := endings[i] == decisions.AwaitApproval
+		if (confirm || endings[i] == decisions.RequestDeletion) && calls.NeedsApproval(item) {
+			candidates = append(candidates, calls.Candidate{Item: item, UID: changes[i].UID, Confirm: confirm})
+			index[item] = i
 		}
 	}
-	held, _, err := p.call.Hold(candidates)
-	if err != nil || held == nil {
-		return changes, nil, err
+	concerned, held, approved, err := p.call.Hold(candidates)
+	if err != nil || held == nil || approved {
+		return nil, err
 	}
-	for i := range changes {
-		if deleted[i] {
-			changes[i].Verb, changes[i].Before, changes[i].After = "", nil, nil
-			changes[i].Reason += "; it stays until its deletion is approved: " + held.String()
-		}
+	stay := make([]*inventory.Item, len(concerned))
+	for i, candidate := range concerned {
+		stay[i] = candidate.Item
+		change := &changes[index[candidate.Item]]
+		change.Verb, change.Before, change.After = "", nil, nil
+		change.Reason += "; it stays until its deletion is approved: " + held.String()
 	}
-	return changes, held, nil
+	p.call.Losses.Stay(stay)
+	return held, nil
 }
 
 // planPurge plans that an object, which is up to date, is deleted because it has served its purpose or has failed.
@@ -91,9 +109,10 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	}
 	calls.NoteState(change, v, p.call.Server.Keys)
 	change.Reason = why
-	if bookkeeping.IsUnwanted(item) {
+	if bookkeeping.IsRedundant(item) {
 		v.WantedAs = p.call.Aliases.Of(v.Seen.UID)
 	}
+	d.Prune = p.call.Prune(item, v.Seen)
 	ending, message := p.call.Owner.Ending(item, v.Situation, d)
 	describeEnd(change, item, d, ending, message)
 	if reason := p.call.Owner.WhyOrphaned(item); reason != "" && ending == decisions.Orphan {
@@ -105,9 +124,8 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	change.Before = calls.Presentable(v.Live, p.call.Server.Keys)
 	if ending == decisions.Orphan {
 		change.After = p.preview.orphaned(v.Live)
-		return ending, nil
 	}
-	return ending, p.addBlockers(ctx, change, item)
+	return ending, nil
 }
 
 // describeEnd completes a change, which has a reason already, from a decision about an object that should be gone.
@@ -127,8 +145,10 @@ func describeEnd(c *inventory.Change, item *inventory.Item, d decisions.Deletion
 	case decisions.AwaitEnd:
 		c.Verb = d.Verb
 		c.Reason += "; " + message
-	case decisions.RequestDeletion:
+	case decisions.RequestDeletion, decisions.AwaitApproval:
 		c.Verb = d.Verb
+	case decisions.Stay:
+		c.Reason += "; it " + message
 	case decisions.Orphan:
 		c.Verb = inventory.VerbOrphaned
 	case decisions.RefuseEnd:

@@ -82,10 +82,25 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	if p.suspend {
 		return inventory.Plan{Changes: p.noted(changes)}, nil
 	}
-	items := p.call.Ledger.Unwanted()
+	items := p.call.Ledger.Redundant()
 	p.call.SortDeletion(items)
-	last, held, err := p.redundant(ctx, items)
-	return inventory.Plan{Changes: p.noted(append(changes, last...)), Held: held}, err
+	redundant, held, err := p.redundant(ctx, items)
+	return inventory.Plan{Changes: p.noted(p.ordered(changes, redundant)), Held: held}, err
+}
+
+// ordered returns the changes of desired and of redundant objects in the order in which they are made. Both are in the order of their waves.
+func (p *planner) ordered(desired, redundant []inventory.Change) []inventory.Change {
+	var changes []inventory.Change
+	if p.call.Policies.PruneAt == inventory.PruneAtWaves {
+		for _, change := range desired {
+			for len(redundant) > 0 && redundant[0].Wave <= change.Wave {
+				changes, redundant = append(changes, redundant[0]), redundant[1:]
+			}
+			changes = append(changes, change)
+		}
+		desired = nil
+	}
+	return slices.Concat(changes, desired, redundant)
 }
 
 // noted adds the notes of the report to the changes of their objects.

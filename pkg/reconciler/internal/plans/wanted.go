@@ -270,7 +270,7 @@ func (p *planner) because(t *desired.Object, d decisions.Decision) string {
 		return "was recorded in another format"
 	case recorded.Digest == t.Digest:
 		return "was not written yet"
-	case bookkeeping.IsUnwanted(recorded):
+	case bookkeeping.IsRedundant(recorded):
 		return "is wanted again"
 	case t.Reconcile == inventory.ReconcilePolicyOnObjectOrComponentChange && sameManifest(recorded.Digest, t.Digest):
 		return "the owner changed"

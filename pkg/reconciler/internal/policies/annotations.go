@@ -21,10 +21,12 @@ import (
 
 // Effective are the policies that hold for an object: those of its annotations, or else of its owner.
 type Effective struct {
-	Adoption       inventory.AdoptionPolicy
-	Reconcile      inventory.ReconcilePolicy
-	Update         inventory.UpdatePolicy
-	Delete         inventory.DeletePolicy
+	Adoption  inventory.AdoptionPolicy
+	Reconcile inventory.ReconcilePolicy
+	Update    inventory.UpdatePolicy
+	Delete    inventory.DeletePolicy
+	// Prune is the policy of the object itself; empty if the owner decides.
+	Prune          inventory.PrunePolicy
 	Drift          inventory.DriftPolicy
 	ApplyOrder     int
 	PurgeOrder     *int
@@ -49,6 +51,7 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 		Reconcile:       cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
 		Update:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
 		Delete:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, ParseDelete), policies.Delete),
+		Prune:           parseAnnotation(p, types.AnnotationKeySuffixPrunePolicy, parsePrunePolicy),
 		Drift:           cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
 		ApplyOrder:      parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, annotations.Order),
 		PurgeOnFailure:  parseAnnotation(p, types.AnnotationKeySuffixPurgeOnFailure, annotations.Flag),

@@ -34,7 +34,7 @@ func annotated(annotations map[string]string) *unstructured.Unstructured {
 func otherPolicies() inventory.Policies {
 	return inventory.Policies{
 		Adoption: inventory.AdoptionPolicyNever, Reconcile: inventory.ReconcilePolicyOnce, Update: inventory.UpdatePolicySsaOverride, Delete: inventory.DeletePolicyOrphanOnDelete,
-		Drift: inventory.DriftPolicyIgnore, MissingNamespaces: inventory.MissingNamespacesPolicyDoNotCreate, DeleteOrder: inventory.DeleteOrderExplicit,
+		Prune: inventory.PrunePolicyKeep, PruneAt: inventory.PruneAtWaves, Drift: inventory.DriftPolicyIgnore, MissingNamespaces: inventory.MissingNamespacesPolicyDoNotCreate, DeleteOrder: inventory.DeleteOrderExplicit,
 		DeletePropagation: metav1.DeletePropagationForeground, ReapplyInterval: time.Minute,
 	}
 }
@@ -79,6 +79,9 @@ func TestParse(t *testing.T) {
 		{"the smallest", types.AnnotationKeySuffixDeleteOrder, []string{"-32768"}, func(b *Effective) { b.DeleteOrder = -32768 }},
 		{"the greatest", types.AnnotationKeySuffixDeleteOrder, []string{"32767"}, func(b *Effective) { b.DeleteOrder = 32767 }},
 		{"the default is not recorded", types.AnnotationKeySuffixDeletePropagation, []string{"background", "Background"}, func(b *Effective) { b.DeletePropagation = "" }},
+		{"all spellings", types.AnnotationKeySuffixPrunePolicy, []string{"delete", "Delete"}, func(b *Effective) { b.Prune = inventory.PrunePolicyDelete }},
+		{"all spellings", types.AnnotationKeySuffixPrunePolicy, []string{"keep", "Keep"}, func(b *Effective) { b.Prune = inventory.PrunePolicyKeep }},
+		{"all spellings", types.AnnotationKeySuffixPrunePolicy, []string{"confirm", "Confirm"}, func(b *Effective) { b.Prune = inventory.PrunePolicyConfirm }},
 		{"all spellings", types.AnnotationKeySuffixDeletePropagation, []string{"foreground", "Foreground"}, func(b *Effective) { b.DeletePropagation = metav1.DeletePropagationForeground }},
 		{"all spellings", types.AnnotationKeySuffixDeletePropagation, []string{"orphan", "Orphan"}, func(b *Effective) { b.DeletePropagation = metav1.DeletePropagationOrphan }},
 		{"zero is an order, not none", types.AnnotationKeySuffixPurgeOrder, []string{"0"}, func(b *Effective) { b.PurgeOrder = order(0) }},
@@ -113,6 +116,7 @@ func TestParseRefusesBadValues(t *testing.T) {
 		{types.AnnotationKeySuffixReconcilePolicy, []string{"", "twice", "on-change", "true"}, "on-object-change, on-object-or-component-change, once"},
 		{types.AnnotationKeySuffixUpdatePolicy, []string{"", "ssa", "merge", "server-side-apply"}, "recreate, replace, ssa-merge, ssa-override"},
 		{types.AnnotationKeySuffixDeletePolicy, []string{"", "keep", "orphan-on", "orphan-on-delete-and-apply"}, "delete, orphan, orphan-on-apply, orphan-on-delete"},
+		{types.AnnotationKeySuffixPrunePolicy, []string{"", "default", "orphan"}, "delete, keep, confirm"},
 		{types.AnnotationKeySuffixDeletePropagation, []string{"", "none", "orphan-dependents"}, "background, foreground, orphan"},
 		{types.AnnotationKeySuffixDriftPolicy, []string{"", "none", "corrected"}, "correct, report, ignore"},
 		{types.AnnotationKeySuffixApplyOrder, []string{"", "x", "1.0", "1e3", "0x10", "1_000", " 1", "-32769", "32768", "9223372036854775808"}, orders},
@@ -188,6 +192,8 @@ func TestPolicies(t *testing.T) {
 			Reconcile:         inventory.ReconcilePolicyOnObjectChange,
 			Update:            inventory.UpdatePolicyReplace,
 			Delete:            inventory.DeletePolicyDelete,
+			Prune:             inventory.PrunePolicyDelete,
+			PruneAt:           inventory.PruneAtEnd,
 			Drift:             inventory.DriftPolicyCorrect,
 			MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
 			DeleteOrder:       inventory.DeleteOrderExplicit,
@@ -208,6 +214,8 @@ func TestPolicies(t *testing.T) {
 			Reconcile:         "once",
 			Update:            "ssa-override",
 			Delete:            "orphan-on-delete",
+			Prune:             "keep",
+			PruneAt:           "waves",
 			Drift:             "ignore",
 			MissingNamespaces: "do-not-create",
 			DeleteOrder:       "explicit",

@@ -24,6 +24,8 @@ func Defaults() inventory.Policies {
 		Reconcile:         inventory.ReconcilePolicyOnObjectChange,
 		Update:            inventory.UpdatePolicyReplace,
 		Delete:            inventory.DeletePolicyDelete,
+		Prune:             inventory.PrunePolicyDelete,
+		PruneAt:           inventory.PruneAtEnd,
 		Drift:             inventory.DriftPolicyCorrect,
 		MissingNamespaces: inventory.MissingNamespacesPolicyCreate,
 		DeleteOrder:       inventory.DeleteOrderExplicit,
@@ -38,6 +40,8 @@ func Or(p, defaults inventory.Policies) inventory.Policies {
 	p.Reconcile = cmp.Or(p.Reconcile, defaults.Reconcile)
 	p.Update = cmp.Or(p.Update, defaults.Update)
 	p.Delete = cmp.Or(p.Delete, defaults.Delete)
+	p.Prune = cmp.Or(p.Prune, defaults.Prune)
+	p.PruneAt = cmp.Or(p.PruneAt, defaults.PruneAt)
 	p.Drift = cmp.Or(p.Drift, defaults.Drift)
 	p.MissingNamespaces = cmp.Or(p.MissingNamespaces, defaults.MissingNamespaces)
 	p.DeleteOrder = cmp.Or(p.DeleteOrder, defaults.DeleteOrder)
@@ -53,6 +57,8 @@ func Validate(p inventory.Policies) (inventory.Policies, error) {
 	p.Reconcile = check(&problems, "reconcile policy", p.Reconcile, parseReconcilePolicy)
 	p.Update = check(&problems, "update policy", p.Update, parseUpdatePolicy)
 	p.Delete = check(&problems, "delete policy", p.Delete, ParseDelete)
+	p.Prune = check(&problems, "prune policy", p.Prune, parsePrunePolicy)
+	p.PruneAt = check(&problems, "prune at", p.PruneAt, parsePruneAt)
 	p.Drift = check(&problems, "drift policy", p.Drift, parseDriftPolicy)
 	p.MissingNamespaces = check(&problems, "missing namespaces policy", p.MissingNamespaces, parseMissingNamespacesPolicy)
 	p.DeleteOrder = check(&problems, "delete order", p.DeleteOrder, parseDeleteOrder)

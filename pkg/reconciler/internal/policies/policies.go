@@ -34,6 +34,19 @@ func ParseDelete(text string) (inventory.DeletePolicy, error) {
 	return parsePolicy[inventory.DeletePolicy](types.AnnotationKeySuffixDeletePolicy, text)
 }
 
+func parsePrunePolicy(text string) (inventory.PrunePolicy, error) {
+	return parsePolicy[inventory.PrunePolicy](types.AnnotationKeySuffixPrunePolicy, text)
+}
+
+// PruneOf returns the prune policy that an annotation spells; empty if it spells none.
+func PruneOf(text string) inventory.PrunePolicy {
+	policy, err := parsePrunePolicy(text)
+	if err != nil {
+		return ""
+	}
+	return policy
+}
+
 func parseDriftPolicy(text string) (inventory.DriftPolicy, error) {
 	return parsePolicy[inventory.DriftPolicy](types.AnnotationKeySuffixDriftPolicy, text)
 }
@@ -47,6 +60,12 @@ func parseMissingNamespacesPolicy(text string) (inventory.MissingNamespacesPolic
 	value, err := annotations.OneOf(text,
 		annotations.Kebab(string(inventory.MissingNamespacesPolicyDoNotCreate)), annotations.Kebab(string(inventory.MissingNamespacesPolicyCreate)))
 	return inventory.MissingNamespacesPolicy(annotations.Camel(value)), err
+}
+
+// parsePruneAt parses a policy that has no annotation.
+func parsePruneAt(text string) (inventory.PruneAt, error) {
+	value, err := annotations.OneOf(text, annotations.Kebab(string(inventory.PruneAtEnd)), annotations.Kebab(string(inventory.PruneAtWaves)))
+	return inventory.PruneAt(annotations.Camel(value)), err
 }
 
 // parseDeleteOrder parses the derivation of delete orders, which has no annotation.

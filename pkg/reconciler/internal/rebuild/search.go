@@ -242,6 +242,7 @@ func (s *search) take(kind schema.GroupVersionKind, object *unstructured.Unstruc
 		ApplyOrder:        parsed.ApplyOrder,
 		DeleteOrder:       parsed.DeleteOrder,
 		DeletePropagation: parsed.DeletePropagation,
+		PrunePolicy:       parsed.Prune,
 		ManagedTypes:      kinds.ManagedTypesOf(object),
 		Digest:            object.GetAnnotations()[s.call.Server.Keys.Digest],
 		// Without a UID and a baseline, Apply verifies the object and does not recreate it.

@@ -19,6 +19,7 @@ type outcome struct {
 	item    *inventory.Item
 	ready   bool
 	message string // what the call waits for, if it is not ready
+	stays   bool   // its item must stay although it is ready
 	doomed  bool   // it cannot become ready, because its namespace is being deleted
 	// overdue means that it is not ready in time, and that later waves begin nevertheless.
 	overdue bool
@@ -62,6 +63,7 @@ func (t *outcomes) add(o outcome, err error) {
 		t.needBarrier = append(t.needBarrier, o)
 	case o.adopting != nil:
 		t.adopting = append(t.adopting, o)
+	case o.stays:
 	case o.ready:
 		t.ready = append(t.ready, o.item)
 	default:

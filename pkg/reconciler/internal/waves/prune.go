@@ -13,66 +13,113 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Prune deletes redundant dependents, after all desired objects are ready, and reports whether they are gone. If there are more than may be deleted,
-// it deletes none, except those whose deletion was approved or has begun.
-func (w *Waves) Prune(ctx context.Context) (gone bool, err error) {
-	items := w.call.Ledger.Unwanted()
-	held, err := w.hold(ctx, items)
+// Prune deletes redundant dependents, after all desired objects are ready, and reports whether all are gone or kept. It deletes none of those that must not be
+// deleted without approval.
+func (w *Waves) Prune(ctx context.Context) (done bool, err error) {
+	gone, err := w.pruner.upTo(ctx, types.MaxOrder)
+	return gone && !w.pruner.holds, err
+}
+
+// pruneBefore deletes what must be gone before a wave with this apply order begins, and reports whether it is.
+func (w *Waves) pruneBefore(ctx context.Context, order int) (gone bool, err error) {
+	if w.call.Policies.PruneAt != inventory.PruneAtWaves {
+		return true, nil
+	}
+	return w.pruner.upTo(ctx, order)
+}
+
+// pruner deletes the redundant dependents of a call.
+type pruner struct {
+	call    *calls.Call
+	remover *Remover
+	begun   bool
+	holds   bool              // some must not be deleted without approval
+	rest    []*inventory.Item // those that upTo has not come to
+}
+
+// upTo deletes redundant dependents up to a delete order, and reports whether they are gone or kept, except those that must not be deleted without approval.
+func (p *pruner) upTo(ctx context.Context, order int) (gone bool, err error) {
+	if err := p.begin(ctx); err != nil {
+		return false, fmt.Errorf("deleting redundant objects: %w", err)
+	}
+	var due, later []*inventory.Item
+	for _, item := range p.rest {
+		if item.DeleteOrder <= order {
+			due = append(due, item)
+		} else {
+			later = append(later, item)
+		}
+	}
+	p.rest = later
+	if gone, err = p.remover.Delete(ctx, due); err != nil {
+		return false, fmt.Errorf("deleting redundant objects: %w", err)
+	}
+	return gone, nil
+}
+
+// begin decides once in a call what may be deleted.
+func (p *pruner) begin(ctx context.Context) error {
+	if p.begun {
+		return nil
+	}
+	items := p.call.Ledger.Redundant()
+	held, err := p.hold(ctx, items)
 	if err != nil {
-		return false, fmt.Errorf("deleting redundant objects: %w", err)
+		return err
 	}
-	rest := slices.DeleteFunc(items, func(item *inventory.Item) bool { return slices.Contains(held, item) })
-	if gone, err = w.applier.remover.Delete(ctx, rest); err != nil {
-		return false, fmt.Errorf("deleting redundant objects: %w", err)
-	}
-	return gone && len(held) == 0, nil
+	p.call.Losses.Stay(held)
+	p.begun, p.holds = true, len(held) > 0
+	p.rest = slices.DeleteFunc(items, func(item *inventory.Item) bool { return slices.Contains(held, item) })
+	return nil
 }
 
 // hold returns the items whose objects must not be deleted without approval, and reports them. If a user has approved the deletion, it records that.
-func (w *Waves) hold(ctx context.Context, items []*inventory.Item) ([]*inventory.Item, error) {
-	candidates := w.candidates(ctx, items)
-	held, approved, err := w.call.Hold(candidates)
-	if err != nil || held == nil && !approved {
+func (p *pruner) hold(ctx context.Context, items []*inventory.Item) ([]*inventory.Item, error) {
+	concerned, held, approved, err := p.call.Hold(p.candidates(ctx, items))
+	switch {
+	case err != nil || held == nil:
 		return nil, err
-	}
-	if held == nil {
-		for _, candidate := range candidates {
+	case approved:
+		for _, candidate := range concerned {
 			candidate.Item.DeletionApproved = true
 		}
-		return nil, w.call.Ledger.Save(ctx)
+		return nil, p.call.Ledger.Save(ctx)
 	}
-	kept := make([]*inventory.Item, len(candidates))
-	for i, candidate := range candidates {
+	kept := make([]*inventory.Item, len(concerned))
+	for i, candidate := range concerned {
 		kept[i] = candidate.Item
 	}
-	w.call.Report.Holds(held)
-	w.call.Report.StopsAt(kept[0].DeleteOrder, len(kept))
+	p.call.Report.Holds(held)
+	p.call.Report.StopsAt(kept[0].DeleteOrder, len(kept))
 	return kept, nil
 }
 
-// candidates returns the items whose objects would be deleted, in their order. An object that cannot be read may be one of them.
-func (w *Waves) candidates(ctx context.Context, items []*inventory.Item) []calls.Candidate {
-	if w.call.Deletions.Max == "" {
-		return nil
+// candidates returns the items whose objects would be deleted, in their order; without a limit, only those that demand approval. An object that
+// cannot be read may be one of them.
+func (p *pruner) candidates(ctx context.Context, items []*inventory.Item) []calls.Candidate {
+	demands := calls.NeedsApproval
+	if p.call.Deletions.Max == "" {
+		demands = p.call.DemandsApproval
 	}
+	items = slices.DeleteFunc(slices.Clone(items), func(item *inventory.Item) bool { return !demands(item) })
 	var mu sync.Mutex
 	found := map[*inventory.Item]calls.Candidate{}
-	flow.Each(ctx, w.call.Server.Flow, items, func(item *inventory.Item) {
-		if !calls.NeedsApproval(item) {
-			return
-		}
-		s, err := w.call.Server.LookServed(ctx, item)
+	flow.Each(ctx, p.call.Server.Flow, items, func(item *inventory.Item) {
+		s, err := p.call.Server.LookServed(ctx, item)
 		if err == nil && s.Exists {
-			s.WantedAs = w.call.Aliases.Of(s.Seen.UID)
+			s.WantedAs = p.call.Aliases.Of(s.Seen.UID)
 		}
-		if ending, _ := w.call.Owner.Ending(item, s, decisions.Deletion{}); err == nil && ending != decisions.RequestDeletion {
+		prune := p.call.Prune(item, s.Seen)
+		ending, _ := p.call.Owner.Ending(item, s, decisions.Deletion{Prune: prune})
+		if err == nil && ending != decisions.RequestDeletion && ending != decisions.AwaitApproval {
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		found[item] = calls.Candidate{Item: item, UID: s.Seen.UID}
+		found[item] = calls.Candidate{Item: item, UID: s.Seen.UID, Confirm: prune == inventory.PrunePolicyConfirm}
 	})
 	var candidates []calls.Candidate
 	for _, item := range items {

@@ -18,6 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -100,12 +101,13 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 	r.call.Barriers.Reach(item)
 	s, err := r.call.Server.LookServed(ctx, item)
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
-		if bookkeeping.IsUnwanted(item) && s.Exists {
+		if bookkeeping.IsRedundant(item) && s.Exists {
 			if s, err = r.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
 				break
 			}
 			s.WantedAs = r.call.Aliases.Of(s.Seen.UID)
 		}
+		d.Prune = r.call.Prune(item, s.Seen)
 		action, message := r.call.Owner.Ending(item, s, d)
 		var o outcome
 		if o, err = r.end(ctx, item, s, d, action, message); err == nil {
@@ -154,6 +156,10 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 		return outcome{item: item, ready: true}, nil
 	case decisions.RefuseEnd:
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
+	case decisions.Stay:
+		return r.stay(ctx, item, s)
+	case decisions.AwaitApproval:
+		return outcome{item: item, message: message}, nil
 	case decisions.AwaitEnd:
 		r.deleting(item, d)
 		if r.call.Executor.Holds(s) {
@@ -185,6 +191,23 @@ func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s dec
 		return r.ended(ctx, item)
 	}
 	return r.checkGone(ctx, item, d)
+}
+
+// stay returns the outcome for a redundant object that is kept. If only its annotation says so, its record may no longer say what happens to it with its
+// owner, because that was decided for its deletion.
+func (r *Remover) stay(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
+	if item.Phase != inventory.PhaseKept {
+		live, err := r.call.Server.Get(ctx, item)
+		if err != nil {
+			return outcome{}, err
+		}
+		// An annotation that has become invalid counts as missing.
+		declared, _ := policies.Parse(r.call.Server.Keys.Prefix, live, r.call.Policies)
+		item.DeletePolicy = r.call.Owner.DeletePolicy(item, declared.Delete)
+		bookkeeping.Keep(item)
+	}
+	item.Status = s.Seen.Status
+	return outcome{item: item, ready: true, stays: true}, nil
 }
 
 // ended returns the outcome for a dependent that is gone.
@@ -239,7 +262,7 @@ func (r *Remover) checkGone(ctx context.Context, item *inventory.Item, d decisio
 		return r.ended(ctx, item)
 	case decisions.RefuseEnd:
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
-	case decisions.AwaitEnd, decisions.RequestDeletion, decisions.Orphan:
+	case decisions.AwaitEnd, decisions.RequestDeletion, decisions.Orphan, decisions.Stay, decisions.AwaitApproval:
 		r.call.Server.Observer.Record(item.GroupVersionKind(), item.Namespace, item.Name, s.Seen)
 		return outcome{item: item, message: cmp.Or(message, "being deleted")}, nil
 	default:

@@ -33,6 +33,7 @@ type Waves struct {
 	Misplaced bool
 
 	applier *applier
+	pruner  *pruner
 	steps   *steps.Steps
 	carryOn bool
 	passed  bool   // some dependents are not ready that nothing has waited for
@@ -49,10 +50,10 @@ type Options struct {
 
 // New returns the Waves of a call whose ledger has the items of all desired objects.
 func New(call *calls.Call, options Options) *Waves {
-	count := len(call.Ledger.Wanted)
+	count, remover := len(call.Ledger.Wanted), NewRemover(call)
 	return &Waves{
-		call: call, steps: steps.New(call), carryOn: options.CarryOn, visited: make([]bool, count),
-		applier: &applier{call: call, remover: NewRemover(call), recordAdoptions: options.RecordAdoptions, written: make([]bool, count)},
+		call: call, steps: steps.New(call), carryOn: options.CarryOn, visited: make([]bool, count), pruner: &pruner{call: call, remover: remover},
+		applier: &applier{call: call, remover: remover, recordAdoptions: options.RecordAdoptions, written: make([]bool, count)},
 	}
 }
 
@@ -67,6 +68,9 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 	done := 0
 	waves := desired.Group(wanted, func(t *desired.Object) int { return t.ApplyOrder })
 	for i, wave := range waves {
+		if gone, err := w.pruneBefore(ctx, wave[0].ApplyOrder); err != nil || !gone {
+			return false, w.stopped(ctx, err, wanted[done:])
+		}
 		for _, members := range desired.Group(wave, (*desired.Object).Stage) {
 			ready, err := w.applyStage(ctx, members, len(wave))
 			if err != nil || !ready {

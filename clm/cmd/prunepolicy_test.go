@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// withPrunePolicy returns the manifest of a ConfigMap with a prune policy.
+func withPrunePolicy(name, policy string) string {
+	return strings.Replace(configMap(name, "1"), "metadata: {", "metadata: {annotations: {clm.cs.sap.com/prune-policy: "+policy+"}, ", 1)
+}
+
+// TestApprovedDeletions deletes what has to be approved only with the digest that the refusal names, and nothing is done before.
+func TestApprovedDeletions(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", withPrunePolicy("a", "confirm")+withPrunePolicy("b", "keep")+configMap("c", "1")))
+	less := p.file("less.yaml", configMap("c", "2"))
+	saved := filepath.Join(t.TempDir(), "web.plan")
+	const want = "1 of 3 dependents would be deleted, which has to be approved because of the prune policy: ConfigMap PLACE/a; to delete them: --approve-deletions "
+	var digest string
+	for _, args := range [][]string{
+		{"plan", "web", less},
+		{"plan", "web", less, "--out", saved},
+		{"apply", "web", less, "--dry-run=server"},
+		{"apply", "web", less, "--dry-run=client", "--approve-deletions", "0123456789abcdef"},
+		{"apply", "web", less, "-y", "--diff"},
+		{"apply", "web", less},
+	} {
+		got := p.clm(args...)
+		p.expect(got, exitRefused, want)
+		digest = regexp.MustCompile(`--approve-deletions ([0-9a-f]+)`).FindStringSubmatch(got.stderr)[1]
+	}
+	if p.configMap("c")["value"] != "1" {
+		t.Error("something was applied")
+	}
+	if got := p.must("plan", "web", less, "--approve-deletions", digest, "--out", saved).stdout; !strings.Contains(got, "1 to delete") {
+		t.Errorf("want the deletion to be planned, got %s", got)
+	}
+	p.must("apply", "web", "--plan", saved)
+	if p.configMap("a") != nil || p.configMap("b") == nil {
+		t.Error("want a to be deleted, and b to be kept")
+	}
+	if got := p.must("status", "web").stdout; !strings.Contains(got, "b") {
+		t.Errorf("want b to be shown, got %s", got)
+	}
+	p.must("delete", "web", "-y")
+	if p.configMap("b") != nil {
+		t.Error("b stays without its release")
+	}
+}
