@@ -85,7 +85,7 @@ func unready(result status.Result, reason string) status.Result {
 	if result.Status == status.FailedStatus {
 		return result
 	}
-	return status.Result{Status: status.InProgressStatus, Message: status.Clip(reason), Deadline: result.Deadline}
+	return status.Result{Status: status.InProgressStatus, Message: status.Clip(reason), Grade: result.Grade, Deadline: result.Deadline}
 }
 
 // invalidError means that an annotation cannot be evaluated, whatever the object is.

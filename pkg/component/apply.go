@@ -296,8 +296,14 @@ func (a application) markReady(context.Context) outcomes.Outcome {
 }
 
 func (a application) readyMessage() string {
+	var kept []string
+	for _, item := range a.pass.status.Inventory {
+		if item.Phase == reconciler.PhaseKept {
+			kept = append(kept, texts.Name(item))
+		}
+	}
 	message := "there are no dependents"
-	switch count := len(a.pass.status.Inventory); count {
+	switch count := len(a.pass.status.Inventory) - len(kept); count {
 	case 0:
 	case 1:
 		message = "1 dependent is ready"
@@ -305,7 +311,10 @@ func (a application) readyMessage() string {
 		message = texts.Dependents(count) + " are ready"
 	}
 	if a.pass.result != nil {
-		message += driftMessage(*a.pass.result)
+		message += texts.Unhealthy(a.pass.result.Unhealthy) + driftMessage(*a.pass.result)
+	}
+	if len(kept) > 0 {
+		message += "; kept, although not declared any more: " + texts.Join(kept, ", ")
 	}
 	if unwatched := a.unwatched(); len(unwatched) > 0 {
 		message += "; read periodically, because they cannot be watched: " + texts.Join(unwatched, ", ")

@@ -3,7 +3,10 @@
 
 package inventory
 
-import "github.com/component-operator/runtime/pkg/types"
+import (
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
 
 // Verb says what was done to an object.
 type Verb string
@@ -43,4 +46,11 @@ type Notice struct {
 	Message string
 	// Doomed means that waiting is useless: the namespace of the object is being deleted.
 	Doomed bool
+}
+
+// Unhealthy is a dependent that does its job in part, or not at all.
+type Unhealthy struct {
+	Notice
+	// Grade is GradeDegraded or GradeDown.
+	Grade status.Grade
 }

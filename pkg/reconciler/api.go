@@ -124,13 +124,16 @@ type Result struct {
 	Waits []Notice
 	// Failures lists dependents that have failed, and do not become ready without intervention.
 	Failures []Notice
+	// Unhealthy lists dependents that do their job in part, or not at all, as far as their judges say so. They may be ready nevertheless. Dependents that the
+	// call has not come to are missing.
+	Unhealthy []Unhealthy
 	// Drift lists dependents that others changed and that were not corrected, either because of DriftPolicyReport, or because
 	// another client keeps changing them and the next correction has to wait.
 	Drift []Notice
 	// Notes lists what the API server changed or warned about while objects were written.
 	Notes []Notice
-	// Held are redundant dependents that were not deleted, because there are more than the request allows; nil if there are not. Then the
-	// result is not Done.
+	// Held are redundant dependents that were not deleted, because there are more than the request allows, or because of PrunePolicyConfirm; nil if
+	// there are none. Then the result is not Done.
 	Held *HeldDeletions
 	// Actions lists what was done to dependents.
 	Actions []Action

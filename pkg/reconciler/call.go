@@ -49,7 +49,7 @@ func finish(c *calls.Call, done bool) Result {
 	c.Memory.Keep(items)
 	return Result{
 		Inventory: items, Done: done, Wave: summary.Wave, WaveSize: summary.WaveSize,
-		Waits: summary.Waits, Failures: summary.Failures, Drift: summary.Drift, Notes: summary.Notes,
+		Waits: summary.Waits, Failures: summary.Failures, Unhealthy: summary.Unhealthy, Drift: summary.Drift, Notes: summary.Notes,
 		Held: summary.Held, Actions: summary.Actions, RequeueAfter: summary.RequeueAfter,
 	}
 }

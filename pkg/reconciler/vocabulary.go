@@ -42,6 +42,8 @@ type (
 	// Deletions limits how many redundant dependents are deleted. It does not concern the deletion of the owner, dependents that are
 	// orphaned, or those that have served their purpose. The zero value is no limit.
 	Deletions = inventory.Deletions
+	// Unhealthy is a dependent that does its job in part, or not at all.
+	Unhealthy = inventory.Unhealthy
 	// HeldDeletions are redundant dependents that are not deleted, because there are more of them than allowed, or because of PrunePolicyConfirm.
 	HeldDeletions = inventory.HeldDeletions
 	// Policies apply to objects whose annotations do not say otherwise. An empty field defaults to the one of Options.Policies,

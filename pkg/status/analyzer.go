@@ -94,7 +94,7 @@ func (a *Analyzer) analyzeCustom(object *unstructured.Unstructured) (Result, err
 	}
 	own := a.analyze(object, Hints{})
 	if own.Status == verdict {
-		return Result{Status: verdict, Message: own.Message}, nil
+		return Result{Status: verdict, Message: own.Message, Grade: own.Grade}, nil
 	}
 	return Result{Status: verdict, Message: plainMessage(verdict)}, nil
 }
@@ -115,6 +115,7 @@ func (a *Analyzer) analyze(object *unstructured.Unstructured, hints Hints) Resul
 		result.Status, result.Message = InProgressStatus, "has not completed"
 	}
 	result = requireConditions(view, result, hints.Conditions)
+	result = view.graded(result)
 	result.Message = Clip(result.Message)
 	return result
 }
@@ -134,6 +135,8 @@ func (a *Analyzer) judgeKind(view view, computed *kstatus.Result, result Result)
 		return judgeJob(view, result)
 	case view.is("", "PersistentVolumeClaim"), view.is("", "PersistentVolume"):
 		return judgeVolume(view, result)
+	case view.is("autoscaling", "HorizontalPodAutoscaler"):
+		return judgeAutoscaler(view, result)
 	case view.is("apiextensions.k8s.io", "CustomResourceDefinition"):
 		return requireConditions(view, result, []string{"NamesAccepted", "Established"})
 	case view.is("apiregistration.k8s.io", "APIService"):

@@ -66,6 +66,7 @@ func checkVerdicts(t *testing.T, head string, verdicts []verdict) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			got.Grade = "" // see TestGrades
 			diff(t, got, status.Result{Status: row.status, Message: row.message})
 			diff(t, object, before)
 		})

@@ -4,8 +4,10 @@
 package runner
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -182,6 +184,11 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 	}
 	for _, notice := range slices.Concat(result.Notes, result.Drift) {
 		b.notes[dependents.Text(notice.Object)+": "+notice.Message] = true
+	}
+	if result.Done {
+		for _, dependent := range result.Unhealthy {
+			b.notes[fmt.Sprintf("%s: is %s: %s", dependents.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true
+		}
 	}
 	waits := failures.Messages(result.Waits)
 	b.failed = map[dependents.Key]bool{}

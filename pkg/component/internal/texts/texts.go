@@ -84,6 +84,18 @@ func Failures(result reconciler.Result) string {
 	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
 }
 
+// Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are none.
+func Unhealthy(dependents []reconciler.Unhealthy) string {
+	if len(dependents) == 0 {
+		return ""
+	}
+	items := make([]string, len(dependents))
+	for i, dependent := range dependents {
+		items[i] = fmt.Sprintf("%s is %s: %s", Name(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)
+	}
+	return "; not healthy: " + Join(items, "; ")
+}
+
 // HeldBack says what a plan would change, and which dependents are not ready.
 func HeldBack(plan reconciler.Plan) string {
 	var held, unready []string

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -21,6 +22,8 @@ type Summary struct {
 	Wave, WaveSize int
 	// Waits, Failures, Drift and Notes are sorted by object and text.
 	Waits, Failures, Drift, Notes []inventory.Notice
+	// Unhealthy are sorted by object.
+	Unhealthy []inventory.Unhealthy
 	// Held are redundant dependents that are not deleted; nil if there are none.
 	Held *inventory.HeldDeletions
 	// Actions are sorted by wave and verb.
@@ -67,6 +70,16 @@ func (r *Report) AwaitsInVain(item *inventory.Item, message string) {
 // Fails reports that a dependent has failed, and does not become ready without intervention.
 func (r *Report) Fails(item *inventory.Item, message string) {
 	r.add(&r.summary.Failures, item, message)
+}
+
+// Grades reports how well a dependent does its job, as far as that is known.
+func (r *Report) Grades(item *inventory.Item, grade status.Grade, message string) {
+	if grade == "" || grade == status.GradeHealthy {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.summary.Unhealthy = append(r.summary.Unhealthy, inventory.Unhealthy{Notice: inventory.Notice{Object: objectRef(item), Message: message}, Grade: grade})
 }
 
 // Drifts reports drift of a dependent that is not corrected.
@@ -123,6 +136,7 @@ func (r *Report) End() Summary {
 	for _, notices := range [][]inventory.Notice{r.summary.Waits, r.summary.Failures, r.summary.Drift, r.summary.Notes} {
 		sortNotices(notices)
 	}
+	slices.SortFunc(r.summary.Unhealthy, func(a, b inventory.Unhealthy) int { return types.IDOf(a.Object).Compare(types.IDOf(b.Object)) })
 	return r.summary
 }
 

@@ -180,6 +180,7 @@ func (a *applier) settled(t *desired.Object, s decisions.Situation) outcome {
 	item := a.call.Ledger.Of(t)
 	a.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
 	item.Status = s.Seen.Status
+	a.call.Report.Grades(item, s.Seen.Grade, s.Seen.Message)
 	o := a.judged(t, s)
 	if a.mayRelease(t, s) {
 		o.releasing = &s

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// autoscalerConditions is the annotation in which HorizontalPodAutoscalers of version v1 have their conditions.
+const autoscalerConditions = "autoscaling.alpha.kubernetes.io/conditions"
+
+// autoscalerFailures are the reasons of conditions for which an autoscaler cannot do its job. Other reasons are states in which it has nothing to do, as when
+// its target is scaled to zero.
+var autoscalerFailures = map[string][]string{
+	"AbleToScale": {"FailedGetScale", "FailedUpdateScale"},
+	"ScalingActive": {
+		"FailedComputeMetricsReplicas", "FailedGetContainerResourceMetric", "FailedGetExternalMetric", "FailedGetObjectMetric", "FailedGetPodsMetric",
+		"FailedGetResourceMetric", "InvalidMetricSourceType", "InvalidSelector", "AmbiguousSelector",
+	},
+}
+
+// judgeAutoscaler grades a HorizontalPodAutoscaler. It is ready also if it cannot scale, because its target may become ready only later, and others may bring the
+// metrics.
+func judgeAutoscaler(view view, result Result) Result {
+	for _, name := range []string{"AbleToScale", "ScalingActive"} {
+		found := view.autoscalerCondition(name)
+		if found.present && !found.isTrue() && slices.Contains(autoscalerFailures[name], found.text("reason")) {
+			result.Grade, result.Message = GradeDegraded, "cannot scale: "+found.describe()
+			return result
+		}
+	}
+	return result
+}
+
+// autoscalerCondition returns a condition of an autoscaler of any version.
+func (v view) autoscalerCondition(name string) condition {
+	text, isV1 := v.object.GetAnnotations()[autoscalerConditions]
+	if !isV1 {
+		return v.condition(name)
+	}
+	var conditions []any
+	if json.Unmarshal([]byte(text), &conditions) != nil {
+		return condition{name: name}
+	}
+	return conditionAmong(conditions, name)
+}
