@@ -44,6 +44,8 @@ type Options struct {
 	// Patience is how long Watch waits for the first list of a kind. After that, objects of the kind are read one by one until
 	// the list comes. Defaults to one minute.
 	Patience time.Duration
+	// Prepare is called with the resource of a kind before its objects are listed, each time they are. If it fails, the attempt does. Defaults to nothing.
+	Prepare func(ctx context.Context, mapping *meta.RESTMapping) error
 	// Notify is called with the value of the owner label whenever the observation of a dependent has changed. It must not block,
 	// and may be called from several goroutines. Required.
 	Notify func(owner string)

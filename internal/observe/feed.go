@@ -126,6 +126,11 @@ func (f *feed) listAndWatch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("finding the resource: %w", err)
 	}
+	if prepare := f.kind.cache.options.Prepare; prepare != nil {
+		if err := prepare(ctx, mapping); err != nil {
+			return err
+		}
+	}
 	err = f.watch(ctx, mapping.Resource)
 	if cluster.IsTypeless(err) {
 		// The type may be served under another resource name now, which the next attempt needs.

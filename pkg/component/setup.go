@@ -285,6 +285,7 @@ func (w *worker) engineOptions() reconciler.Options {
 		Policies:               w.options.policies(),
 		ReclaimedFieldManagers: w.options.ReclaimedFieldManagers,
 		Judge:                  w.options.judge(w.name),
+		AwaitReports:           w.options.AwaitReports,
 		OnOperation:            func(action string) { w.metrics.Operated(metrics.Action(action)) },
 		Clock:                  w.options.Clock,
 	}

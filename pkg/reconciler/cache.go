@@ -7,6 +7,7 @@ import (
 	"context"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -32,16 +33,24 @@ type cache struct {
 	subscribers map[string]func() // by the value of the owner label
 }
 
-func newCache(clnt cluster.Client, options Options, reader *observe.Reader) (*cache, error) {
+// newCache returns a cache for a Reconciler that has none yet.
+func newCache(r *Reconciler) (*cache, error) {
+	options := r.options
 	c := &cache{onStatus: options.OnStatus, subscribers: map[string]func(){}}
 	var owner string
 	if options.Owner != "" {
 		owner = digest.OwnerLabel(options.Owner)
 	}
-	watches, err := observe.New(observe.Options{
-		Reader: reader, Config: clnt.Config(), HTTPClient: clnt.HttpClient(), Mapper: clnt.RESTMapper(),
+	watching := observe.Options{
+		Reader: r.reader, Config: r.client.Config(), HTTPClient: r.client.HttpClient(), Mapper: r.client.RESTMapper(),
 		Owner: owner, Delay: options.WatchDelay, Notify: c.notify, Log: options.Log,
-	})
+	}
+	if r.definitions != nil {
+		watching.Prepare = func(ctx context.Context, mapping *meta.RESTMapping) error {
+			return r.definitions.Learn(ctx, mapping.GroupVersionKind, mapping.Resource.Resource)
+		}
+	}
+	watches, err := observe.New(watching)
 	c.watches, c.Observer = watches, watches
 	return c, err
 }

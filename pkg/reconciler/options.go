@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/internal/finalizers"
 	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
@@ -62,6 +63,10 @@ type Options struct {
 	Log logr.Logger
 	// Judge computes the status of dependents of all owners that name no other one. Defaults to status.NewAnalyzer(name).
 	Judge status.Judge
+	// AwaitReports keeps a custom resource from being ready as long as its controller has reported neither a condition nor a generation that it has observed, if the
+	// CustomResourceDefinition declares conditions. The definition is read once for each type; types whose definition the client may not read do not
+	// count. It concerns Judge only. Defaults to false: then such an object is ready as soon as it exists.
+	AwaitReports bool
 	// MaxConcurrency is the maximum number of concurrent requests of one call. The actual number goes down while the API server is slow
 	// or rejects requests. Defaults to 16.
 	MaxConcurrency int
@@ -85,6 +90,8 @@ type Reconciler struct {
 	judges  *judges.Judges
 	cache   *cache
 	memory  *memory.All
+	// definitions are nil unless AwaitReports is set.
+	definitions *reports.Definitions
 	// reading makes the reads that client may not make; nil if there is no other client. See As.
 	reading cluster.Client
 	// barrierPause is how long a barrier must be in force before the type is deleted: other instances of the API server may
@@ -102,7 +109,7 @@ func New(name string, clnt cluster.Client, options Options) (*Reconciler, error)
 	if err != nil {
 		return nil, err
 	}
-	if r.cache, err = newCache(clnt, r.options, r.reader); err != nil {
+	if r.cache, err = newCache(r); err != nil {
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
 	return r, nil
@@ -135,6 +142,11 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		return nil, fmt.Errorf("creating the reconciler %s: %w", name, err)
 	}
 	options.Policies = policies.Or(declared, policies.Defaults())
+	var definitions *reports.Definitions
+	if options.AwaitReports {
+		definitions = reports.NewDefinitions(clnt)
+		options.Judge = reports.Await(options.Judge, definitions)
+	}
 	owners, keys := judges.New(name, options.Judge), marks.NewKeys(name)
 	return &Reconciler{
 		name:    name,
@@ -146,6 +158,7 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		},
 		judges:       owners,
 		memory:       memory.New(),
+		definitions:  definitions,
 		barrierPause: barriers.DefaultPause,
 	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/clients"
+	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/cluster"
 )
 
@@ -37,6 +38,8 @@ type Connection struct {
 	factory *clients.Factory
 	client  *clients.Connection
 	records *releases.Store
+	// definitions are shared by all that looks at dependents.
+	definitions *reports.Definitions
 	// discovered is closed when discovery has ended, whether or not it has succeeded.
 	discovered chan struct{}
 }
@@ -59,11 +62,12 @@ func Open(options Options) (*Connection, error) {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
 	c := &Connection{
-		options:    options,
-		factory:    factory,
-		client:     factory.Local(),
-		records:    releases.NewStore(releases.Options{Client: factory.Local(), Clock: options.Clock}),
-		discovered: make(chan struct{}),
+		options:     options,
+		factory:     factory,
+		client:      factory.Local(),
+		definitions: reports.NewDefinitions(factory.Local()),
+		records:     releases.NewStore(releases.Options{Client: factory.Local(), Clock: options.Clock}),
+		discovered:  make(chan struct{}),
 	}
 	go func() {
 		defer close(c.discovered)
@@ -83,6 +87,9 @@ func (c *Connection) Ready(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// Definitions returns what is known of the types of dependents.
+func (c *Connection) Definitions() *reports.Definitions { return c.definitions }
 
 // Records returns the store of all releases.
 func (c *Connection) Records() *releases.Store { return c.records }

@@ -6,6 +6,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ func Tree(ctx context.Context, options Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.read(ctx); err != nil {
+	if err := errors.Join(s.learn(ctx), s.read(ctx)); err != nil {
 		return nil, err
 	}
 	nodes := s.grow()
@@ -37,6 +38,23 @@ func Tree(ctx context.Context, options Options) (*Report, error) {
 		}
 	}
 	return &Report{Nodes: nodes, Notes: s.sortedNotes(), Deadline: s.deadline}, nil
+}
+
+// learn reads the definitions of the types of the dependents.
+func (s *survey) learn(ctx context.Context) error {
+	if s.Definitions == nil {
+		return nil
+	}
+	types := map[resource]bool{}
+	for _, t := range s.targets {
+		types[t.resource] = t.resource.plural != ""
+	}
+	return each(ctx, slices.Collect(maps.Keys(types)), func(ctx context.Context, r resource) error {
+		if !types[r] {
+			return nil
+		}
+		return s.Definitions.Learn(ctx, r.GroupVersionKind, r.plural)
+	})
 }
 
 func (s *survey) sortedNotes() []dependents.Note {

@@ -31,7 +31,7 @@ func NewTarget(c *connection.Connection, owner string, recorded []*reconciler.In
 	t := &Target{owner: owner, woken: make(chan struct{}, 1), seen: func(types.ObjectKey, status.Status, string) {}}
 	var err error
 	t.engine, err = reconciler.New(releases.ReconcilerName, c.Client(), reconciler.Options{
-		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(),
+		Owner: owner, WatchDelay: watchDelay, Clock: c.Clock(), AwaitReports: true,
 		OnStatus: func(object types.ObjectKey, found status.Status, message string) { t.seen(object, found, message) },
 	})
 	if err != nil {

@@ -14,17 +14,20 @@ import (
 	"github.com/component-operator/runtime/clm/internal/ownership"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/internal/reports"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/status"
 )
 
 // Inspection returns the options with which package live looks at dependents of a release.
 func Inspection(c *connection.Connection, release *releases.Release, items []*reconciler.InventoryItem) live.Options {
+	analyzer := status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()})
 	return live.Options{
-		Client:   c.Client(),
-		Items:    items,
-		Judges:   judges.New(releases.ReconcilerName, status.NewAnalyzer(releases.ReconcilerName, status.Options{Clock: c.Clock()})),
-		Selector: ownership.Selector(releases.OwnerID(release.Namespace, release.Name)),
+		Client:      c.Client(),
+		Items:       items,
+		Judges:      judges.New(releases.ReconcilerName, reports.Await(analyzer, c.Definitions())),
+		Definitions: c.Definitions(),
+		Selector:    ownership.Selector(releases.OwnerID(release.Namespace, release.Name)),
 	}
 }
 

@@ -91,6 +91,9 @@ func digestOf(content string, b policies.Effective) (string, error) {
 	if b.DeletePropagation != "" {
 		parts = append(parts, string(b.DeletePropagation))
 	}
+	if b.Prune != "" {
+		parts = append(parts, "prune", string(b.Prune))
+	}
 	sum, err := digest.Of(parts)
 	if err != nil {
 		return "", err

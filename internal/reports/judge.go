@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// awaiting is a judge that waits for the first report of a controller.
+type awaiting struct {
+	base        status.Judge
+	definitions *Definitions
+}
+
+var (
+	_ status.MetadataJudge   = awaiting{}
+	_ status.OverrulingJudge = awaiting{}
+)
+
+// Await returns a judge for which an object is in progress as long as it would be current for the base, its definition declares conditions, and its controller has
+// reported neither a condition nor a generation. Objects that the base overrules are as the base says.
+func Await(base status.Judge, definitions *Definitions) status.Judge {
+	return awaiting{base: base, definitions: definitions}
+}
+
+// Judge implements status.Judge.
+func (a awaiting) Judge(object *unstructured.Unstructured) status.Result {
+	result := a.base.Judge(object)
+	if result.Status != status.CurrentStatus || hasReported(object) || !a.definitions.Declares(object.GroupVersionKind()) || a.Overrules(object) {
+		return result
+	}
+	return status.Result{Status: status.InProgressStatus, Message: "its controller has not reported any condition yet"}
+}
+
+// Rules implements status.Judge. What is known of a type before its objects are judged does not change.
+func (a awaiting) Rules() string { return a.base.Rules() }
+
+// JudgesMetadata implements status.MetadataJudge.
+func (a awaiting) JudgesMetadata(kind schema.GroupKind) bool {
+	metadata, ok := a.base.(status.MetadataJudge)
+	return ok && metadata.JudgesMetadata(kind)
+}
+
+// Overrules implements status.OverrulingJudge.
+func (a awaiting) Overrules(object *unstructured.Unstructured) bool {
+	overruling, ok := a.base.(status.OverrulingJudge)
+	return ok && overruling.Overrules(object)
+}
+
+// hasReported reports whether a controller has written a condition, or which generation it has observed.
+func hasReported(object *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
+	list, _ := conditions.([]any)
+	_, observed, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "observedGeneration")
+	return len(list) > 0 || observed
+}
