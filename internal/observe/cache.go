@@ -79,6 +79,8 @@ type Cache struct {
 	kinds  map[schema.GroupVersionKind]*kind
 	needs  map[string]map[schema.GroupVersionKind]need
 	guards map[schema.GroupVersionResource]*guard
+	named  map[Name]*named
+	names  map[string][]Name // those that an owner reads
 }
 
 // New returns a Cache without watches.
@@ -117,6 +119,8 @@ func New(options Options) (*Cache, error) {
 		kinds:    map[schema.GroupVersionKind]*kind{},
 		needs:    map[string]map[schema.GroupVersionKind]need{},
 		guards:   map[schema.GroupVersionResource]*guard{},
+		named:    map[Name]*named{},
+		names:    map[string][]Name{},
 	}, nil
 }
 

@@ -19,20 +19,20 @@ import (
 // source is what a watch covers.
 type source struct {
 	resource schema.GroupVersionResource
-	// namespace is empty for all namespaces, selector for all objects.
-	namespace, selector string
+	// namespace is empty for all namespaces, selector and fields for all objects.
+	namespace, selector, fields string
 }
 
 // listAndWatch fills the store. It returns when the watch cannot be continued. The ordinary end of a watch is no error.
 func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVersionKind, store cache.ReflectorStore) error {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(gvk)
-	return c.reflect(ctx, s, expected, lists.Of(c.dynamic.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector}), store)
+	return c.reflect(ctx, s, expected, lists.Of(c.dynamic.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector, Fields: s.fields}), store)
 }
 
 // listAndWatchMetadata is listAndWatch with metadata only.
 func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.ReflectorStore) error {
-	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector})
+	objects := lists.Of(c.metadata.Resource(s.resource).Namespace(s.namespace), lists.Selection{Labels: s.selector, Fields: s.fields})
 	return c.reflect(ctx, s, &metav1.PartialObjectMetadata{}, objects, store)
 }
 

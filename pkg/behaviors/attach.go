@@ -108,6 +108,7 @@ func namesOf(behavior any) []string {
 	note("Stepped", implements[Stepped](behavior))
 	note("Guarded", implements[Guarded](behavior))
 	note("Extracting", implements[Extracting](behavior))
+	note("Reading", implements[Reading](behavior))
 	note("Late", implements[Late](behavior))
 	note("Awaited", implements[Awaited](behavior))
 	note("Suspending", implements[Suspending](behavior))

@@ -5,6 +5,8 @@ package behaviors
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/pkg/status"
 )
@@ -32,6 +34,28 @@ type Extracting interface {
 	// object's step are answered, and gets a copy without managedFields. Later steps begin when it has returned nil. An error is named in the
 	// status of the component, and the pass is repeated after a delay that grows.
 	Extract(object *unstructured.Unstructured) error
+}
+
+// Reading is the behavior of an object that needs data of objects which are not dependents, because others create them.
+type Reading interface {
+	// Reads returns these objects, and what takes their data. It is called in each pass, and should return the same objects as long as the objects of the
+	// generator are the same.
+	Reads() []Read
+}
+
+// Read is an object that is read when the step of another object is about to begin, before a guard is asked and a late manifest is completed.
+type Read struct {
+	// GroupVersionKind is the type of the object, in the version in which it is read.
+	schema.GroupVersionKind
+	// NamespacedName is its name. The namespace is required, except for cluster-scoped types.
+	types.NamespacedName
+
+	// Take gets the object as it is in the cluster, without managedFields; nil if it does not exist, or its type is not served. It is called in each pass, and must not
+	// change the object. The object is read as the identity that writes the dependents, once for each change of it, and each change leads to another pass.
+	//
+	// An error is named in the status of the component, and holds back this step and what comes later; it is how an object says that it cannot do without the other
+	// one. Then the pass is repeated when the other object changes, and after a delay that grows.
+	Take func(object *unstructured.Unstructured) error
 }
 
 // Late is the behavior of an object whose manifest is complete only when its step begins, because it needs data of other objects.
@@ -84,6 +108,12 @@ type Extract func(object *unstructured.Unstructured) error
 
 // Extract calls the function.
 func (f Extract) Extract(object *unstructured.Unstructured) error { return f(object) }
+
+// Reads is a Reading with constant values.
+type Reads []Read
+
+// Reads returns the values.
+func (r Reads) Reads() []Read { return r }
 
 // Complete is a Late in the form of a function.
 type Complete func(manifest *unstructured.Unstructured) error

@@ -14,6 +14,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/plans"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/steps"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/waves"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -66,6 +67,9 @@ type preparation struct {
 // open watches the kinds, checks the expected plan and ownership, and saves the inventory: all that precedes the first write.
 func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	if err := c.call.Needs.Watch(ctx, c.wanted, desired.Late); err != nil {
+		return err
+	}
+	if err := steps.Watch(ctx, c.call, c.wanted); err != nil {
 		return err
 	}
 	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)

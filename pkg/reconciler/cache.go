@@ -111,6 +111,7 @@ func (r *Reconciler) Forget(ownerID string) {
 	r.cache.Guard(label, nil)
 	// Without needs, Watch waits for nothing and cannot fail.
 	_ = r.cache.Watch(context.Background(), label, nil)
+	_ = r.cache.WatchNames(context.Background(), label, nil)
 	r.memory.For(ownerID).Keep(nil)
 	r.judges.Forget(label)
 }

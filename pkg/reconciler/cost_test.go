@@ -53,6 +53,8 @@ func (l *ledger) Apply(_ stdcontext.Context, object runtime.ApplyConfiguration, 
 type sight map[string]observe.Observation
 
 func (sight) Watch(stdcontext.Context, string, []observe.Need) error { return nil }
+func (sight) WatchNames(stdcontext.Context, string, []observe.Name) error { return nil }
+func (sight) Version(observe.Name) (string, observe.View)            { return "", observe.Unseen }
 func (sight) Guard(string, []schema.GroupVersionResource)            {}
 
 func (s sight) Get(_ schema.GroupVersionKind, _, name string) (observe.Observation, observe.View) {

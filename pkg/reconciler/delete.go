@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/component-operator/runtime/internal/flow"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
@@ -37,7 +38,7 @@ func (r *Reconciler) Delete(ctx context.Context, request DeleteRequest) (Result,
 	err = call.Barriers.LiftUnreached(ctx, err)
 	done := gone && err == nil
 	if done {
-		err = r.cache.Watch(ctx, call.Owner.Label, nil)
+		err = answers.Join(r.cache.Watch(ctx, call.Owner.Label, nil), r.cache.WatchNames(ctx, call.Owner.Label, nil))
 	}
 	return finish(call, done), err
 }

@@ -52,5 +52,11 @@ func (Blind) Get(schema.GroupVersionKind, string, string) (observe.Observation, 
 // Record keeps nothing.
 func (Blind) Record(schema.GroupVersionKind, string, string, observe.Observation) {}
 
+// WatchNames has nothing to wait for.
+func (Blind) WatchNames(context.Context, string, []observe.Name) error { return nil }
+
+// Version knows nothing.
+func (Blind) Version(observe.Name) (string, observe.View) { return "", observe.Unseen }
+
 // Guard watches nothing.
 func (Blind) Guard(string, []schema.GroupVersionResource) {}

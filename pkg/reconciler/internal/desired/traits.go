@@ -18,8 +18,8 @@ import (
 type Traits struct {
 	// Step is the step of the wave in which the object is applied.
 	Step int
-	// Guarded, Extracting and Late mean that the object has these behaviors.
-	Guarded, Extracting, Late bool
+	// Guarded, Extracting, Reading and Late mean that the object has these behaviors.
+	Guarded, Extracting, Reading, Late bool
 	// Judged means that the object has a judge of its own.
 	Judged bool
 	// Suspending means that the object has a suspended form.
@@ -31,7 +31,7 @@ type Traits struct {
 // traitsOf returns the traits of an object, and what is wrong with its behaviors; empty if nothing is.
 func traitsOf(object client.Object) (traits Traits, problem string) {
 	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
-		const allowed = "Stepped, Guarded, Extracting, Late, Awaited, Suspending or Judged"
+		const allowed = "Stepped, Guarded, Extracting, Reading, Late, Awaited, Suspending or Judged"
 		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement %s", strings.Join(unknown, ", "), allowed)
 	}
 	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {
@@ -45,6 +45,14 @@ func traitsOf(object client.Object) (traits Traits, problem string) {
 	}
 	_, traits.Guarded = behaviors.Of[behaviors.Guarded](object)
 	_, traits.Extracting = behaviors.Of[behaviors.Extracting](object)
+	if reading, ok := behaviors.Of[behaviors.Reading](object); ok {
+		traits.Reading = true
+		for i, read := range reading.Reads() {
+			if read.Kind == "" || read.Version == "" || read.Name == "" || read.Take == nil {
+				return traits, fmt.Sprintf("read %d (%s %s): version, kind, name and Take are required", i, read.GroupVersionKind, read.NamespacedName)
+			}
+		}
+	}
 	_, traits.Late = behaviors.Of[behaviors.Late](object)
 	_, traits.Suspending = behaviors.Of[behaviors.Suspending](object)
 	_, traits.Judged = behaviors.Of[behaviors.Judged](object)

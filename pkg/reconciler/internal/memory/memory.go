@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -22,6 +24,8 @@ type All struct {
 	owners map[string]map[types.ObjectID]*Object
 	// prepared holds the desired objects of each owner's last call.
 	prepared map[string]*desired.Set
+	// read holds the objects that owners have read without owning them.
+	read map[string]map[observe.Name]*unstructured.Unstructured
 }
 
 // Object is what is remembered about one object. It is used by one goroutine at a time.
@@ -41,7 +45,9 @@ type Object struct {
 
 // New returns an empty memory.
 func New() *All {
-	return &All{owners: map[string]map[types.ObjectID]*Object{}, prepared: map[string]*desired.Set{}}
+	return &All{
+		owners: map[string]map[types.ObjectID]*Object{}, prepared: map[string]*desired.Set{}, read: map[string]map[observe.Name]*unstructured.Unstructured{},
+	}
 }
 
 // For returns the memory of one owner.
@@ -101,6 +107,7 @@ func (o Owner) Keep(recorded []*inventory.Item) {
 	defer m.mu.Unlock()
 	if len(recorded) == 0 {
 		delete(m.prepared, owner)
+		delete(m.read, owner)
 	}
 	if len(m.owners[owner]) == 0 {
 		return

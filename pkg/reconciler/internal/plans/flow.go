@@ -33,7 +33,7 @@ type position struct {
 
 // plan plans the late objects. The changes of all others must be planned.
 func (f *dataFlow) plan(ctx context.Context) error {
-	if !slices.ContainsFunc(f.planner.objects, func(t *desired.Object) bool { return t.Late || t.Guarded }) {
+	if !slices.ContainsFunc(f.planner.objects, func(t *desired.Object) bool { return t.Late || t.Guarded || t.Reading }) {
 		return nil
 	}
 	defer f.remember()()
@@ -46,12 +46,9 @@ func (f *dataFlow) plan(ctx context.Context) error {
 	for _, step := range positions {
 		end := start + len(step)
 		for i := start; i < end; i++ {
-			if objects[i].Late {
-				if err := f.complete(ctx, i, f.steps.Resolve); err != nil {
-					return err
-				}
+			if err := f.begin(ctx, i); err != nil {
+				return err
 			}
-			f.ask(i)
 		}
 		for i := start; i < end; i++ {
 			if objects[i].Extracting {
@@ -62,6 +59,29 @@ func (f *dataFlow) plan(ctx context.Context) error {
 		}
 		start = end
 	}
+	return nil
+}
+
+// begin plans what happens when the turn of an object comes.
+func (f *dataFlow) begin(ctx context.Context, i int) error {
+	t := f.planner.objects[i]
+	missing, err := f.steps.Read(ctx, t)
+	switch {
+	case err != nil:
+		return err
+	case missing != "" && t.Late:
+		return f.leaveOpen(ctx, i, missing)
+	case missing != "":
+		if f.changes[i].Verb != "" {
+			addReason(&f.changes[i], missing)
+		}
+		return nil
+	case t.Late:
+		if err := f.complete(ctx, i, f.steps.Resolve); err != nil {
+			return err
+		}
+	}
+	f.ask(i)
 	return nil
 }
 
@@ -82,6 +102,9 @@ func (f *dataFlow) planForms(ctx context.Context) error {
 	}
 	for i, t := range f.planner.objects {
 		if t.Late && t.Suspended {
+			if _, err := f.steps.Read(ctx, t); err != nil {
+				return err
+			}
 			if err := f.complete(ctx, i, f.steps.Form); err != nil {
 				return err
 			}

@@ -47,6 +47,9 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 	if err := p.watchServed(ctx); err != nil {
 		return inventory.Plan{}, err
 	}
+	if err := steps.Watch(ctx, p.call, p.objects); err != nil {
+		return inventory.Plan{}, err
+	}
 	p.call.Tiers = calls.Arrange(p.objects, p.call.Ledger, p.call.Server.Observer)
 	changes := make([]inventory.Change, len(p.objects))
 	var first, rest []int

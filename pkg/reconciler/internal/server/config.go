@@ -22,6 +22,8 @@ type Observer interface {
 	Watch(ctx context.Context, owner string, needs []observe.Need) error
 	Get(gvk schema.GroupVersionKind, namespace, name string) (observe.Observation, observe.View)
 	Record(gvk schema.GroupVersionKind, namespace, name string, observation observe.Observation)
+	WatchNames(ctx context.Context, owner string, names []observe.Name) error
+	Version(name observe.Name) (version string, view observe.View)
 	Guard(owner string, resources []schema.GroupVersionResource)
 }
 

@@ -29,11 +29,18 @@ type Steps struct {
 // New returns the steps of a call.
 func New(call *calls.Call) *Steps { return &Steps{call: call} }
 
-// Begin asks the guards of a step, and completes its late manifests. It returns the members of the step, whose manifests are complete. If something
+// Begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are complete. If something
 // holds the step back, it reports that, and held is true.
 func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
 	for _, t := range members {
-		if reason := s.guard(t); reason != "" {
+		reason, err := s.Read(ctx, t)
+		if err != nil {
+			return nil, false, err
+		}
+		if reason == "" {
+			reason = s.guard(t)
+		}
+		if reason != "" {
 			s.call.Report.Awaits(s.call.Ledger.Of(t), reason)
 			held = true
 		}
@@ -116,6 +123,10 @@ func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*
 	for _, t := range members {
 		form, save := t, false
 		if t.Late {
+			// What is missing then, the form says if it needs it.
+			if _, err := s.Read(ctx, t); err != nil {
+				return nil, false, err
+			}
 			var late *desired.LateError
 			form, save, err = s.Form(t)
 			if errors.As(err, &late) {

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/cluster"
+)
+
+// Name identifies an object that need not be a dependent, in the version in which it is read. The namespace of cluster-scoped objects is empty.
+type Name struct {
+	schema.GroupVersionKind
+
+	Namespace, Name string
+}
+
+// named watches the metadata of one object, for all owners that read it. Its content is not kept: each owner reads it as the identity that may.
+type named struct {
+	cache  *Cache
+	name   Name
+	cancel context.CancelFunc
+	// settled is closed when the object is either watched, or known not to be watchable.
+	settled chan struct{}
+
+	// The fields below are guarded by the mutex of the cache.
+	owners    map[string]bool
+	isSettled bool
+	synced    bool
+	version   string // the resource version; empty if the object does not exist
+}
+
+// WatchNames sets the objects that an owner reads without owning them, and drops those of an earlier call. The owner is notified of each change of these objects. It
+// returns when each object is either watched or known not to be watchable.
+func (c *Cache) WatchNames(ctx context.Context, owner string, names []Name) error {
+	for _, n := range c.declareNames(owner, names) {
+		select {
+		case <-n.settled:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the watch of %s %s: %w", n.name.GroupKind(), n.name.Name, ctx.Err())
+		}
+	}
+	return nil
+}
+
+func (c *Cache) declareNames(owner string, names []Name) []*named {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	watched := make([]*named, 0, len(names))
+	for _, name := range names {
+		n := c.named[name]
+		if n == nil {
+			ctx, cancel := context.WithCancel(c.ctx)
+			n = &named{cache: c, name: name, cancel: cancel, settled: make(chan struct{}), owners: map[string]bool{}}
+			c.named[name] = n
+			go n.run(ctx)
+		}
+		n.owners[owner] = true
+		watched = append(watched, n)
+	}
+	for _, before := range c.names[owner] {
+		if !slices.Contains(names, before) {
+			c.named[before].dropLocked(owner)
+		}
+	}
+	if len(names) == 0 {
+		delete(c.names, owner)
+	} else {
+		c.names[owner] = slices.Clone(names)
+	}
+	return watched
+}
+
+// dropLocked removes an owner, and ends the watch after the last one.
+func (n *named) dropLocked(owner string) {
+	delete(n.owners, owner)
+	if len(n.owners) == 0 {
+		n.cancel()
+		delete(n.cache.named, n.name)
+	}
+}
+
+// Version returns the resource version of an object that an owner reads, if its watch has found it.
+func (c *Cache) Version(name Name) (version string, view View) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.named[name]
+	switch {
+	case n == nil || !n.synced:
+		return "", Unseen
+	case n.version == "":
+		return "", Absent
+	default:
+		return n.version, Present
+	}
+}
+
+// errOtherScope means that an object of a namespaced type has no namespace, or one of a cluster-scoped type has one.
+var errOtherScope = errors.New("the type has another scope")
+
+// run watches until it is cancelled. Where watching is not possible, it notifies the owners at growing intervals, so that they read the object themselves.
+func (n *named) run(ctx context.Context) {
+	delay := time.Second
+	for ctx.Err() == nil {
+		if err := n.watch(ctx); err == nil {
+			delay = time.Second
+		} else if ctx.Err() == nil {
+			n.set(false, "")
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(jitter(delay)):
+			delay = min(2*delay, time.Minute)
+		}
+	}
+}
+
+func (n *named) watch(ctx context.Context) error {
+	mapping, err := n.cache.options.Mapper.RESTMapping(n.name.GroupKind(), n.name.Version)
+	if err != nil {
+		return fmt.Errorf("finding the resource: %w", err)
+	}
+	if isNamespaced := mapping.Scope.Name() == meta.RESTScopeNameNamespace; isNamespaced != (n.name.Namespace != "") {
+		return errOtherScope
+	}
+	only := fields.OneTermEqualSelector("metadata.name", n.name.Name).String()
+	err = n.cache.listAndWatchMetadata(ctx, source{resource: mapping.Resource, namespace: n.name.Namespace, fields: only}, namedStore{n})
+	if cluster.IsTypeless(err) {
+		_ = cluster.RenewTypes(ctx, n.cache.options.Mapper, n.name.Group) // if that fails, the next attempt will
+	}
+	return err
+}
+
+// set notes what is known of the object, and notifies the owners if that is something new, or if nothing is known.
+func (n *named) set(synced bool, version string) {
+	n.cache.mu.Lock()
+	isNews := n.isSettled && (!synced || n.synced != synced || n.version != version)
+	n.synced, n.version = synced, version
+	if !n.isSettled {
+		n.isSettled = true
+		close(n.settled)
+	}
+	var owners []string
+	if isNews {
+		for owner := range n.owners {
+			owners = append(owners, owner)
+		}
+	}
+	n.cache.mu.Unlock()
+	for _, owner := range owners {
+		n.cache.options.Notify(owner)
+	}
+}
+
+// namedStore takes the version of the only object of a watch.
+type namedStore struct{ named *named }
+
+// Add notes the version of a new object.
+func (s namedStore) Add(object any) error { return s.Update(object) }
+
+// Update notes the version of an object.
+func (s namedStore) Update(object any) error {
+	found, err := meta.Accessor(object)
+	if err != nil {
+		return fmt.Errorf("reading the metadata of %s: %w", s.named.name.Name, err)
+	}
+	s.named.set(true, found.GetResourceVersion())
+	return nil
+}
+
+// Delete notes that the object is gone.
+func (s namedStore) Delete(any) error {
+	s.named.set(true, "")
+	return nil
+}
+
+// Replace notes what a list has found.
+func (s namedStore) Replace(objects []any, _ string) error {
+	if len(objects) == 0 {
+		return s.Delete(nil)
+	}
+	return s.Update(objects[0])
+}
+
+// Resync does nothing.
+func (namedStore) Resync() error { return nil }

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// reader generates a late ConfigMap with the host that a Secret of others has, and one in a later step.
+func reader(w *world) []client.Object {
+	var host string
+	read := behaviors.Read{
+		GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+		NamespacedName:   apitypes.NamespacedName{Namespace: w.namespace, Name: "database"},
+		Take: func(secret *unstructured.Unstructured) error {
+			if secret == nil {
+				return errors.New("does not exist")
+			}
+			found := false
+			if host, found, _ = unstructured.NestedString(secret.Object, "data", "host"); !found {
+				return errors.New("has no host")
+			}
+			return nil
+		},
+	}
+	complete := behaviors.Complete(func(manifest *unstructured.Unstructured) error {
+		return unstructured.SetNestedField(manifest.Object, host, "data", "value")
+	})
+	objects := objects(w, configMapsNamed("client", "later"))
+	return []client.Object{behaviors.Attach(objects[0], behaviors.Reads{read}, complete), behaviors.Attach(objects[1], behaviors.AtStep(1))}
+}
+
+func (w *world) secret(data map[string]string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "database"}, StringData: data}
+}
+
+// reads returns how often the Secret was read.
+func (w *world) reads() int {
+	return w.requests.Count(func(r testenv.Request) bool {
+		return r.Method == "GET" && strings.HasSuffix(r.Path, "/secrets/database")
+	})
+}
+
+// TestObjectsOfOthersAreRead has data of an object that is no dependent complete a manifest: it is missing, lacks the data, has them, changes, and goes. Each comes by an
+// event, costs one read, and is planned before. The process is restarted in the middle.
+func TestObjectsOfOthersAreRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	generate := func() []client.Object { return reader(w) }
+	settle := func(want string) {
+		t.Helper()
+		w.settleObjects(generate, waitsFor(w.expand(want)))
+	}
+	settle("ConfigMap client: needs data of Secret NS/database: does not exist")
+	if w.configMap("later") != nil || w.reads() != 0 {
+		t.Errorf("want nothing to be applied, and no read, got %d reads", w.reads())
+	}
+	if err := w.client.Create(t.Context(), w.secret(map[string]string{"port": "1"})); err != nil {
+		t.Fatal(err)
+	}
+	settle("ConfigMap client: needs data of Secret NS/database: has no host")
+	w = w.heir()
+	settle("ConfigMap client: needs data of Secret NS/database: has no host")
+	w.patch(w.get("v1", "Secret", "database"), `{"data":{"host":"YQ=="}}`)
+	w.settleObjects(generate, done)
+	w.expectInventory("ConfigMap client Ready Current", "ConfigMap later Ready Current")
+
+	reads := w.reads()
+	for range 3 {
+		if _, err := w.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: reader(w), Digest: w.digest}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.reads() != reads {
+		t.Error("an object that has not changed was read again")
+	}
+
+	w.patch(w.get("v1", "Secret", "database"), `{"data":{"host":"Yg=="}}`)
+	w.settleObjects(generate, func(reconciler.Result) (bool, string) {
+		return diffData(map[string]any{"value": "Yg=="}, w.configMap("client")) == "", "the change is not known"
+	})
+	if w.reads() != reads+1 {
+		t.Errorf("want one read for the change, got %d", w.reads()-reads)
+	}
+	// What was written stays when the object goes, and drift of later steps is corrected.
+	w.remove(w.get("v1", "Secret", "database"))
+	settle("ConfigMap client: needs data of Secret NS/database: does not exist")
+	w.expectInventory("ConfigMap client Ready Current", "ConfigMap later Ready Current")
+	w.mustDelete()
+}
+
+// TestObjectsOfUnknownTypesAreRead as if they did not exist, until their type is served.
+func TestObjectsOfUnknownTypesAreRead(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	var size int64
+	generate := func() []client.Object {
+		return []client.Object{behaviors.Attach(objects(ty.world, configMapsNamed("client"))[0], behaviors.Reads{{
+			GroupVersionKind: schema.GroupVersionKind{Group: ty.group, Version: "v1", Kind: "Widget"},
+			NamespacedName:   apitypes.NamespacedName{Namespace: ty.namespace, Name: "theirs"},
+			Take: func(widget *unstructured.Unstructured) error {
+				if widget == nil {
+					return errors.New("does not exist")
+				}
+				size, _, _ = unstructured.NestedInt64(widget.Object, "spec", "size")
+				return nil
+			},
+		}})}
+	}
+	ty.settleObjects(generate, waitsFor("ConfigMap client: needs data of Widget."+ty.group+" "+ty.namespace+"/theirs: does not exist"))
+	ty.create(ty.expand(customType))
+	testenv.Eventually(t, func() (bool, string) {
+		err := ty.client.Create(t.Context(), testenv.Object(t, ty.world.expand(ty.expand(strings.ReplaceAll(widget, "{name: NAME}", "{name: theirs, namespace: NS}")))))
+		return err == nil, "the type is not served"
+	})
+	ty.settleObjects(generate, done)
+	if size != 1 {
+		t.Errorf("want the content to be read, got size %d", size)
+	}
+}
+
+// TestForbiddenReads names the object that the identity must not read.
+func TestForbiddenReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, answering("/secrets/database", http.StatusForbidden, metav1.StatusReasonForbidden))
+	if err := w.client.Create(t.Context(), w.secret(map[string]string{"host": "a"})); err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.applyObjects(reader(w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := notices(result.Waits); !strings.HasPrefix(got, w.expand("ConfigMap client: Secret NS/database must not be read: ")) || result.RequeueAfter == 0 {
+		t.Errorf("unexpected wait %q, repeated after %s", got, result.RequeueAfter)
+	}
+}
+
+// TestBadReads are refused, or named, with the object and what is wrong.
+func TestBadReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	take := func(*unstructured.Unstructured) error { return nil }
+	pod, node := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	attached := func(read behaviors.Read) []client.Object {
+		return []client.Object{behaviors.Attach(objects(w, configMapsNamed("a"))[0], behaviors.Reads{read})}
+	}
+	for _, bad := range []behaviors.Read{
+		{GroupVersionKind: pod, NamespacedName: apitypes.NamespacedName{Name: "b"}},
+		{GroupVersionKind: pod, Take: take},
+		{NamespacedName: apitypes.NamespacedName{Name: "b"}, Take: take},
+	} {
+		_, err := w.applyObjects(attached(bad))
+		w.expectRefusal(err, "ConfigMap NS/a: read 0 (", "): version, kind, name and Take are required")
+	}
+	for want, bad := range map[string]behaviors.Read{
+		"its type is namespaced, and no namespace is given": {GroupVersionKind: pod, NamespacedName: apitypes.NamespacedName{Name: "b"}, Take: take},
+		"its type is cluster-scoped, and a namespace is given": {
+			GroupVersionKind: node, NamespacedName: apitypes.NamespacedName{Namespace: w.namespace, Name: "b"}, Take: take,
+		},
+	} {
+		result, err := w.applyObjects(attached(bad))
+		if err != nil || !strings.Contains(notices(result.Waits), "b cannot be read: "+want) {
+			t.Errorf("%s: got %q, %v", want, notices(result.Waits), err)
+		}
+	}
+}
