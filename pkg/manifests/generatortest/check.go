@@ -61,7 +61,9 @@ func (s Suite) check(objects []*unstructured.Unstructured, namespace string) []s
 		if kind.Kind == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
 			problems = append(problems, fmt.Sprintf("%s: apiVersion, kind and metadata.name are required, got %q, %q and %q", text, u.GetAPIVersion(), kind.Kind, u.GetName()))
 		}
-		key := kind.String() + " " + cmp.Or(u.GetNamespace(), namespace) + " " + u.GetName()
+		// An object may be a dependent, and a deletion hook of each kind: these are applied at different times.
+		hook := u.GetAnnotations()[s.ReconcilerName+"/"+types.AnnotationKeySuffixDeletionHook]
+		key := kind.String() + " " + cmp.Or(u.GetNamespace(), namespace) + " " + u.GetName() + " " + hook
 		if seen[key] {
 			problems = append(problems, fmt.Sprintf("%s: defined more than once", text))
 		}

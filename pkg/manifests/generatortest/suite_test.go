@@ -76,6 +76,14 @@ func TestExamine(t *testing.T) {
 			other.Namespace = "default"
 			return []client.Object{configMap("a", nil), other}, nil
 		}, nil, []string{"ConfigMap default/a: defined more than once"}},
+		{"a dependent that is also a hook of each kind", func(context.Context, map[string]any) ([]client.Object, error) {
+			hook := func(kind string) client.Object { return configMap("a", map[string]string{"demo.example.io/deletion-hook": kind}) }
+			return []client.Object{configMap("a", nil), hook("pre-delete"), hook("post-delete")}, nil
+		}, nil, nil},
+		{"the same hook twice", func(context.Context, map[string]any) ([]client.Object, error) {
+			hook := map[string]string{"demo.example.io/deletion-hook": "pre-delete"}
+			return []client.Object{configMap("a", hook), configMap("a", hook)}, nil
+		}, nil, []string{"ConfigMap a: defined more than once"}},
 		{"no name", func(context.Context, map[string]any) ([]client.Object, error) {
 			return []client.Object{configMap("", nil)}, nil
 		}, nil, []string{"metadata.name are required"}},
