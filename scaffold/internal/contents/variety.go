@@ -60,7 +60,7 @@ func choicesOf(anatomy internalhelm.Anatomy, path []string) ([]permissions.Choic
 		if err := json.Unmarshal(anatomy.Schema, &schema); err != nil {
 			return nil, fmt.Errorf("%s: %w", anatomy.Name, err)
 		}
-		choices = schema.choices(path)
+		choices = schema.choices(path, schema.definitions())
 	}
 	for _, dependency := range anatomy.Dependencies {
 		inner, err := choicesOf(dependency, append(slices.Clip(path), cmp.Or(dependency.Alias, dependency.Name)))
@@ -74,11 +74,24 @@ func choicesOf(anatomy internalhelm.Anatomy, path []string) ([]permissions.Choic
 
 // property is the part of a JSON schema that lists values.
 type property struct {
-	Enum       []any               `json:"enum"`
-	Properties map[string]property `json:"properties"`
+	Ref         string              `json:"$ref"`
+	Enum        []any               `json:"enum"`
+	Properties  map[string]property `json:"properties"`
+	Definitions map[string]property `json:"definitions"`
+	Defs        map[string]property `json:"$defs"`
 }
 
-func (p property) choices(path []string) []permissions.Choice {
+// UnmarshalJSON accepts that a schema is a boolean, which lists nothing.
+func (p *property) UnmarshalJSON(content []byte) error {
+	if text := strings.TrimSpace(string(content)); text == "true" || text == "false" {
+		return nil
+	}
+	type plain property
+	return json.Unmarshal(content, (*plain)(p))
+}
+
+// choices returns the values that are listed for the property at a path. Of references, it follows those to definitions of the same schema, and each but once.
+func (p property) choices(path []string, definitions map[string]property) []permissions.Choice {
 	var choices []permissions.Choice
 	for _, value := range p.Enum {
 		if value != nil && len(path) > 0 {
@@ -86,9 +99,26 @@ func (p property) choices(path []string) []permissions.Choice {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
-		choices = append(choices, p.Properties[name].choices(append(slices.Clip(path), name))...)
+		choices = append(choices, p.Properties[name].choices(append(slices.Clip(path), name), definitions)...)
+	}
+	if referred, found := definitions[p.Ref]; found {
+		others := maps.Clone(definitions)
+		delete(others, p.Ref)
+		choices = append(choices, referred.choices(path, others)...)
 	}
 	return choices
+}
+
+// definitions returns the definitions of a schema by the references to them.
+func (p property) definitions() map[string]property {
+	all := map[string]property{}
+	for name, definition := range p.Definitions {
+		all["#/definitions/"+name] = definition
+	}
+	for name, definition := range p.Defs {
+		all["#/$defs/"+name] = definition
+	}
+	return all
 }
 
 // questions are what templates ask the cluster.
