@@ -12,7 +12,7 @@
 //
 //   - each object has an apiVersion, a kind and a name, and no two of them are the same;
 //   - the annotations of the reconciler are known, and have allowed values;
-//   - generating twice yields the same, even if the first objects were changed in between;
+//   - generating twice yields the same, even if the first objects were changed in between; a case may except random values;
 //   - the parameters are not changed.
 //
 // Import the package in tests only: it defines a flag of the test program.

@@ -61,6 +61,10 @@ type Case struct {
 	// component.NewContext). Defaults to adding nothing.
 	Context func(ctx context.Context) context.Context
 
+	// Random means that values may differ from one call to the next, such as passwords that templates make. Golden files have "(random)" in
+	// their place. Defaults to false: a value that differs is an error.
+	Random bool
+
 	// Err is a part of the expected error; such a case has no golden file. Defaults to success.
 	Err string
 }

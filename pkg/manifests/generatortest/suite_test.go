@@ -5,6 +5,7 @@ package generatortest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
@@ -56,6 +57,11 @@ func TestExamine(t *testing.T) {
 			return []client.Object{configMap("a", map[string]string{"demo.example.io/" + suffix: value, "other.example.io/apply-order": "x"})}, nil
 		}
 	}
+	random := func(name string, data map[string]any, value string) client.Object {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name}, "stringData": data, "list": []any{map[string]any{"value": value}},
+		}}
+	}
 	for _, tc := range []struct {
 		reason   string
 		generate func(context.Context, map[string]any) ([]client.Object, error)
@@ -77,7 +83,9 @@ func TestExamine(t *testing.T) {
 			return []client.Object{configMap("a", nil), other}, nil
 		}, nil, []string{"ConfigMap default/a: defined more than once"}},
 		{"a dependent that is also a hook of each kind", func(context.Context, map[string]any) ([]client.Object, error) {
-			hook := func(kind string) client.Object { return configMap("a", map[string]string{"demo.example.io/deletion-hook": kind}) }
+			hook := func(kind string) client.Object {
+				return configMap("a", map[string]string{"demo.example.io/deletion-hook": kind})
+			}
 			return []client.Object{configMap("a", nil), hook("pre-delete"), hook("post-delete")}, nil
 		}, nil, nil},
 		{"the same hook twice", func(context.Context, map[string]any) ([]client.Object, error) {
@@ -97,6 +105,18 @@ func TestExamine(t *testing.T) {
 			calls++
 			return []client.Object{configMap(strings.Repeat("a", calls), nil)}, nil
 		}, nil, []string{"generating twice does not yield the same"}},
+		{"random values that are expected", func(context.Context, map[string]any) ([]client.Object, error) {
+			return []client.Object{random("a", nil, rand.Text())}, nil
+		}, func(_ *Suite, c *Case) { c.Random = true }, nil},
+		{"random values that are not", func(context.Context, map[string]any) ([]client.Object, error) {
+			return []client.Object{random("a", nil, rand.Text())}, nil
+		}, nil, []string{"generating twice does not yield the same"}},
+		{"random names", func(context.Context, map[string]any) ([]client.Object, error) {
+			return []client.Object{random(strings.ToLower(rand.Text()), nil, "x")}, nil
+		}, func(_ *Suite, c *Case) { c.Random = true }, []string{"generating twice does not yield the same"}},
+		{"random keys", func(context.Context, map[string]any) ([]client.Object, error) {
+			return []client.Object{random("a", map[string]any{rand.Text(): "x"}, "x")}, nil
+		}, func(_ *Suite, c *Case) { c.Random = true }, []string{"generating twice does not yield the same"}},
 		{"objects that the generator keeps", func(context.Context, map[string]any) ([]client.Object, error) {
 			return []client.Object{kept}, nil
 		}, nil, []string{"generating twice does not yield the same"}},

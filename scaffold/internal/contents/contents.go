@@ -37,6 +37,8 @@ type Contents struct {
 	Needs []rights.Need
 	// Notes say what could not be known, one sentence each.
 	Notes []string
+	// Random means that two renderings with the same values differ.
+	Random bool
 }
 
 // complete computes the rights, which needs a rendering.
@@ -45,7 +47,7 @@ func (c *Contents) complete(ctx context.Context, source permissions.Source) erro
 	if err != nil {
 		return err
 	}
-	c.Rules, c.Needs = needed.Rules, needed.Needs
+	c.Rules, c.Needs, c.Random = needed.Rules, needed.Needs, needed.Random
 	c.Notes = append(c.Notes, needed.Notes...)
 	return nil
 }

@@ -6,6 +6,7 @@ package permissions
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -57,6 +58,8 @@ type Result struct {
 	Needs []rights.Need
 	// Notes say what could not be known, one sentence each.
 	Notes []string
+	// Random means that two renderings with the same values differ.
+	Random bool
 }
 
 // namespace and name are those of the rendered component.
@@ -71,7 +74,14 @@ func Of(ctx context.Context, source Source) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
+	again, err := render(ctx, source, source.Required, nil)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Random: !reflect.DeepEqual(objects, again)}
+	if result.Random {
+		result.Notes = append(result.Notes, "Its templates make other values with each rendering, such as passwords: these change when the operator restarts, unless a template looks up what is there.")
+	}
 	if source.LooksUp {
 		result.Notes = append(result.Notes, "Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
 	}
