@@ -5,6 +5,7 @@ package cmd
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,14 +21,14 @@ import (
 var errNoTerminal = errors.New("--interactive needs a terminal to ask on; give the flags instead")
 
 // ask asks for required options that were not given, each until the answer is valid. Suggestions are taken with the enter key.
-func (s *settings) ask(in io.Reader, out io.Writer) error {
+func (s *settings) ask(ctx context.Context, in io.Reader, out io.Writer) error {
 	if file, ok := in.(*os.File); !ok || !term.IsTerminal(int(file.Fd())) {
 		return errNoTerminal
 	}
-	return s.askOn(bufio.NewReader(in), out)
+	return s.askOn(ctx, bufio.NewReader(in), out)
 }
 
-func (s *settings) askOn(in *bufio.Reader, out io.Writer) error {
+func (s *settings) askOn(ctx context.Context, in *bufio.Reader, out io.Writer) error {
 	o := &s.options
 	for _, question := range []struct {
 		flag, text string
@@ -46,8 +47,9 @@ func (s *settings) askOn(in *bufio.Reader, out io.Writer) error {
 				prompt += " [" + suggestion + "]"
 			}
 			fmt.Fprint(out, prompt+": ")
-			line, err := in.ReadString('\n')
+			line, err := readLine(ctx, in)
 			if err != nil {
+				fmt.Fprintln(out)
 				return fmt.Errorf("reading the answer for --%s: %w", question.flag, err)
 			}
 			answer := strings.TrimSpace(line)
@@ -62,4 +64,23 @@ func (s *settings) askOn(in *bufio.Reader, out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// readLine reads a line. If the context ends before, it returns at once with its error, and goes on reading in the background: input cannot be interrupted.
+func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type result struct {
+		line string
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		line, err := in.ReadString('\n')
+		read <- result{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case got := <-read:
+		return got.line, got.err
+	}
 }

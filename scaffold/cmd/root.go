@@ -82,7 +82,7 @@ a chart for the operator, and tests. DIR must be empty or not exist. The project
 				return s.update(command.Context(), command.Flags(), out, progress, arguments[0])
 			}
 			if s.interactive {
-				if err := s.ask(command.InOrStdin(), progress); err != nil {
+				if err := s.ask(command.Context(), command.InOrStdin(), progress); err != nil {
 					return err
 				}
 			}

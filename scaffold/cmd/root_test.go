@@ -6,11 +6,14 @@ package cmd
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,7 +75,7 @@ func TestQuestions(t *testing.T) {
 	t.Parallel()
 	s, shown := &settings{}, &bytes.Buffer{}
 	s.options.GoModule = "example.org/given"
-	if err := s.askOn(bufio.NewReader(strings.NewReader("shop\nshop.example.org\nWebShop\n\n")), shown); err != nil {
+	if err := s.askOn(t.Context(), bufio.NewReader(strings.NewReader("shop\nshop.example.org\nWebShop\n\n")), shown); err != nil {
 		t.Fatal(err)
 	}
 	want := project.Options{GroupName: "shop.example.org", Kind: "WebShop", OperatorName: "webshop.shop.example.org", GoModule: "example.org/given"}
@@ -82,10 +85,29 @@ func TestQuestions(t *testing.T) {
 	if !strings.Contains(shown.String(), `"shop": must have at least one dot`) {
 		t.Errorf("want an answer to the mistake, got:\n%s", shown)
 	}
-	if err := (&settings{}).askOn(bufio.NewReader(strings.NewReader("")), shown); err == nil || !strings.Contains(err.Error(), "--group-name") {
+	if err := (&settings{}).askOn(t.Context(), bufio.NewReader(strings.NewReader("")), shown); err == nil || !strings.Contains(err.Error(), "--group-name") {
 		t.Errorf("the input ends: got error %v", err)
 	}
 	if _, err := scaffold(t, "--interactive", "x"); !errors.Is(err, errNoTerminal) {
 		t.Errorf("without a terminal: got error %v", err)
+	}
+}
+
+// TestQuestionsEndWithAnInterrupt has nobody answer.
+func TestQuestionsEndWithAnInterrupt(t *testing.T) {
+	t.Parallel()
+	in, silent := io.Pipe()
+	defer func() { _ = silent.Close() }()
+	ctx, interrupt := context.WithCancel(t.Context())
+	asked := make(chan error, 1)
+	go func() { asked <- (&settings{}).askOn(ctx, bufio.NewReader(in), io.Discard) }()
+	interrupt()
+	select {
+	case err := <-asked:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got error %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("still waiting for an answer")
 	}
 }
