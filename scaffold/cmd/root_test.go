@@ -53,10 +53,14 @@ func TestFlagsWithoutEffect(t *testing.T) {
 func TestRefusalsWriteNothing(t *testing.T) {
 	t.Parallel()
 	for want, flag := range map[string]string{
-		`--kind: invalid value "web"`:                    "--kind=web",
-		"--runtime-path: /nowhere: must be a checkout":   "--runtime-path=/nowhere",
-		`--license: invalid value "MIT": must be one of`: "--license=MIT",
-		`--served-version: invalid value "v1alpha1"`:     "--served-version=v1alpha1",
+		`--kind: invalid value "web"`:                                                                                  "--kind=web",
+		"--runtime-path: /nowhere: must be a checkout":                                                                 "--runtime-path=/nowhere",
+		`--license: invalid value "MIT": must be one of`:                                                               "--license=MIT",
+		`--served-version: invalid value "v1alpha1"`:                                                                   "--served-version=v1alpha1",
+		"--chart: reading chart /nowhere":                                                                              "--chart=/nowhere",
+		"--chart: chart shop must render with its default values and those that its schema requires":                   "--chart=" + writeChart(t, "1.0.0", map[string]string{"templates/b.yaml": "{{ fail \"no\" }}"}),
+		"--chart: deriving types from the values of chart shop":                                                        "--chart=" + writeChart(t, "1.0.0", map[string]string{"values.schema.json": `{"type": "array"}`}),
+		"--kustomization: the kustomization in testdata/outside must render without parameters, and without files out": "--kustomization=testdata/outside",
 	} {
 		parent := t.TempDir()
 		_, err := scaffold(t, "--group-name=shop.example.org", "--kind=WebShop", "--operator-name=webshop.shop.example.org",

@@ -72,7 +72,7 @@ func Chart(ctx context.Context, request Request) (*Contents, error) {
 		APIVersions: asked.apiVersions, LooksUp: asked.looksUp,
 	}
 	if err := contents.complete(ctx, source); err != nil {
-		return nil, fmt.Errorf("chart %s does not render with the values that its schema requires: %w", chart.Name(), err)
+		return nil, fmt.Errorf("chart %s must render with its default values and those that its schema requires: %w", chart.Name(), err)
 	}
 	return contents, nil
 }

@@ -31,7 +31,7 @@ func Kustomization(ctx context.Context, request Request) (*Contents, error) {
 		return nil, fmt.Errorf("%s is no kustomization that can be embedded: %w", request.Reference, err)
 	}
 	if err := contents.complete(ctx, permissions.Source{Generator: rendered, OperatorName: request.OperatorName}); err != nil {
-		return nil, fmt.Errorf("the kustomization in %s does not render without parameters: %w", request.Reference, err)
+		return nil, fmt.Errorf("the kustomization in %s must render without parameters, and without files outside of this folder: %w", request.Reference, err)
 	}
 	return contents, nil
 }

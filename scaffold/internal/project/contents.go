@@ -5,6 +5,7 @@ package project
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 
@@ -26,7 +27,8 @@ func ContentsFolder(options *Options) string {
 	return ""
 }
 
-// LoadContents reads what the operator is built around. With a folder, it is what the project in that folder has already, edits included.
+// LoadContents reads what the operator is built around. With a folder, it is what the project in that folder has already, edits included. Else errors name the flag that says
+// where it is.
 func LoadContents(ctx context.Context, options *Options, folder string) (*contents.Contents, error) {
 	request := contents.Request{
 		OperatorName: options.OperatorName, TypeName: options.Kind + "Values",
@@ -41,11 +43,21 @@ func LoadContents(ctx context.Context, options *Options, folder string) (*conten
 	switch options.Generator {
 	case GeneratorHelm:
 		request.Reference = existing("chart", options.Chart)
-		return contents.Chart(ctx, request)
+		made, err := contents.Chart(ctx, request)
+		return made, naming("chart", folder, err)
 	case GeneratorKustomize:
 		request.Reference = existing("kustomization", options.Kustomization)
-		return contents.Kustomization(ctx, request)
+		made, err := contents.Kustomization(ctx, request)
+		return made, naming("kustomization", folder, err)
 	case GeneratorGo:
 	}
 	return contents.Code(ctx, request)
+}
+
+// naming adds the flag to an error, unless it is about the contents of a project in a folder.
+func naming(flag, folder string, err error) error {
+	if err == nil || folder != "" {
+		return err
+	}
+	return fmt.Errorf("--%s: %w", flag, err)
 }
