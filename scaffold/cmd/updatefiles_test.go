@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fakePrograms puts a go and a make on the PATH that succeed, and note that they were called in the file "calls"; make fails as long as the file "broken" exists.
@@ -69,6 +71,41 @@ func TestUnfinishedUpdate(t *testing.T) {
 	}
 	if text := interruption(context.Canceled); text != "interrupted; nothing was written" {
 		t.Errorf("got %q", text)
+	}
+}
+
+// TestHalfWrittenUpdate has an update fail between two files: only the same update may follow, because with other flags the files that are written would stay.
+func TestHalfWrittenUpdate(t *testing.T) {
+	t.Parallel()
+	folder := newProject(t)
+	obstacle := filepath.Join(folder, "chart", "values.yaml.scaffold-new", "x")
+	if err := os.MkdirAll(obstacle, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--update", "--image=example.org/shop:v2", "--served-version=v1,v1beta1", folder}
+	if _, err := scaffold(t, flags...); err == nil || !strings.Contains(err.Error(), "values.yaml") {
+		t.Fatalf("got error %v", err)
+	}
+	if got := files(t, folder); !strings.Contains(got["Makefile"], "shop:v2") || strings.Contains(got["chart/values.yaml"], "example.org/shop") {
+		t.Fatal("the update must fail between two files")
+	}
+	if err := os.RemoveAll(filepath.Dir(obstacle)); err != nil {
+		t.Fatal(err)
+	}
+	for _, others := range [][]string{{"--update", folder}, {"--update", "--image=example.org/shop:v3", folder}} {
+		_, err := scaffold(t, others...)
+		if err == nil || !strings.Contains(err.Error(), "complete it with the same flags: scaffold --update --image=example.org/shop:v2 --served-version=v1,v1beta1 "+folder) {
+			t.Errorf("%v: got error %v", others, err)
+		}
+	}
+	if shown, err := scaffold(t, flags...); err != nil {
+		t.Fatalf("%v\n%s", err, shown)
+	}
+	if diff := cmp.Diff(files(t, newProject(t, flags[1:3]...)), files(t, folder)); diff != "" {
+		t.Errorf("the update is not complete:\n%s", diff)
+	}
+	if shown, err := scaffold(t, "--update", folder); err != nil {
+		t.Errorf("%v\n%s", err, shown)
 	}
 }
 
