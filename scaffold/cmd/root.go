@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,9 @@ const (
 
 // Main runs scaffold with the arguments, which do not include the name of the program, and returns its exit code.
 func Main(arguments []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// What the parent process has set to be ignored stays ignored, as nohup does with SIGHUP.
+	requests := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
+	ctx, stop := signal.NotifyContext(context.Background(), requests...)
 	defer stop()
 	root := Command()
 	root.SetArgs(arguments)
