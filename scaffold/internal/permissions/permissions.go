@@ -80,7 +80,8 @@ func Of(ctx context.Context, source Source) (*Result, error) {
 	}
 	result := &Result{Random: !reflect.DeepEqual(objects, again)}
 	if result.Random {
-		result.Notes = append(result.Notes, "Its templates make other values with each rendering, such as passwords: these change when the operator restarts, unless a template looks up what is there.")
+		result.Notes = append(result.Notes, "Its templates make other values with each rendering, such as passwords: "+
+			"these change when the operator restarts, unless a template looks up what is there.")
 	}
 	if source.LooksUp {
 		result.Notes = append(result.Notes, "Its templates look up objects in the cluster; what they render only if such an object exists was not seen.")
