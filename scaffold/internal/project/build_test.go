@@ -4,6 +4,7 @@
 package project
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"maps"
@@ -11,7 +12,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/component-operator/runtime/internal/testenv"
 )
 
 // allVariants chooses which variants TestProjects builds: all, instead of two.
@@ -44,7 +49,46 @@ func TestProjects(t *testing.T) {
 			run(t, folder, "go", "tool", "-modfile=tools/go.mod", "golangci-lint", "fmt", "--diff")
 			run(t, folder, "go", "tool", "-modfile=tools/go.mod", "golangci-lint", "run", "--allow-parallel-runners")
 			run(t, folder, "go", "test", "./...")
+			startsAsMakeRun(t, folder)
 		})
+	}
+}
+
+// startsAsMakeRun builds the program of a project, and starts it with the arguments of "make run". There is no definition of its kind, so that it waits for one.
+func startsAsMakeRun(t *testing.T, folder string) {
+	t.Helper()
+	run(t, folder, "make", "build")
+	programs, err := filepath.Glob(filepath.Join(folder, "bin", "*"))
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("want one program, got %v, %v", programs, err)
+	}
+	output, err := exec.CommandContext(t.Context(), "make", "-C", folder, "-s", "-n", "run").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments := strings.Fields(strings.TrimPrefix(string(output), "go run ."))
+	command := exec.CommandContext(t.Context(), programs[0], arguments...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+testenv.Kubeconfig(t))
+	log, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(log)
+	var shown strings.Builder
+	interrupted := false
+	for lines.Scan() {
+		shown.WriteString(lines.Text() + "\n")
+		if !interrupted && strings.Contains(lines.Text(), "Starting EventSource") {
+			// What fails when it starts has failed by then.
+			time.Sleep(3 * time.Second)
+			interrupted = command.Process.Signal(os.Interrupt) == nil
+		}
+	}
+	if err := command.Wait(); err != nil || !interrupted {
+		t.Errorf("the program has ended by itself, or with an error: %v\n%s", err, shown.String())
 	}
 }
 

@@ -44,7 +44,7 @@ func TestNamesInMain(t *testing.T) {
 			t.Errorf("kind %s is accepted, but main.go has another %s", kind, name)
 		}
 	}
-	for _, kind := range []string{"Config", "Host", "Context", "Component", "Scheduler"} {
+	for _, kind := range []string{"Config", "Host", "Component", "Scheduler"} {
 		if problems := kindProblems(kind); len(problems) > 0 {
 			t.Errorf("kind %s is refused: %v", kind, problems)
 		}

@@ -109,7 +109,7 @@ var takenKinds = []string{"GroupVersion", "AddToScheme"}
 
 // takenPackages are names in main.go that the name of the operator's package would collide with.
 var takenPackages = []string{
-	"flag", "fmt", "slog", "net", "os", "strconv", "logr", "runtime", "utilruntime", "clientgoscheme", "ctrl", "client", "healthz", "metricsserver", "webhook",
+	"context", "flag", "fmt", "slog", "net", "os", "strconv", "logr", "runtime", "utilruntime", "clientgoscheme", "ctrl", "client", "healthz", "metricsserver", "webhook",
 	"operator", "operators", "main", "run", "settings", "scheme", "uncached", "err",
 }
 
