@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -15,6 +16,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 )
@@ -54,9 +59,10 @@ func TestProjects(t *testing.T) {
 	}
 }
 
-// startsAsMakeRun builds the program of a project, and starts it with the arguments of "make run". There is no definition of its kind, so that it waits for one.
+// startsAsMakeRun builds the program of a project, and starts it with the arguments of "make run" in a cluster that knows the kind.
 func startsAsMakeRun(t *testing.T, folder string) {
 	t.Helper()
+	define(t, folder)
 	run(t, folder, "make", "build")
 	programs, err := filepath.Glob(filepath.Join(folder, "bin", "*"))
 	if err != nil || len(programs) != 1 {
@@ -90,6 +96,35 @@ func startsAsMakeRun(t *testing.T, folder string) {
 	if err := command.Wait(); err != nil || !interrupted {
 		t.Errorf("the program has ended by itself, or with an error: %v\n%s", err, shown.String())
 	}
+}
+
+// define creates the definition of the project's kind, unless the tests of the project have left one, and waits until it is served.
+func define(t *testing.T, folder string) {
+	t.Helper()
+	c := testenv.Client(t)
+	paths, err := filepath.Glob(filepath.Join(folder, "chart/files/crds/*.yaml"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("want one definition, got %v, %v", paths, err)
+	}
+	content, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := testenv.Object(t, string(content))
+	if err := c.Create(t.Context(), definition); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(definition), definition); err != nil {
+			return false, err.Error()
+		}
+		conditions, _, err := unstructured.NestedSlice(definition.Object, "status", "conditions")
+		established := slices.ContainsFunc(conditions, func(condition any) bool {
+			fields, _ := condition.(map[string]any)
+			return fields["type"] == "Established" && fields["status"] == "True"
+		})
+		return established, fmt.Sprintf("the definition is not established: %v, %v", conditions, err)
+	})
 }
 
 // fillModuleCache downloads the tools of projects, and what "go mod tidy" looks at beyond what is needed for building the runtime, such as the requirements
