@@ -97,7 +97,9 @@ func TestDefinitionsThatCannotBeRead(t *testing.T) {
 // judge overrules objects that are named after it.
 type judge struct{ *status.Analyzer }
 
-func (judge) Overrules(object *unstructured.Unstructured) bool { return object.GetName() == "overruled" }
+func (judge) Overrules(object *unstructured.Unstructured) bool {
+	return object.GetName() == "overruled"
+}
 
 func TestAwait(t *testing.T) {
 	t.Parallel()

@@ -52,10 +52,10 @@ func (l *ledger) Apply(_ stdcontext.Context, object runtime.ApplyConfiguration, 
 // sight is an observer that sees what was recorded.
 type sight map[string]observe.Observation
 
-func (sight) Watch(stdcontext.Context, string, []observe.Need) error { return nil }
+func (sight) Watch(stdcontext.Context, string, []observe.Need) error      { return nil }
 func (sight) WatchNames(stdcontext.Context, string, []observe.Name) error { return nil }
-func (sight) Version(observe.Name) (string, observe.View)            { return "", observe.Unseen }
-func (sight) Guard(string, []schema.GroupVersionResource)            {}
+func (sight) Version(observe.Name) (string, observe.View)                 { return "", observe.Unseen }
+func (sight) Guard(string, []schema.GroupVersionResource)                 {}
 
 func (s sight) Get(_ schema.GroupVersionKind, _, name string) (observe.Observation, observe.View) {
 	if seen, ok := s[name]; ok {

@@ -320,3 +320,32 @@ func TestRebuildDoesNotTakeAFailureForAnAnswer(t *testing.T) {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 }
+
+// TestRebuildOfLateManifests loses the record of objects whose manifests depend on data of others. They are found, are neither recreated nor written with other data, and are
+// known well enough to be pruned.
+func TestRebuildOfLateManifests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := &flowing{guarded: true}
+	w.settleFlow(f, waitsFor("ConfigMap user: held back: the source has no address"))
+	w.answer("3")
+	w.settleFlow(f, done)
+	uids := w.uids()
+
+	heir := w.restart()
+	heir.owner.Inventory = nil
+	lost := &flowing{guarded: true}
+	if rebuilt := heir.rebuild(reconciler.RebuildRequest{Objects: lost.objects(heir)}); rebuilt.Found != 4 || len(rebuilt.Unlisted) != 0 {
+		t.Fatalf("want 4 objects to be found, got %v, and %v that were not listed", heir.inventory(), rebuilt.Unlisted)
+	}
+	result := heir.settleFlow(lost, done)
+	heir.expectActions(result)
+	if diff := cmp.Diff(uids, heir.uids()); diff != "" || heir.user() != "a3" {
+		t.Errorf("want all objects to be as before, got %q, and other UIDs:\n%s", heir.user(), diff)
+	}
+	heir.expectInventory("Ingress source Ready Current", "ConfigMap after Ready Current", "ConfigMap early Ready Current", "ConfigMap user Ready Current")
+
+	heir.owner.Inventory = nil
+	heir.rebuild(reconciler.RebuildRequest{Objects: (&flowing{}).objects(heir)})
+	heir.expectActions(heir.mustApply(configMapsNamed("early")), "Updated ConfigMap early", "Deleted ConfigMap user", "Deleted ConfigMap after", "Deleted Ingress source")
+}

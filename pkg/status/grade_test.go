@@ -23,22 +23,36 @@ func TestGrades(t *testing.T) {
 			status: {observedGeneration: 2, replicas: 4, updatedReplicas: 1, availableReplicas: 3, readyReplicas: 3}}`, status.InProgressStatus, status.GradeHealthy},
 		{"some pods are ready", `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 3},
 			status: {observedGeneration: 1, replicas: 3, updatedReplicas: 3, availableReplicas: 1, readyReplicas: 1}}`, status.InProgressStatus, status.GradeDegraded},
-		{"a failed update need not stop the service", `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1,
+		{
+			"a failed update need not stop the service", `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {replicas: 3}, status: {observedGeneration: 1,
 			replicas: 3, updatedReplicas: 3, readyReplicas: 2, conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded}]}}`,
-			status.FailedStatus, status.GradeDegraded},
+			status.FailedStatus, status.GradeDegraded,
+		},
 		{"the controller has not seen it", `{apiVersion: apps/v1, kind: Deployment, metadata: {generation: 1}, spec: {}}`, status.InProgressStatus, status.GradeDown},
-		{"nothing is desired", `{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1}}`,
-			status.CurrentStatus, status.GradeHealthy},
-		{"a StatefulSet", `{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: 1}}`,
-			status.InProgressStatus, status.GradeDegraded},
-		{"a DaemonSet", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, spec: {}, status: {observedGeneration: 1, desiredNumberScheduled: 2, numberReady: 1}}`,
-			status.InProgressStatus, status.GradeDegraded},
-		{"a DaemonSet without nodes", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, spec: {}, status: {observedGeneration: 1}}`,
-			status.InProgressStatus, status.GradeHealthy},
-		{"a ReplicaSet", `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: 1}}`,
-			status.InProgressStatus, status.GradeDegraded},
-		{"a ReplicationController", `{apiVersion: v1, kind: ReplicationController, metadata: {generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1}}`,
-			status.InProgressStatus, status.GradeDown},
+		{
+			"nothing is desired", `{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 0}, status: {observedGeneration: 1}}`,
+			status.CurrentStatus, status.GradeHealthy,
+		},
+		{
+			"a StatefulSet", `{apiVersion: apps/v1, kind: StatefulSet, metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: 1}}`,
+			status.InProgressStatus, status.GradeDegraded,
+		},
+		{
+			"a DaemonSet", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, spec: {}, status: {observedGeneration: 1, desiredNumberScheduled: 2, numberReady: 1}}`,
+			status.InProgressStatus, status.GradeDegraded,
+		},
+		{
+			"a DaemonSet without nodes", `{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, spec: {}, status: {observedGeneration: 1}}`,
+			status.InProgressStatus, status.GradeHealthy,
+		},
+		{
+			"a ReplicaSet", `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {generation: 1}, spec: {replicas: 2}, status: {observedGeneration: 1, replicas: 2, readyReplicas: 1}}`,
+			status.InProgressStatus, status.GradeDegraded,
+		},
+		{
+			"a ReplicationController", `{apiVersion: v1, kind: ReplicationController, metadata: {generation: 1}, spec: {replicas: 1}, status: {observedGeneration: 1}}`,
+			status.InProgressStatus, status.GradeDown,
+		},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()
@@ -59,19 +73,29 @@ func TestAutoscalers(t *testing.T) {
 		grade                   status.Grade
 	}{
 		{"it has not been looked at", `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler}`, "ready", status.GradeHealthy},
-		{"it works", v2 + `{type: AbleToScale, status: "True", reason: ReadyForNewScale}, {type: ScalingActive, status: "True", reason: ValidMetricFound}]}}`,
-			"ready", status.GradeHealthy},
-		{"its target does not exist", v2 + `{type: AbleToScale, status: "False", reason: FailedGetScale, message: not found}]}}`,
-			"cannot scale: AbleToScale is False (FailedGetScale): not found", status.GradeDegraded},
-		{"there are no metrics", v2 + `{type: AbleToScale, status: "True"}, {type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: no metrics}]}}`,
-			"cannot scale: ScalingActive is False (FailedGetResourceMetric): no metrics", status.GradeDegraded},
+		{
+			"it works", v2 + `{type: AbleToScale, status: "True", reason: ReadyForNewScale}, {type: ScalingActive, status: "True", reason: ValidMetricFound}]}}`,
+			"ready", status.GradeHealthy,
+		},
+		{
+			"its target does not exist", v2 + `{type: AbleToScale, status: "False", reason: FailedGetScale, message: not found}]}}`,
+			"cannot scale: AbleToScale is False (FailedGetScale): not found", status.GradeDegraded,
+		},
+		{
+			"there are no metrics", v2 + `{type: AbleToScale, status: "True"}, {type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: no metrics}]}}`,
+			"cannot scale: ScalingActive is False (FailedGetResourceMetric): no metrics", status.GradeDegraded,
+		},
 		{"its target is scaled to zero", v2 + `{type: ScalingActive, status: "False", reason: ScalingDisabled}]}}`, "ready", status.GradeHealthy},
 		{"it is at its limit", v2 + `{type: ScalingLimited, status: "True", reason: TooManyReplicas}]}}`, "ready", status.GradeHealthy},
-		{"the former version", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions:
+		{
+			"the former version", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions:
 			'[{"type":"ScalingActive","status":"False","reason":"InvalidSelector","message":"no selector"}]'}}}`,
-			"cannot scale: ScalingActive is False (InvalidSelector): no selector", status.GradeDegraded},
-		{"the former version, damaged", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '{'}}}`,
-			"ready", status.GradeHealthy},
+			"cannot scale: ScalingActive is False (InvalidSelector): no selector", status.GradeDegraded,
+		},
+		{
+			"the former version, damaged", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '{'}}}`,
+			"ready", status.GradeHealthy,
+		},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			t.Parallel()

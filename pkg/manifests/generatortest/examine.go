@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/offline"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -130,7 +131,7 @@ func scribble(object client.Object) {
 		}
 	}
 	object.SetName(object.GetName() + "-scribble")
-	if u, ok := object.(*unstructured.Unstructured); ok {
+	if u, ok := behaviors.Bare(object).(*unstructured.Unstructured); ok {
 		scribbleValue(u.Object)
 	}
 }

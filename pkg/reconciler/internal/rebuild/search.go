@@ -26,6 +26,7 @@ import (
 	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -91,7 +92,7 @@ func (s *search) kinds(request Request) ([]schema.GroupVersionKind, error) {
 	}
 	for _, object := range request.Objects {
 		// Apply refuses objects without a known type.
-		if kind, err := apiutil.GVKForObject(object, s.call.Server.Client.Scheme()); err == nil {
+		if kind, err := apiutil.GVKForObject(behaviors.Bare(object), s.call.Server.Client.Scheme()); err == nil {
 			add(kind)
 		}
 	}
