@@ -116,7 +116,7 @@ func (m *maxDeletions) Set(value string) error {
 func (m *maxDeletions) check(p *apply.Plan) error {
 	deletions, dependents := 0, 0
 	for _, item := range p.Release.Inventory {
-		if item.Phase != reconciler.PhaseCompleted {
+		if item.Phase != reconciler.PhaseCompleted && item.Phase != reconciler.PhaseKept {
 			dependents++
 		}
 	}

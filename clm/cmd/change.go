@@ -115,10 +115,7 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 		return err
 	}
 	if o.dryRun.value != "" {
-		if !o.compares() {
-			noteUnverified(p)
-		}
-		return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected(), p.Unapproved())
+		return o.show(e, p)
 	}
 	if p.Idle() {
 		// Objects that another client may have changed are applied nevertheless.
@@ -140,6 +137,14 @@ func (o *changeOptions) attempt(ctx context.Context, e *environment, s *connecti
 		return o.failed(ctx, p, err)
 	}
 	return shown(err)
+}
+
+// show shows a plan that is not carried out.
+func (o *changeOptions) show(e *environment, p *apply.Plan) error {
+	if !o.compares() {
+		noteUnverified(p)
+	}
+	return errors.Join(showPlan(e, e.out, p, o.diff), o.maxDeletions.check(p), p.Protected(), p.Unapproved())
 }
 
 // settle decides whether the plan may be carried out.

@@ -83,6 +83,9 @@ func (o *driftOptions) attempt(ctx context.Context, e *environment, s *connectio
 		return err
 	}
 	if o.heal && among(drift, apply.DriftHealable, apply.DriftPending) {
+		if err := p.Unapproved(); err != nil {
+			return err
+		}
 		if err := o.agree(ctx, e, p, drift); err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func runRbac(ctx context.Context, e *environment, o rbacOptions) error {
 	}
 	request := rights.Request{
 		ReconcilerName: releases.ReconcilerName, Namespace: namespace, Record: releases.Rights(o.name),
-		CreateNamespace: o.createNamespace, UpdatePolicy: o.policies.update.value,
+		CreateNamespace: o.createNamespace, ReadsDefinitions: true, UpdatePolicy: o.policies.update.value,
 	}
 	if request.Objects, err = o.generate(ctx, e, namespace); err != nil {
 		return err

@@ -28,10 +28,10 @@ func NewDefinitions(reader client.Reader) *Definitions {
 	return &Definitions{client: reader, declared: map[schema.GroupVersionKind]bool{}}
 }
 
-// Learn reads the definition of a type, which is served under the given resource name, unless the type is known, or is one of Kubernetes itself. Types without a
-// definition, and those whose definition the client may not read, are known to declare nothing.
+// Learn reads the definition of a type, which is served under the given resource name, unless the type is one of Kubernetes itself. Types without a definition, and
+// those whose definition the client may not read, are known to declare nothing.
 func (d *Definitions) Learn(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
-	if _, known := d.find(gvk); known || isBuiltIn(gvk.Group) {
+	if isBuiltIn(gvk.Group) {
 		return nil
 	}
 	definition := &unstructured.Unstructured{}
@@ -51,13 +51,19 @@ func isBuiltIn(group string) bool {
 	return group == "apiextensions.k8s.io" || group == "apiregistration.k8s.io" || scheme.Scheme.IsGroupRegistered(group)
 }
 
-// Declares reports whether the definition of a type declares status.conditions. It makes no request: types that are not known declare nothing.
-func (d *Definitions) Declares(gvk schema.GroupVersionKind) bool {
-	declared, _ := d.find(gvk)
-	return declared
+// Recall is Learn for a type that need not be read again if it is known.
+func (d *Definitions) Recall(ctx context.Context, gvk schema.GroupVersionKind, resource string) error {
+	if _, known := d.Declares(gvk); known {
+		return nil
+	}
+	return d.Learn(ctx, gvk, resource)
 }
 
-func (d *Definitions) find(gvk schema.GroupVersionKind) (declared, known bool) {
+// Declares reports whether the definition of a type declares status.conditions, and whether that is known. It makes no request. Types of Kubernetes itself have no definition.
+func (d *Definitions) Declares(gvk schema.GroupVersionKind) (declared, known bool) {
+	if isBuiltIn(gvk.Group) {
+		return false, true
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	declared, known = d.declared[gvk]

@@ -51,19 +51,21 @@ func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	server := &definitions{}
 	known := reports.NewDefinitions(server)
-	if known.Declares(widgets("v1")) {
+	if _, isKnown := known.Declares(widgets("v1")); isKnown {
 		t.Error("want nothing to be known at first")
+	}
+	expect := func(gvk schema.GroupVersionKind, want bool, err error) {
+		t.Helper()
+		if declared, isKnown := known.Declares(gvk); err != nil || !isKnown || declared != want {
+			t.Errorf("%s: want %v, got %v, known: %v (%v)", gvk, want, declared, isKnown, err)
+		}
 	}
 	for range 2 {
 		for version, want := range map[string]bool{"v1": true, "v2": false, "v3": false, "v4": false} {
-			if err := known.Learn(t.Context(), widgets(version), "widgets"); err != nil || known.Declares(widgets(version)) != want {
-				t.Errorf("%s: want %v (%v)", version, want, err)
-			}
+			expect(widgets(version), want, known.Recall(t.Context(), widgets(version), "widgets"))
 		}
 		aggregated := schema.GroupVersionKind{Group: "metrics.example.io", Version: "v1", Kind: "Metric"}
-		if err := known.Learn(t.Context(), aggregated, "metrics"); err != nil || known.Declares(aggregated) {
-			t.Errorf("an aggregated type has no definition (%v)", err)
-		}
+		expect(aggregated, false, known.Recall(t.Context(), aggregated, "metrics"))
 	}
 	if len(server.reads) != 5 {
 		t.Errorf("want one read for each type, got %v", server.reads)
@@ -71,8 +73,8 @@ func TestDefinitions(t *testing.T) {
 	for _, builtIn := range []schema.GroupVersionKind{
 		{Version: "v1", Kind: "Pod"}, {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}, {Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
 	} {
-		if err := known.Learn(t.Context(), builtIn, "any"); err != nil || known.Declares(builtIn) || len(server.reads) != 5 {
-			t.Errorf("%s: want no read (%v)", builtIn, err)
+		if expect(builtIn, false, known.Learn(t.Context(), builtIn, "any")); len(server.reads) != 5 {
+			t.Errorf("%s: want no read", builtIn)
 		}
 	}
 }
@@ -81,15 +83,20 @@ func TestDefinitionsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	server := &definitions{fails: errors.New("broken")}
 	known := reports.NewDefinitions(server)
-	if err := known.Learn(t.Context(), widgets("v1"), "widgets"); err == nil || !strings.Contains(err.Error(), "reading the definition of Widget.example.io: broken") {
+	if _, isKnown := known.Declares(widgets("v1")); isKnown {
+		t.Error("want nothing to be known")
+	}
+	if err := known.Recall(t.Context(), widgets("v1"), "widgets"); err == nil || !strings.Contains(err.Error(), "reading the definition of Widget.example.io: broken") {
 		t.Errorf("got %v", err)
 	}
 	server.fails = nil
-	if err := known.Learn(t.Context(), widgets("v1"), "widgets"); err != nil || !known.Declares(widgets("v1")) {
+	err := known.Recall(t.Context(), widgets("v1"), "widgets")
+	if declared, _ := known.Declares(widgets("v1")); err != nil || !declared {
 		t.Errorf("want the type to be known after another attempt (%v)", err)
 	}
 	server.fails = apierrors.NewForbidden(schema.GroupResource{}, "", nil)
-	if err := known.Learn(t.Context(), widgets("v2"), "widgets"); err != nil || known.Declares(widgets("v2")) {
+	err = known.Learn(t.Context(), widgets("v1"), "widgets")
+	if declared, isKnown := known.Declares(widgets("v1")); err != nil || declared || !isKnown {
 		t.Errorf("want a forbidden definition to declare nothing (%v)", err)
 	}
 }
@@ -125,7 +132,8 @@ func TestAwait(t *testing.T) {
 		{"a condition says that it is not ready", "v1", `status: {conditions: [{type: Ready, status: "False", reason: Starting}]}`, status.InProgressStatus, "Ready is False (Starting)"},
 		{"a generation is reported", "v1", "status: {observedGeneration: 1}", status.CurrentStatus, "ready"},
 		{"another version has no conditions", "v2", "", status.CurrentStatus, "ready"},
-		{"the version is not known", "v3", "", status.CurrentStatus, "ready"},
+		{"the version is not known", "v3", "", status.InProgressStatus, "the definition of its type has not been read yet"},
+		{"conditions have defaults", "v1", `status: {conditions: [{type: Accepted, status: Unknown, reason: Pending}]}`, status.InProgressStatus, waits},
 		{"it is overruled", "v1", "name: overruled", status.CurrentStatus, "ready"},
 	} {
 		t.Run(row.reason, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -33,6 +34,8 @@ type Request struct {
 	CreateNamespace bool
 	// Everywhere means that the objects may be in any namespace, so that all rules are for the whole cluster.
 	Everywhere bool
+	// ReadsDefinitions means that the definitions of types which none of the objects defines are read.
+	ReadsDefinitions bool
 	// Record are the rules in the namespace for what is recorded of the objects. Defaults to none.
 	Record []rbacv1.PolicyRule
 	// UpdatePolicy is that of objects whose annotations say nothing. Defaults to types.UpdatePolicySsaOverride.
@@ -133,8 +136,16 @@ func (r *rights) addObject(object *unstructured.Unstructured) error {
 		verbs = append(verbs, "update")
 	}
 	r.add(namespace, resource.Group, resource.Resource, nil, verbs...)
+	if r.ReadsDefinitions && isCustom(kind.Group) {
+		r.add(wholeCluster, apiextensionsv1.GroupName, "customresourcedefinitions", []string{resource.GroupResource.String()}, "get")
+	}
 	r.addClaims(object, kind, namespace)
 	return r.addFurther(object, kind, namespace)
+}
+
+// isCustom reports whether the types of a group may have definitions.
+func isCustom(group string) bool {
+	return group != apiextensionsv1.GroupName && group != "apiregistration.k8s.io" && !scheme.Scheme.IsGroupRegistered(group)
 }
 
 // removesFields reports whether what others have added to the object is removed, which takes an update.

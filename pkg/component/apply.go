@@ -141,7 +141,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	case result.Held != nil && len(result.Waits) == 0:
 		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + driftMessage(result), Wake: result.RequeueAfter}
 	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: texts.Waits(result, "ready") + driftMessage(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: texts.Waits(result, "ready") + a.alsoHeld(result) + driftMessage(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
@@ -216,6 +216,14 @@ func (a application) request(generated *generation.Result, judge status.Judge) r
 // approvalKey is the annotation that approves deletions.
 func (a application) approvalKey() string {
 	return a.pass.worker.name + "/" + types.AnnotationKeySuffixApproveDeletions
+}
+
+// alsoHeld is heldMessage as the end of a sentence; empty if nothing is held.
+func (a application) alsoHeld(result reconciler.Result) string {
+	if result.Held == nil {
+		return ""
+	}
+	return "; " + a.heldMessage(result)
 }
 
 // heldMessage names the dependents that stay, and the annotation that lets them go.

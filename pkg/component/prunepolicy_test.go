@@ -31,7 +31,7 @@ func TestPrunePoliciesOfComponents(t *testing.T) {
 	awaitReady(r, widget)
 	change(r, widget, func(w *Widget) { w.Spec.Objects = nil })
 	digest := heldDigest(r, widget)
-	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "1 of 2 dependents would be deleted, which has to be approved because of the prune policy; to approve") {
+	if _, _, message := widget.Status.GetState(); !strings.HasPrefix(message, "1 of 1 dependents would be deleted, which has to be approved because of the prune policy; to approve") {
 		t.Errorf("unexpected message %q", message)
 	}
 	stop()
@@ -105,4 +105,45 @@ func TestKeptUnderFormerDefinition(t *testing.T) {
 	})
 	r.delete(widget)
 	r.awaitGone(widget)
+}
+
+// TestHeldInARedundantNamespace: the condition says how to approve the deletion of an object whose namespace is redundant, too.
+func TestHeldInARedundantNamespace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	inner := r.namespace + "-own"
+	widget := r.widget("{apiVersion: v1, kind: Namespace, metadata: {name: " + inner + "}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: " + inner +
+		", annotations: {" + r.name + "/prune-policy: confirm}}}\n")
+	r.create(widget)
+	awaitReady(r, widget)
+	change(r, widget, func(w *Widget) { w.Spec.Objects = nil })
+	digest := heldDigest(r, widget)
+	change(r, widget, func(w *Widget) { metav1.SetMetaDataAnnotation(&w.ObjectMeta, r.name+"/approve-deletions", digest) })
+	awaitReady(r, widget)
+	diff(t, "inventory", []reconciler.Phase{}, phasesOf(widget.Status.Inventory))
+}
+
+// TestOwnerPolicyUnderFormerDefinition: what only the option kept goes when the option keeps nothing any more.
+func TestOwnerPolicyUnderFormerDefinition(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const b = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"
+	widget := (*FormerWidget)(r.widget("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n" + b))
+	start := func(options ReconcilerOptions) (stop func()) {
+		own := NewReconciler[*FormerWidget](r.name, manifests.GeneratorFunc(specObjects), options)
+		mgr := r.manager(nil)
+		if err := own.SetupWithManager(mgr); err != nil {
+			t.Fatal(err)
+		}
+		return r.run(mgr)
+	}
+	stop := start(ReconcilerOptions{PrunePolicy: new(reconciler.PrunePolicyKeep)})
+	r.create(widget)
+	awaitReady(r, widget)
+	change(r, widget, func(w *FormerWidget) { w.Spec.Objects = r.objects(b) })
+	awaitReady(r, widget)
+	stop()
+	start(ReconcilerOptions{})
+	testenv.Eventually(t, func() (bool, string) { return r.configMap("a") == nil, "a stays" })
 }

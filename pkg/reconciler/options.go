@@ -64,8 +64,8 @@ type Options struct {
 	// Judge computes the status of dependents of all owners that name no other one. Defaults to status.NewAnalyzer(name).
 	Judge status.Judge
 	// AwaitReports keeps a custom resource from being ready as long as its controller has reported neither a condition nor a generation that it has observed, if the
-	// CustomResourceDefinition declares conditions. The definition is read once for each type; types whose definition the client may not read do not
-	// count. It concerns Judge only. Defaults to false: then such an object is ready as soon as it exists.
+	// CustomResourceDefinition declares conditions. The definition is read when the watch of a type begins; types whose definition the client may not
+	// read do not count. It applies only to Judge, not to judges of owners and objects. Defaults to false: then such an object is ready as soon as it exists.
 	AwaitReports bool
 	// MaxConcurrency is the maximum number of concurrent requests of one call. The actual number goes down while the API server is slow
 	// or rejects requests. Defaults to 16.

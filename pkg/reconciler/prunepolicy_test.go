@@ -191,28 +191,51 @@ func TestRebuiltPrunePolicies(t *testing.T) {
 	w.expectInventory("ConfigMap a Kept Current")
 }
 
-// TestWhatContainsKeptObjectsStays: a namespace and a definition would take what stays along.
+// withinOwn is a ConfigMap in a namespace that is declared, too.
+func withinOwn(policy string) string {
+	return ownNamespace + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS-own, annotations: {PREFIX/prune-policy: " + policy + "}}\n"
+}
+
+// TestWhatContainsKeptObjectsStays: a redundant namespace, and a redundant definition, would take what stays along. Nothing waits for them.
 func TestWhatContainsKeptObjectsStays(t *testing.T) {
 	t.Parallel()
-	for policy, text := range map[string]string{"keep": "stay", "confirm": "stay"} {
-		t.Run(policy, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.mustApply(ownNamespace + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: NS-own, annotations: {PREFIX/prune-policy: " + policy + "}}\n")
-			var last reconciler.Result
-			testenv.Eventually(t, func() (bool, string) {
-				var err error
-				if last, err = w.apply(""); err != nil {
-					return false, err.Error()
-				}
-				return strings.Contains(notices(last.Waits), "kept while there are objects in it that "+text), notices(last.Waits)
-			})
-			if got := w.get("v1", "Namespace", w.namespace+"-own"); got == nil || got.GetDeletionTimestamp() != nil {
-				t.Fatal("the namespace is being deleted")
-			}
-			w.mustDelete()
+	t.Run("namespace", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.mustApply(withinOwn("keep"))
+		w.mustApply("")
+		w = w.heir()
+		w.mustApply("")
+		w.expectInventory("ConfigMap a Kept Current", "Namespace NS-own Kept Current")
+		if got := w.get("v1", "Namespace", w.namespace+"-own"); got == nil || got.GetDeletionTimestamp() != nil {
+			t.Error("the namespace was deleted")
+		}
+		// It goes when nothing stays in it any more.
+		w.remove(testenv.Object(t, w.expand("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NS-own}}")))
+		w.settle("", func(reconciler.Result) (bool, string) {
+			return len(w.owner.Inventory) == 0, strings.Join(w.inventory(), ", ")
 		})
-	}
+	})
+	t.Run("held", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.mustApply(withinOwn("confirm"))
+		result := w.settle("", func(r reconciler.Result) (bool, string) { return r.Held != nil && len(r.Waits) == 0, notices(r.Waits) })
+		w.deletions.Approved = w.expectHeld(result, 1, 0, "a")
+		if got := w.get("v1", "Namespace", w.namespace+"-own"); got == nil || got.GetDeletionTimestamp() != nil {
+			t.Error("the namespace was deleted")
+		}
+		w.mustApply("")
+		w.expectInventory()
+	})
+	t.Run("definition", func(t *testing.T) {
+		t.Parallel()
+		ty := newTyped(t)
+		ty.mustApply(ty.expand(customType + "---" + strings.Replace(strings.ReplaceAll(widget, "NAME", "own"), "{name: own}", "{name: own, annotations: {PREFIX/prune-policy: keep}}", 1)))
+		ty.mustApply("")
+		ty.expectInventory("CustomResourceDefinition widgets."+ty.crdName()+" Kept Current", "Widget own Kept Current")
+		ty.mustDelete()
+	})
 }
 
 // TestRefusedPrunePolicies names object, value and what is allowed.

@@ -31,7 +31,7 @@ func reader(w *world) []client.Object {
 			if secret == nil {
 				return errors.New("does not exist")
 			}
-			found := false
+			var found bool
 			if host, found, _ = unstructured.NestedString(secret.Object, "data", "host"); !found {
 				return errors.New("has no host")
 			}
@@ -52,7 +52,7 @@ func (w *world) secret(data map[string]string) *corev1.Secret {
 // reads returns how often the Secret was read.
 func (w *world) reads() int {
 	return w.requests.Count(func(r testenv.Request) bool {
-		return r.Method == "GET" && strings.HasSuffix(r.Path, "/secrets/database")
+		return r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/secrets/database")
 	})
 }
 

@@ -4,6 +4,7 @@
 package reconciler_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestAwaitReports(t *testing.T) {
 		t.Error("the next wave has begun")
 	}
 	reads := heir.requests.Count(func(r testenv.Request) bool {
-		return r.Method == "GET" && strings.HasSuffix(r.Path, "/customresourcedefinitions/widgets."+ty.group)
+		return r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/customresourcedefinitions/widgets."+ty.group)
 	})
 	if reads != 1 {
 		t.Errorf("want one read of the definition, got %d of %v", reads, heir.requests)
@@ -78,4 +79,35 @@ func TestReportsAreNotAwaited(t *testing.T) {
 		ty := newTyped(t, withOptions(awaitingReports))
 		ty.mustApply(strings.Replace(withConditions(ty), "{name: own}", "{name: own, annotations: {"+prefix+"/ready-when: 'true'}}", 1))
 	})
+}
+
+// TestDefaultedConditions: conditions that come from defaults of the definition, as those of Gateways, are no report.
+func TestDefaultedConditions(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t, withOptions(awaitingReports))
+	manifests := strings.Replace(withConditions(ty), "status: {type: object,", `status: {type: object, default: {conditions: [{type: Accepted, status: Unknown, reason: Pending, message: Waiting for controller}]},`, 1)
+	ty.settle(manifests, waitsFor("Widget own: its controller has not reported any condition yet"))
+}
+
+// TestDefinitionCannotBeReadNow: while the definition cannot be read, nothing is known, and instances must not count as ready.
+func TestDefinitionCannotBeReadNow(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t, withOptions(awaitingReports))
+	manifests := withConditions(ty)
+	const waits = "Widget own: its controller has not reported any condition yet"
+	ty.settle(manifests, waitsFor(waits))
+	heir := ty.heir(withOptions(awaitingReports), refusingSome(500, func(r *http.Request) bool {
+		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/customresourcedefinitions/widgets."+ty.group)
+	}))
+	if result, err := heir.apply(manifests); err == nil && result.Done {
+		t.Error("ready, although nobody knows what the definition declares")
+	}
+}
+
+// TestDefinitionLosesConditions: a definition that does not declare conditions any more has nothing awaited.
+func TestDefinitionLosesConditions(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t, withOptions(awaitingReports))
+	ty.settle(withConditions(ty), waitsFor("Widget own: its controller has not reported any condition yet"))
+	ty.settle(ty.expand(customType+"---"+strings.ReplaceAll(widget, "NAME", "own")), done)
 }

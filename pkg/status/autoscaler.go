@@ -5,6 +5,7 @@ package status
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -27,7 +28,8 @@ func judgeAutoscaler(view view, result Result) Result {
 	for _, name := range []string{"AbleToScale", "ScalingActive"} {
 		found := view.autoscalerCondition(name)
 		if found.present && !found.isTrue() && slices.Contains(autoscalerFailures[name], found.text("reason")) {
-			result.Grade, result.Message = GradeDegraded, "cannot scale: "+found.describe()
+			// The message of the condition names pods and numbers that change all the time.
+			result.Grade, result.Message = GradeDegraded, fmt.Sprintf("cannot scale: %s is %s (%s)", name, found.text("status"), found.text("reason"))
 			return result
 		}
 	}

@@ -79,18 +79,18 @@ func TestAutoscalers(t *testing.T) {
 		},
 		{
 			"its target does not exist", v2 + `{type: AbleToScale, status: "False", reason: FailedGetScale, message: not found}]}}`,
-			"cannot scale: AbleToScale is False (FailedGetScale): not found", status.GradeDegraded,
+			"cannot scale: AbleToScale is False (FailedGetScale)", status.GradeDegraded,
 		},
 		{
 			"there are no metrics", v2 + `{type: AbleToScale, status: "True"}, {type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: no metrics}]}}`,
-			"cannot scale: ScalingActive is False (FailedGetResourceMetric): no metrics", status.GradeDegraded,
+			"cannot scale: ScalingActive is False (FailedGetResourceMetric)", status.GradeDegraded,
 		},
 		{"its target is scaled to zero", v2 + `{type: ScalingActive, status: "False", reason: ScalingDisabled}]}}`, "ready", status.GradeHealthy},
 		{"it is at its limit", v2 + `{type: ScalingLimited, status: "True", reason: TooManyReplicas}]}}`, "ready", status.GradeHealthy},
 		{
 			"the former version", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions:
 			'[{"type":"ScalingActive","status":"False","reason":"InvalidSelector","message":"no selector"}]'}}}`,
-			"cannot scale: ScalingActive is False (InvalidSelector): no selector", status.GradeDegraded,
+			"cannot scale: ScalingActive is False (InvalidSelector)", status.GradeDegraded,
 		},
 		{
 			"the former version, damaged", `{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '{'}}}`,

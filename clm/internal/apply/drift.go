@@ -53,7 +53,7 @@ func driftState(change reconciler.Change, item *reconciler.InventoryItem) DriftS
 		return DriftHealable
 	case change.Verb != "":
 		return DriftPending
-	case change.Reason != "" && written && item.Phase != reconciler.PhaseFailed:
+	case change.Reason != "" && written && item.Phase != reconciler.PhaseFailed && item.Phase != reconciler.PhaseKept:
 		return DriftLeftAlone
 	default:
 		return ""

@@ -125,15 +125,7 @@ func (p *Plan) Approve(ctx context.Context, digest string, compare bool) error {
 
 // Unapproved returns a RefusedError that names the objects whose deletion has to be approved; nil if there are none.
 func (p *Plan) Unapproved() error {
-	held := p.exact.Held
-	if held == nil {
-		return nil
-	}
-	names := make([]string, len(held.Objects))
-	for i, object := range held.Objects {
-		names[i] = object.String()
-	}
-	return failures.Refused("%s: %s; to delete them: --approve-deletions %s", held, strings.Join(names, ", "), held.Digest)
+	return runner.Unapproved(p.exact.Held)
 }
 
 // PlanSources plans to make the release what is requested. With compare, the server is asked what would happen to each object, which takes one or two

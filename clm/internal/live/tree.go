@@ -53,7 +53,7 @@ func (s *survey) learn(ctx context.Context) error {
 		if !types[r] {
 			return nil
 		}
-		return s.Definitions.Learn(ctx, r.GroupVersionKind, r.plural)
+		return s.Definitions.Recall(ctx, r.GroupVersionKind, r.plural)
 	})
 }
 

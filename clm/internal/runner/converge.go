@@ -6,6 +6,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
@@ -53,6 +54,8 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			return result, c.ended(ctx, result, failure)
 		case err != nil && failures.IsFinal(err):
 			return result, err
+		case err == nil && result.Held != nil && len(result.Waits) == 0:
+			return result, Unapproved(result.Held)
 		case err == nil && allFailed(result):
 			return result, &failures.NotReadyError{Failed: result.Failures, Waits: result.Waits}
 		}
@@ -67,6 +70,18 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			return result, c.ended(ctx, result, failure)
 		}
 	}
+}
+
+// Unapproved returns the RefusedError for deletions that nobody has approved; nil if there are none.
+func Unapproved(held *reconciler.HeldDeletions) error {
+	if held == nil {
+		return nil
+	}
+	names := make([]string, len(held.Objects))
+	for i, object := range held.Objects {
+		names[i] = object.String()
+	}
+	return failures.Refused("%s: %s; to delete them, apply the sources again with --approve-deletions %s", held, strings.Join(names, ", "), held.Digest)
 }
 
 // sleep waits until a dependent has changed, at most for the pause, if it is positive. It reports whether the context has not ended.

@@ -5,6 +5,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -74,6 +75,10 @@ func PlanMove(ctx context.Context, c *connection.Connection, request MoveRequest
 			t.Close()
 			return nil, err
 		}
+	}
+	if err := errors.Join(t.To.Unapproved(), t.From.Unapproved()); err != nil {
+		t.Close()
+		return nil, err
 	}
 	return t, nil
 }

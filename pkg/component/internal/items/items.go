@@ -32,10 +32,9 @@ func IsLater(item *reconciler.InventoryItem) bool {
 
 // Former changes an item of a later phase to the one that stands for it.
 func Former(item *reconciler.InventoryItem) {
-	switch item.Phase {
-	case reconciler.PhaseFailed:
+	if item.Phase == reconciler.PhaseFailed {
 		item.Phase, item.Status = reconciler.PhaseCompleted, status.FailedStatus
-	case reconciler.PhaseKept:
+	} else if item.Phase == reconciler.PhaseKept {
 		item.Phase, item.Digest = reconciler.PhaseReady, ""
 	}
 }
@@ -46,7 +45,7 @@ func FromFormer(item *reconciler.InventoryItem) bool {
 	case item.Phase == reconciler.PhaseCompleted && item.Status == status.FailedStatus:
 		item.Phase = reconciler.PhaseFailed
 	case item.Phase == reconciler.PhaseReady && item.Digest == "" && item.UID != "":
-		item.Phase, item.PrunePolicy = reconciler.PhaseKept, reconciler.PrunePolicyKeep
+		item.Phase = reconciler.PhaseKept
 	default:
 		return false
 	}

@@ -20,9 +20,10 @@ type Plan struct {
 	Items []*inventory.Item
 	// Wanted are the items of the desired objects, in the order of these.
 	Wanted []*inventory.Item
-	// applied are the delete policies that the desired objects may have been applied with; empty for an object that has
-	// none.
-	applied []inventory.DeletePolicy
+	// applied are the policies that the desired objects may have been applied with; empty for an object that has none.
+	applied []appliedPolicies
+	// prune is what happens to redundant objects that have no policy of their own.
+	prune inventory.PrunePolicy
 	// late says which desired objects are late.
 	late []bool
 	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
@@ -40,7 +41,7 @@ func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.Pr
 	for i, item := range before {
 		old[types.IDOf(item)] = i
 	}
-	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]inventory.DeletePolicy, len(wanted)), late: make([]bool, len(wanted))}
+	p := Plan{Wanted: make([]*inventory.Item, len(wanted)), applied: make([]appliedPolicies, len(wanted)), prune: prune, late: make([]bool, len(wanted))}
 	// Recorded items keep their places, so that there is little to sort.
 	next := make([]*inventory.Item, len(before), len(before)+len(wanted))
 	// One allocation for all copies.
@@ -59,7 +60,7 @@ func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.Pr
 		recorded := *item
 		item.Namespace = t.Key.Namespace
 		planWanted(t, item)
-		p.applied[i], p.late[i] = appliedPolicy(&recorded), t.Late
+		p.applied[i], p.late[i] = p.appliedTo(&recorded), t.Late
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
 		// A process that finds only the old record would not delete an object that this call creates.
 		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
@@ -70,7 +71,7 @@ func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.Pr
 		}
 		// If an object is recorded twice, only one record counts; the other one must not get it deleted.
 		if at, left := old[types.IDOf(item)]; left && at == i {
-			next[i] = p.unwant(item, prune)
+			next[i] = p.unwant(item)
 		}
 	}
 	p.Items = slices.DeleteFunc(next, func(item *inventory.Item) bool { return item == nil })
@@ -79,8 +80,8 @@ func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.Pr
 }
 
 // unwant plans the end of an object that is not among the desired objects.
-func (p *Plan) unwant(recorded *inventory.Item, prune inventory.PrunePolicy) *inventory.Item {
-	if isKept(recorded, prune) {
+func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
+	if isKept(recorded, p.prune) {
 		item := recorded.DeepCopy()
 		Keep(item)
 		return item
@@ -90,28 +91,38 @@ func (p *Plan) unwant(recorded *inventory.Item, prune inventory.PrunePolicy) *in
 	return item
 }
 
-// appliedPolicy returns the delete policy that a recorded object may have been applied with; empty if the object was about to be
-// deleted.
-func appliedPolicy(recorded *inventory.Item) inventory.DeletePolicy {
-	if IsUnwanted(recorded) || IsCompleting(recorded) {
-		return ""
-	}
-	return recorded.DeletePolicy
+// appliedPolicies are the policies that decide what happens to an object at its end.
+type appliedPolicies struct {
+	delete inventory.DeletePolicy
+	prune  inventory.PrunePolicy
 }
 
-// ProtectUnwritten orphans an object that still has to be written wherever its former delete policy or its new one says so: a later call
+// appliedTo returns the policies that a recorded object may have been applied with; empty if the object was about to be deleted.
+func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
+	if IsUnwanted(recorded) || IsCompleting(recorded) || recorded.DeletePolicy == "" {
+		return appliedPolicies{}
+	}
+	return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+}
+
+// ProtectUnwritten orphans or keeps an object that still has to be written wherever its former policies or its new ones say so: a later call
 // that deletes the owner or prunes the object does not know how far the writes came. It must be called before the plan is saved.
 func (p *Plan) ProtectUnwritten() {
 	for i, item := range p.Wanted {
 		applied := p.applied[i]
 		// The manifest of a late object may turn out to be another one.
 		unwritten := item.Phase == inventory.PhaseScheduledForApplication || p.late[i]
-		if !unwritten || applied == "" {
+		if !unwritten || applied.delete == "" {
 			continue
 		}
-		item.DeletePolicy = policies.Join(item.DeletePolicy, applied)
+		item.DeletePolicy = policies.Join(item.DeletePolicy, applied.delete)
+		declared := cmp.Or(item.PrunePolicy, p.prune)
+		joined := policies.JoinPrune(declared, applied.prune)
+		if joined != declared {
+			item.PrunePolicy = joined
+		}
 		// The record must not lack a policy that protects the object.
-		p.SaveFirst = p.SaveFirst || item.DeletePolicy != policies.Join(applied, applied)
+		p.SaveFirst = p.SaveFirst || item.DeletePolicy != policies.Join(applied.delete, applied.delete) || joined != applied.prune
 	}
 }
 
@@ -156,6 +167,8 @@ func planDigest(t *desired.Object, item *inventory.Item) {
 	case t.Former != "" && item.Digest == t.Former:
 		// The former digest is one of the same manifest.
 		item.Digest = t.Digest
+	case t.Digest == desired.DigestOnce && item.Phase == inventory.PhaseKept:
+		item.Digest, item.Phase = t.Digest, inventory.PhaseReady
 	case t.Digest == desired.DigestOnce && (IsWritten(item) || IsCompleting(item)) && !IsSuspended(item):
 		// The object was applied once, even if that was under another policy.
 		item.Digest = t.Digest

@@ -44,11 +44,14 @@ type Call struct {
 	Tiers   Tiers
 }
 
-// Prune returns what happens to a redundant object: what is recorded counts, then what its annotation in the cluster says, because an
-// inventory may have lost the policy, then the policy of the owner. It is empty if the owner is being deleted.
+// Prune returns what happens to a redundant object: it is kept if it contains, or defines, others that stay. Apart from that, what is recorded counts, then what its
+// annotation in the cluster says, because an inventory may have lost the policy, then the policy of the owner. It is empty if the owner is being deleted.
 func (c *Call) Prune(item *inventory.Item, seen observe.Observation) inventory.PrunePolicy {
 	if c.Policies.Prune == "" || !bookkeeping.IsRedundant(item) {
 		return ""
+	}
+	if c.Losses.Retains(item) {
+		return inventory.PrunePolicyKeep
 	}
 	return cmp.Or(item.PrunePolicy, policies.PruneOf(seen.PrunePolicy), c.Policies.Prune)
 }

@@ -10,6 +10,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 
 	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/types"
@@ -35,8 +36,9 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 	if !NeedsApproval(item) {
 		return false
 	}
-	seen, _ := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
-	return c.Prune(item, seen) == inventory.PrunePolicyConfirm
+	seen, view := c.Server.Observer.Get(item.GroupVersionKind(), item.Namespace, item.Name)
+	isUnknown := item.PrunePolicy == "" && view != observe.Present
+	return isUnknown || c.Prune(item, seen) == inventory.PrunePolicyConfirm
 }
 
 // Hold returns the candidates that must not be deleted without approval, and describes them; none if there are none: all if there are more than
@@ -45,7 +47,7 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
 	stay := 0
 	for _, item := range c.Ledger.Items {
-		if !bookkeeping.IsUnwanted(item) && item.Phase != inventory.PhaseCompleted && !bookkeeping.IsDismissed(item) {
+		if !bookkeeping.IsRedundant(item) && item.Phase != inventory.PhaseCompleted && !bookkeeping.IsDismissed(item) {
 			stay++
 		}
 	}

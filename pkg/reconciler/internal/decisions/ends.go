@@ -39,7 +39,7 @@ const notOurs = "is recorded as a dependent, but has neither our label nor field
 const recordsStay = "is part of a record of dependents, and is left alone"
 
 const (
-	keptText       = "stays because of its prune policy"
+	keptText       = "stays because of its prune policy, or because it contains objects that stay"
 	unapprovedText = "stays until its deletion is approved, because of its prune policy"
 )
 
@@ -61,15 +61,25 @@ func Delete(item *inventory.Item, s Situation, d Deletion) (Ending, string) {
 		return AwaitEnd, s.deletionText()
 	case d.Orphan:
 		return Orphan, ""
-	case d.Prune == inventory.PrunePolicyKeep && item.Phase != inventory.PhaseDeleting:
+	case d.keeps(item):
 		return Stay, keptText
 	case item.UID != "" && s.Seen.UID != item.UID && item.Phase != inventory.PhaseScheduledForDeletion && item.Phase != inventory.PhaseScheduledForCompletion:
 		return RefuseEnd, "was recreated by another client while it was being deleted, and has our owner label; remove the label to keep the object, or delete it"
-	case d.Prune == inventory.PrunePolicyConfirm && item.Phase == inventory.PhaseScheduledForDeletion && !item.DeletionApproved:
+	case d.needsApproval(item):
 		return AwaitApproval, unapprovedText
 	default:
 		return RequestDeletion, ""
 	}
+}
+
+// keeps reports whether a redundant object stays. A deletion that has begun is completed.
+func (d Deletion) keeps(item *inventory.Item) bool {
+	return d.Prune == inventory.PrunePolicyKeep && item.Phase != inventory.PhaseDeleting
+}
+
+// needsApproval reports whether a redundant object stays until its deletion is approved.
+func (d Deletion) needsApproval(item *inventory.Item) bool {
+	return d.Prune == inventory.PrunePolicyConfirm && item.Phase == inventory.PhaseScheduledForDeletion && !item.DeletionApproved
 }
 
 // foreign reports whether a recorded object is neither deleted nor orphaned because it is not ours, and why.

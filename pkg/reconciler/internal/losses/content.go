@@ -35,7 +35,6 @@ const namedContent = 3
 type content struct {
 	objects  []string // some objects of one type, sorted
 	more     bool     // there are more objects
-	stay     bool     // dependents that stay are among the objects
 	unlisted []string // types that could not be listed; sorted
 }
 
@@ -149,11 +148,9 @@ func (c *contentSearch) kind(ctx context.Context, mapping *meta.RESTMapping) err
 
 // take adds an object, unless it is being deleted or need not be kept.
 func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObjectMetadata) {
-	recorded := c.recordedAs(kind, object)
-	if object.DeletionTimestamp != nil || isStandard(kind, object) || c.isDependent(object, recorded) || c.isOwned(object) {
+	if object.DeletionTimestamp != nil || isStandard(kind, object) || c.isDependent(kind, object) || c.isOwned(object) {
 		return
 	}
-	c.found.stay = c.found.stay || recorded != nil
 	if len(c.found.objects) == namedContent {
 		c.found.more = true
 		return
@@ -161,26 +158,15 @@ func (c *contentSearch) take(kind schema.GroupKind, object *metav1.PartialObject
 	c.found.objects = append(c.found.objects, types.ObjectText(kind, object.Namespace, object.Name))
 }
 
-// recordedAs returns the item of an object that has our label; nil if it is not recorded, or if dependents count.
-func (c *contentSearch) recordedAs(kind schema.GroupKind, object *metav1.PartialObjectMetadata) *inventory.Item {
-	if !c.isLabelled(object) {
-		return nil
-	}
-	return c.dependents[types.ObjectID{GroupKind: kind, Namespace: object.Namespace, Name: object.Name}]
-}
-
-func (c *contentSearch) isLabelled(object metav1.Object) bool {
-	return object.GetLabels()[c.losses.Server.Keys.OwnerLabel] == c.losses.Server.Label
-}
-
-// isDependent reports whether an object, which may be recorded, is a dependent that does not count. The label does not prove it, since others copy
+// isDependent reports whether an object is a dependent that does not count. The label does not prove it, since others copy
 // objects with their labels: the object must be recorded, or written by us (by a process that did not know yet that it is
-// redundant, for example). A dependent that stays counts.
-func (c *contentSearch) isDependent(object *metav1.PartialObjectMetadata, recorded *inventory.Item) bool {
-	if recorded != nil {
-		return !c.losses.stays(recorded)
+// redundant, for example).
+func (c *contentSearch) isDependent(kind schema.GroupKind, object *metav1.PartialObjectMetadata) bool {
+	if c.dependents == nil || object.Labels[c.losses.Server.Keys.OwnerLabel] != c.losses.Server.Label {
+		return false
 	}
-	return c.dependents != nil && c.isLabelled(object) && !fieldset.IsCopy(object, c.losses.Server.FieldOwner)
+	recorded := c.dependents[types.ObjectID{GroupKind: kind, Namespace: object.Namespace, Name: object.Name}]
+	return recorded != nil || !fieldset.IsCopy(object, c.losses.Server.FieldOwner)
 }
 
 // isOwned reports whether an object has owners that are all namespaced. If they exist, they are in the same namespace and count
@@ -238,12 +224,8 @@ func heldText(prefix string, found content) string {
 	if found.String() == "" {
 		return ""
 	}
-	why := "are not dependents"
-	if found.stay {
-		why = "stay"
-	}
-	return fmt.Sprintf("kept while there are objects in it that %s: %s; to orphan it instead of deleting it, set its annotation %s to orphan",
-		why, found, prefix+types.AnnotationKeySuffixDeletePolicy)
+	return fmt.Sprintf("kept while there are objects in it that are not dependents: %s; to orphan it instead of deleting it, set its annotation %s to orphan",
+		found, prefix+types.AnnotationKeySuffixDeletePolicy)
 }
 
 // IsMarkedOrphan reports whether the namespace in the cluster has an annotation that orphans it.

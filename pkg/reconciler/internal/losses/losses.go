@@ -4,11 +4,14 @@
 package losses
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Losses finds out what the deletion of an owner's dependents would destroy.
@@ -22,18 +25,50 @@ type Losses struct {
 	// Remaining returns the items that are still recorded.
 	Remaining func() []*inventory.Item
 
-	staying map[types.ObjectID]bool
+	mu      sync.Mutex
+	staying map[*inventory.Item]bool // redundant objects that stay; nil until first used
 }
 
-// Stay tells that redundant objects are not deleted although others are, so that what contains them must not be deleted either.
-func (l *Losses) Stay(items []*inventory.Item) {
-	l.staying = make(map[types.ObjectID]bool, len(items))
-	for _, item := range items {
-		l.staying[types.IDOf(item)] = true
+// Stay notes that a redundant object is not deleted although others are. It is safe for concurrent use.
+func (l *Losses) Stay(item *inventory.Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stayingLocked()[item] = true
+}
+
+// Leave notes that a redundant object is gone.
+func (l *Losses) Leave(item *inventory.Item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.stayingLocked(), item)
+}
+
+func (l *Losses) stayingLocked() map[*inventory.Item]bool {
+	if l.staying == nil {
+		l.staying = map[*inventory.Item]bool{}
+		for _, item := range l.Items {
+			if item.Phase == inventory.PhaseKept {
+				l.staying[item] = true
+			}
+		}
 	}
+	return l.staying
 }
 
-// stays reports whether a recorded object is redundant and stays.
-func (l *Losses) stays(item *inventory.Item) bool {
-	return item.Phase == inventory.PhaseKept || l.staying[types.IDOf(item)]
+// Retains reports whether the deletion of an object would delete redundant objects that stay: the object is their namespace, or defines their type. It
+// makes no request, and is safe for concurrent use.
+func (l *Losses) Retains(item *inventory.Item) bool {
+	isNamespace := kinds.IsNamespace(item.GroupVersionKind().GroupKind())
+	if !isNamespace && len(item.ManagedTypes) == 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for other := range l.stayingLocked() {
+		isInstance := slices.ContainsFunc(item.ManagedTypes, func(defined inventory.TypeVersionInfo) bool { return kinds.Matches(defined, other.GroupVersionKind()) })
+		if isInstance || isNamespace && other.Namespace == item.Name {
+			return true
+		}
+	}
+	return false
 }

@@ -43,7 +43,7 @@ func (p *planner) redundant(ctx context.Context, items []*inventory.Item) ([]inv
 		return nil, nil, err
 	}
 	return changes, held, p.all(ctx, indexes, func(i int) error {
-		if endings[i] == decisions.Orphan || changes[i].Before == nil {
+		if endings[i] == decisions.Orphan || changes[i].Verb == "" || changes[i].Before == nil {
 			return nil
 		}
 		return p.addBlockers(ctx, &changes[i], items[i])
@@ -65,15 +65,24 @@ func (p *planner) hold(changes []inventory.Change, items []*inventory.Item, endi
 	if err != nil || held == nil || approved {
 		return nil, err
 	}
-	stay := make([]*inventory.Item, len(concerned))
-	for i, candidate := range concerned {
-		stay[i] = candidate.Item
+	for _, candidate := range concerned {
+		p.call.Losses.Stay(candidate.Item)
 		change := &changes[index[candidate.Item]]
 		change.Verb, change.Before, change.After = "", nil, nil
 		change.Reason += "; it stays until its deletion is approved: " + held.String()
 	}
-	p.call.Losses.Stay(stay)
+	p.retain(changes, items, endings)
 	return held, nil
+}
+
+// retain changes the changes of redundant objects that stay because of others that do.
+func (p *planner) retain(changes []inventory.Change, items []*inventory.Item, endings []decisions.Ending) {
+	for i, item := range items {
+		if endings[i] == decisions.RequestDeletion && changes[i].Verb != "" && p.call.Losses.Retains(item) {
+			changes[i].Verb, changes[i].Before, changes[i].After = "", nil, nil
+			changes[i].Reason += "; it stays with other objects"
+		}
+	}
 }
 
 // planPurge plans that an object, which is up to date, is deleted because it has served its purpose or has failed.
@@ -102,6 +111,9 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	if apierrors.IsForbidden(err) {
 		// Apply meets this error only after it has applied all objects.
 		change.Verb, change.Reason = d.Verb, fmt.Sprintf("%s; it cannot be read: %s", why, err)
+		if item.Phase == inventory.PhaseKept {
+			change.Verb = ""
+		}
 		return decisions.RequestDeletion, nil
 	}
 	if err != nil {

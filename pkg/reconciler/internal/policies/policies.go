@@ -98,6 +98,16 @@ func Join(p, other inventory.DeletePolicy) inventory.DeletePolicy {
 	}
 }
 
+// JoinPrune returns the policy that protects an object in each case in which one of the two does.
+func JoinPrune(p, other inventory.PrunePolicy) inventory.PrunePolicy {
+	for _, policy := range []inventory.PrunePolicy{inventory.PrunePolicyKeep, inventory.PrunePolicyConfirm} {
+		if p == policy || other == policy {
+			return policy
+		}
+	}
+	return p
+}
+
 // IsOrphanedOnApply reports whether the policy orphans an object that is removed from the manifests.
 func IsOrphanedOnApply(p inventory.DeletePolicy) bool {
 	return slices.Contains([]inventory.DeletePolicy{inventory.DeletePolicyOrphan, inventory.DeletePolicyOrphanOnApply}, p)

@@ -29,8 +29,8 @@ type Steps struct {
 // New returns the steps of a call.
 func New(call *calls.Call) *Steps { return &Steps{call: call} }
 
-// Begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are complete. If something
-// holds the step back, it reports that, and held is true.
+// Begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are
+// complete. If something holds the step back, it reports that, and held is true.
 func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
 	for _, t := range members {
 		reason, err := s.Read(ctx, t)
@@ -112,7 +112,7 @@ func (s *Steps) Resolve(t *desired.Object) (complete *desired.Object, saveFirst 
 	item := s.call.Ledger.Of(t)
 	saveFirst = bookkeeping.Resolve(complete, item)
 	if item.Phase != inventory.PhaseScheduledForApplication {
-		item.DeletePolicy = s.call.Owner.DeletePolicy(item, t.Delete)
+		item.DeletePolicy, item.PrunePolicy = s.call.Owner.DeletePolicy(item, t.Delete), t.Prune
 	}
 	return complete, saveFirst, nil
 }

@@ -89,6 +89,7 @@ func (r *Remover) deleteTier(ctx context.Context, tier []*inventory.Item) ([]out
 	flow.Each(ctx, r.call.Server.Flow, tier, func(item *inventory.Item) { t.add(work(item)) })
 	putUpBarriers(ctx, r.call, &t, work)
 	for _, item := range t.ready {
+		r.call.Losses.Leave(item)
 		r.call.Ledger.Drop(item)
 	}
 	return t.unready, t.Err()
@@ -100,6 +101,10 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 	var fight decisions.Contention
 	r.call.Barriers.Reach(item)
 	s, err := r.call.Server.LookServed(ctx, item)
+	if item.Phase == inventory.PhaseKept && apierrors.IsForbidden(err) {
+		// Nothing has to be done about it.
+		return outcome{item: item, ready: true, stays: true}, nil
+	}
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
 		if bookkeeping.IsRedundant(item) && s.Exists {
 			if s, err = r.call.Pacing.Expected.AsExpected(ctx, item, s); err != nil {
@@ -146,14 +151,7 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 	case decisions.Forget:
 		return r.ended(ctx, item)
 	case decisions.Orphan:
-		if err := r.call.Executor.Orphan(ctx, item, s); err != nil {
-			return outcome{}, err
-		}
-		r.call.Report.Acted(inventory.VerbOrphaned, d.Wave, item)
-		if reason := r.call.Owner.WhyOrphaned(item); reason != "" {
-			r.call.Report.Notes(item, reason)
-		}
-		return outcome{item: item, ready: true}, nil
+		return r.orphan(ctx, item, s, d)
 	case decisions.RefuseEnd:
 		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", types.IDOf(item), message))
 	case decisions.Stay:
@@ -161,19 +159,36 @@ func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Sit
 	case decisions.AwaitApproval:
 		return outcome{item: item, message: message}, nil
 	case decisions.AwaitEnd:
-		r.deleting(item, d)
-		if r.call.Executor.Holds(s) {
-			if err := r.call.Executor.RemoveFinalizer(ctx, item); err != nil {
-				return outcome{}, err
-			}
-			return r.checkGone(ctx, item, d)
-		}
-		return outcome{item: item, message: message}, nil
+		return r.await(ctx, item, s, d, message)
 	case decisions.RequestDeletion:
 		return r.endByDeletion(ctx, item, s, d)
 	default:
 		return outcome{}, fmt.Errorf("unknown ending %d", action)
 	}
+}
+
+// await returns the outcome for an object that is being deleted. It removes our finalizer.
+func (r *Remover) await(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, message string) (outcome, error) {
+	r.deleting(item, d)
+	if !r.call.Executor.Holds(s) {
+		return outcome{item: item, message: message}, nil
+	}
+	if err := r.call.Executor.RemoveFinalizer(ctx, item); err != nil {
+		return outcome{}, err
+	}
+	return r.checkGone(ctx, item, d)
+}
+
+// orphan returns the outcome for an object that is orphaned.
+func (r *Remover) orphan(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion) (outcome, error) {
+	if err := r.call.Executor.Orphan(ctx, item, s); err != nil {
+		return outcome{}, err
+	}
+	r.call.Report.Acted(inventory.VerbOrphaned, d.Wave, item)
+	if reason := r.call.Owner.WhyOrphaned(item); reason != "" {
+		r.call.Report.Notes(item, reason)
+	}
+	return outcome{item: item, ready: true}, nil
 }
 
 // endByDeletion requests the deletion of the observed object, unless something blocks it.
@@ -197,14 +212,19 @@ func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s dec
 // owner, because that was decided for its deletion.
 func (r *Remover) stay(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
 	if item.Phase != inventory.PhaseKept {
-		live, err := r.call.Server.Get(ctx, item)
-		if err != nil {
-			return outcome{}, err
+		recalled := r.call.Memory.Of(types.IDOf(item))
+		if recalled.Declared.Version != s.Seen.ResourceVersion || s.Seen.ResourceVersion == "" {
+			live, err := r.call.Server.Get(ctx, item)
+			if err != nil {
+				return outcome{}, err
+			}
+			// An annotation that has become invalid counts as missing.
+			declared, _ := policies.Parse(r.call.Server.Keys.Prefix, live, r.call.Policies)
+			recalled.Declared.Delete, recalled.Declared.Version = declared.Delete, live.GetResourceVersion()
 		}
-		// An annotation that has become invalid counts as missing.
-		declared, _ := policies.Parse(r.call.Server.Keys.Prefix, live, r.call.Policies)
-		item.DeletePolicy = r.call.Owner.DeletePolicy(item, declared.Delete)
+		item.DeletePolicy = r.call.Owner.DeletePolicy(item, recalled.Declared.Delete)
 		bookkeeping.Keep(item)
+		r.call.Losses.Stay(item)
 	}
 	item.Status = s.Seen.Status
 	return outcome{item: item, ready: true, stays: true}, nil

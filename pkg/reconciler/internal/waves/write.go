@@ -83,7 +83,7 @@ func (a *applier) wrote(t *desired.Object, object *unstructured.Unstructured, d 
 		item.LastAppliedAt = &metav1.Time{Time: now}
 	}
 	item.UID, item.Fingerprint, item.Baseline = seen.UID, seen.Fingerprint, seen.Baseline()
-	item.DeletePolicy = a.call.Owner.DeletePolicy(item, t.Delete)
+	item.DeletePolicy, item.PrunePolicy = a.call.Owner.DeletePolicy(item, t.Delete), t.Prune
 	s := decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen}
 	o := a.settled(t, s)
 	return o, nil
