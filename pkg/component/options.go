@@ -108,7 +108,8 @@ type ReconcilerOptions struct {
 	StatusAnalyzer status.StatusAnalyzer
 	// AwaitReports keeps a custom resource among the dependents from being ready as long as its controller has reported neither a condition nor a generation that it has
 	// observed, if the CustomResourceDefinition declares conditions. The operator must be allowed to get CustomResourceDefinitions; types whose
-	// definition it may not read do not count, nor do components with their own judge. Defaults to false: then such a dependent is ready as soon as it exists, unless a status hint says otherwise.
+	// definition it may not read do not count, nor do components with their own judge. Defaults to false: then such a dependent is ready as soon as it
+	// exists, unless a status hint says otherwise.
 	AwaitReports bool
 	// Clock defaults to the real time.
 	Clock clock.PassiveClock

@@ -54,10 +54,11 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			return result, c.ended(ctx, result, failure)
 		case err != nil && failures.IsFinal(err):
 			return result, err
-		case err == nil && result.Held != nil && len(result.Waits) == 0:
-			return result, Unapproved(result.Held)
-		case err == nil && allFailed(result):
-			return result, &failures.NotReadyError{Failed: result.Failures, Waits: result.Waits}
+		}
+		if err == nil {
+			if err := vain(result); err != nil {
+				return result, err
+			}
 		}
 		c.Took(result, err)
 		pause := result.RequeueAfter
@@ -69,6 +70,18 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 		if !c.sleep(ctx, pause) {
 			return result, c.ended(ctx, result, failure)
 		}
+	}
+}
+
+// vain returns the error for a result that waiting alone does not change; nil if there is something to wait for.
+func vain(result reconciler.Result) error {
+	switch {
+	case len(result.Waits) == 0:
+		return Unapproved(result.Held)
+	case allFailed(result):
+		return &failures.NotReadyError{Failed: result.Failures, Waits: result.Waits}
+	default:
+		return nil
 	}
 }
 

@@ -30,13 +30,13 @@ func IsLater(item *reconciler.InventoryItem) bool {
 	return item.Phase == reconciler.PhaseFailed || item.Phase == reconciler.PhaseKept
 }
 
-// Former changes an item of a later phase to the one that stands for it.
+// Former changes an item of a later phase, see IsLater, to the one that stands for it.
 func Former(item *reconciler.InventoryItem) {
 	if item.Phase == reconciler.PhaseFailed {
 		item.Phase, item.Status = reconciler.PhaseCompleted, status.FailedStatus
-	} else if item.Phase == reconciler.PhaseKept {
-		item.Phase, item.Digest = reconciler.PhaseReady, ""
+		return
 	}
+	item.Phase, item.Digest = reconciler.PhaseReady, ""
 }
 
 // FromFormer changes an item that stands for one of a later phase to that one, and reports whether it was such an item.

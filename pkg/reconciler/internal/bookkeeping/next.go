@@ -167,11 +167,12 @@ func planDigest(t *desired.Object, item *inventory.Item) {
 	case t.Former != "" && item.Digest == t.Former:
 		// The former digest is one of the same manifest.
 		item.Digest = t.Digest
-	case t.Digest == desired.DigestOnce && item.Phase == inventory.PhaseKept:
-		item.Digest, item.Phase = t.Digest, inventory.PhaseReady
-	case t.Digest == desired.DigestOnce && (IsWritten(item) || IsCompleting(item)) && !IsSuspended(item):
-		// The object was applied once, even if that was under another policy.
+	case t.Digest == desired.DigestOnce && wasApplied(item):
+		// Even if that was under another policy.
 		item.Digest = t.Digest
+		if item.Phase == inventory.PhaseKept {
+			item.Phase = inventory.PhaseReady
+		}
 	case item.Phase == inventory.PhaseCompleted && HasOtherFormat(item):
 		// Digests in different formats cannot be compared, and that alone must not run a purged object again.
 		item.Digest = t.Digest
@@ -180,6 +181,11 @@ func planDigest(t *desired.Object, item *inventory.Item) {
 		item.Phase = inventory.PhaseScheduledForApplication
 		item.Status = status.InProgressStatus
 	}
+}
+
+// wasApplied reports whether an object was applied, and was not brought into its suspended form since.
+func wasApplied(item *inventory.Item) bool {
+	return (IsWritten(item) || IsCompleting(item) || item.Phase == inventory.PhaseKept) && !IsSuspended(item)
 }
 
 // Unwanted returns the item of an object that becomes redundant; nil if there is nothing left to do. Whether the object is
