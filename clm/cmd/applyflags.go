@@ -70,29 +70,25 @@ func (c *choice) Set(value string) error {
 type noWait struct{ options *apply.Options }
 
 func (n *noWait) String() string {
-	switch {
-	case n.options == nil || !n.options.NoWait:
+	if n.options == nil {
 		return ""
-	case n.options.CarryOn:
-		return "all"
-	default:
-		return "true"
 	}
+	return string(n.options.Wait)
 }
 
 // Type makes help texts show the flag without a value, like any flag that needs none.
 func (n *noWait) Type() string { return "bool" }
 
 func (n *noWait) Set(value string) error {
-	switch value {
-	case "all":
-		n.options.NoWait, n.options.CarryOn = true, true
+	switch wait := apply.Wait(value); {
+	case wait == apply.WaitWritten || wait == apply.WaitWave || wait == apply.WaitNothing:
+		n.options.Wait = wait
 		return nil
-	case "true", "false":
-		n.options.NoWait, n.options.CarryOn = value == "true", false
+	case value == "false":
+		n.options.Wait = apply.WaitReady
 		return nil
 	default:
-		return fmt.Errorf("%q is not one of true, false, all", value)
+		return fmt.Errorf("%q is not one of true, false, wave, all", value)
 	}
 }
 

@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -27,8 +28,14 @@ func (p *place) pendingApproved() {
 	if p.configMap("a") == nil {
 		p.Fatal("already deleted")
 	}
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "slow"}}
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"go":"yes"}}}`))
+	p.label("slow", "go")
+}
+
+// label sets a label on a ConfigMap as another client.
+func (p *place) label(name, key string) {
+	p.Helper()
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:"yes"}}}`, key))
 	if err := p.client.Patch(p.Context(), object, patch, client.FieldOwner("somebody")); err != nil {
 		p.Fatal(err)
 	}

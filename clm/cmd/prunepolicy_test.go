@@ -34,6 +34,9 @@ func TestApprovedDeletions(t *testing.T) {
 	} {
 		got := p.clm(args...)
 		p.expect(got, exitRefused, want)
+		if args[0] == "plan" && !strings.Contains(got.stdout, "2 to keep") {
+			t.Errorf("want the plan to show what stays, got %s", got.stdout)
+		}
 		digest = regexp.MustCompile(`--approve-deletions ([0-9a-f]+)`).FindStringSubmatch(got.stderr)[1]
 	}
 	if p.configMap("c")["value"] != "1" {
@@ -46,8 +49,8 @@ func TestApprovedDeletions(t *testing.T) {
 	if p.configMap("a") != nil || p.configMap("b") == nil {
 		t.Error("want a to be deleted, and b to be kept")
 	}
-	if got := p.must("status", "web").stdout; !strings.Contains(got, "b") {
-		t.Errorf("want b to be shown, got %s", got)
+	if got := p.must("status", "web").stdout; !strings.Contains(got, "1 to stay") {
+		t.Errorf("want b to be counted, got %s", got)
 	}
 	p.must("delete", "web", "-y")
 	if p.configMap("b") != nil {

@@ -54,7 +54,7 @@ func (o *applyOptions) revert(ctx context.Context, e *environment, p *apply.Plan
 		return errors.Join(failure, notReverted(err))
 	}
 	options := o.Options
-	options.Exact, options.NoWait, options.CarryOn, options.Reverts = false, false, false, false
+	options.Exact, options.Wait, options.Reverts = false, apply.WaitReady, false
 	return errors.Join(shown(failure), unrepeated(back.Apply(ctx, options)))
 }
 

@@ -92,8 +92,11 @@ func content(object *unstructured.Unstructured) map[string]any {
 
 // diffAction is what people are told of a change; empty if there is none.
 func diffAction(change reconciler.Change) diff.Action {
-	if change.Recreate {
+	switch {
+	case change.Recreate:
 		return diff.ActionRecreate
+	case change.Stays:
+		return diff.ActionKeep
 	}
 	switch change.Verb {
 	case reconciler.VerbCreated:

@@ -37,6 +37,8 @@ type Change struct {
 	// DependsOn are objects whose data decide what would be done, and which nobody knows before these are applied: then Verb says what would be done at
 	// most, and Reason names them. Only for objects with behaviors.
 	DependsOn []ObjectInfo `json:"dependsOn,omitempty"`
+	// Stays means that the object is redundant, and would not be deleted: it is kept, or its deletion is held. Then there is no Verb.
+	Stays bool `json:"stays,omitempty"`
 	// Reason is a text such as "the manifest changed"; it may be empty if the object would stay as it is.
 	Reason string `json:"reason,omitempty"`
 	// Refusal says why Apply would fail because of this object; empty if it would not.

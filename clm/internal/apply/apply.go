@@ -19,17 +19,40 @@ type Options struct {
 
 	// CreateNamespace creates the namespace of a new release if it does not exist.
 	CreateNamespace bool
-	// NoWait ends the operation as soon as all objects are written, whether they are ready or not. Redundant objects then stay until the
-	// next operation, because they are deleted only after all others are ready.
-	NoWait bool
-	// CarryOn, with NoWait, writes each wave although the one before is not ready.
-	CarryOn bool
+	// Wait is what the operation waits for. Unless that is WaitReady, redundant objects stay until the next operation if not all others are ready.
+	Wait Wait
 	// HistoryMax is the number of revisions to keep; the current one and the last one that was ready are kept in any case. Defaults to all.
 	HistoryMax int
 	// Exact refuses to do anything but what the plan says.
 	Exact bool
 	// Reverts says that the caller reverts a failed revision that was never ready, so that no other advice is given.
 	Reverts bool
+}
+
+// Wait is what an operation waits for.
+type Wait string
+
+const (
+	// WaitReady waits until all objects are ready.
+	WaitReady Wait = ""
+	// WaitWritten waits until all waves but the last one are ready, and all objects are written.
+	WaitWritten Wait = "true"
+	// WaitWave waits for nothing: the operation ends at the first wave that is not ready at once. Objects of later waves are not written.
+	WaitWave Wait = "wave"
+	// WaitNothing waits for nothing, and writes all waves at once.
+	WaitNothing Wait = "all"
+)
+
+// enough returns the function that decides whether to stop before all objects are ready; nil if there is no such case.
+func (w Wait) enough() func(reconciler.Result) bool {
+	switch w {
+	case WaitReady:
+		return nil
+	case WaitWave:
+		return func(result reconciler.Result) bool { return written(result.Inventory) || len(result.Waits) > 0 }
+	case WaitWritten, WaitNothing:
+	}
+	return func(result reconciler.Result) bool { return written(result.Inventory) }
 }
 
 // Apply carries out the plan. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects became ready,
@@ -52,7 +75,12 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
 	case err != nil:
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: failures.Next(err)}
-	case options.NoWait:
+	case options.Wait != WaitReady && !written(plan.Release.Inventory):
+		return progress.Outcome{
+			Done: true, Summary: release + ", is written up to a wave that is not ready",
+			Next: fmt.Sprintf("to write the next waves when it is: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
+		}
+	case options.Wait != WaitReady:
 		return progress.Outcome{Done: true, Summary: release + ", is written"}
 	default:
 		return progress.Outcome{Done: true, Summary: release + ", is ready", Next: SparedText(plan.spared)}
@@ -65,7 +93,7 @@ func (p *Plan) NeverReady() bool {
 	return ready == nil || ready.Number != p.Release.Current().Number
 }
 
-// Await carries out an idle plan: it waits until all objects are ready, unless NoWait is set, and changes nothing. If an object has to be changed after
+// Await carries out an idle plan: it waits as the options say, and changes nothing. If an object has to be changed after
 // all, the error is one of which IsChanged is true.
 func (p *Plan) Await(ctx context.Context, options Options) error {
 	b := p.board()
@@ -97,9 +125,7 @@ func (p *Plan) await(ctx context.Context, options Options, b *runner.Board) erro
 			b.Took(result, err, applyPhase(result))
 		},
 	}
-	if options.NoWait {
-		c.Enough = written
-	}
+	c.Enough = options.Wait.enough()
 	_, err := c.Run(ctx)
 	if failures.IsChanged(err) {
 		return changed

@@ -93,7 +93,7 @@ func (a *application) enter(ctx context.Context) error {
 func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 	request := a.plan.request(a.operation)
 	request.Fence = a.operation.Fence(ctx)
-	request.CarryOn = a.options.CarryOn
+	request.CarryOn = a.options.Wait == WaitNothing
 	if a.options.Exact {
 		request.Expected = a.plan.exact
 	}
@@ -115,9 +115,7 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 			a.operation.Board().Took(result, err, applyPhase(result))
 		},
 	}
-	if a.options.NoWait {
-		c.Enough = written
-	}
+	c.Enough = a.options.Wait.enough()
 	a.operation.Board().ExpectChanges(a.plan.Changes)
 	a.operation.Board().Expect(a.plan.Release.Inventory)
 	a.operation.Board().Say("applying")
@@ -137,8 +135,8 @@ func applyPhase(result reconciler.Result) string {
 }
 
 // written reports whether all objects are applied.
-func written(result reconciler.Result) bool {
-	for _, item := range result.Inventory {
+func written(inventory []*reconciler.InventoryItem) bool {
+	for _, item := range inventory {
 		if item.Phase == reconciler.PhaseScheduledForApplication {
 			return false
 		}

@@ -96,6 +96,9 @@ func (s *survey) dependent(t *target) *dependents.Node {
 		node.Status, node.Message = dependents.StatusCompleted, "has served its purpose and was removed"
 	case live != nil:
 		s.judge(node, live)
+		if item.Phase == reconciler.PhaseKept {
+			node.Message = "kept, although it is not declared any more"
+		}
 	case t.denied != nil:
 		node.Status, node.Message = status.UnknownStatus, fmt.Sprintf("you may not %s %s", t.denied.Verb, t.denied.Resource)
 	default:

@@ -23,7 +23,7 @@ import (
 // longer has them. At any time the label says who owns an object, whatever is recorded, and repeating an interrupted move continues it. Errors are
 // those of Apply.
 func (t *Transfer) Move(ctx context.Context, options apply.Options) error {
-	options.NoWait, options.CarryOn = false, false
+	options.Wait = apply.WaitReady
 	b := runner.NewBoard(t.connection, string(apply.Move), t.To.Release.String(), t.To.Revision.Number)
 	err := t.move(ctx, options, b)
 	b.Finish(t.outcome(err), err)

@@ -39,7 +39,7 @@ const notOurs = "is recorded as a dependent, but has neither our label nor field
 const recordsStay = "is part of a record of dependents, and is left alone"
 
 const (
-	keptText       = "stays because of its prune policy, or because it contains objects that stay"
+	keptText       = "stays because of its prune policy"
 	unapprovedText = "stays until its deletion is approved, because of its prune policy"
 )
 

@@ -68,19 +68,22 @@ func (p *planner) hold(changes []inventory.Change, items []*inventory.Item, endi
 	for _, candidate := range concerned {
 		p.call.Losses.Stay(candidate.Item)
 		change := &changes[index[candidate.Item]]
-		change.Verb, change.Before, change.After = "", nil, nil
+		change.Verb, change.Stays, change.Before, change.After = "", true, nil, nil
 		change.Reason += "; it stays until its deletion is approved: " + held.String()
 	}
 	p.retain(changes, items, endings)
 	return held, nil
 }
 
+// retained says why an object stays that has no prune policy to that effect.
+const retained = "; it stays because other objects stay that would be deleted with it"
+
 // retain changes the changes of redundant objects that stay because of others that do.
 func (p *planner) retain(changes []inventory.Change, items []*inventory.Item, endings []decisions.Ending) {
 	for i, item := range items {
 		if endings[i] == decisions.RequestDeletion && changes[i].Verb != "" && p.call.Losses.Retains(item) {
-			changes[i].Verb, changes[i].Before, changes[i].After = "", nil, nil
-			changes[i].Reason += "; it stays with other objects"
+			changes[i].Verb, changes[i].Stays, changes[i].Before, changes[i].After = "", true, nil, nil
+			changes[i].Reason += retained
 		}
 	}
 }
@@ -127,6 +130,9 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	d.Prune = p.call.Prune(item, v.Seen)
 	ending, message := p.call.Owner.Ending(item, v.Situation, d)
 	describeEnd(change, item, d, ending, message)
+	if ending == decisions.Stay && p.call.Losses.Retains(item) {
+		change.Reason = why + retained
+	}
 	if reason := p.call.Owner.WhyOrphaned(item); reason != "" && ending == decisions.Orphan {
 		change.Reason += "; it " + reason
 	}
@@ -160,6 +166,7 @@ func describeEnd(c *inventory.Change, item *inventory.Item, d decisions.Deletion
 	case decisions.RequestDeletion, decisions.AwaitApproval:
 		c.Verb = d.Verb
 	case decisions.Stay:
+		c.Stays = true
 		c.Reason += "; it " + message
 	case decisions.Orphan:
 		c.Verb = inventory.VerbOrphaned
