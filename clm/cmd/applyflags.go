@@ -111,14 +111,17 @@ func (m *maxDeletions) Set(value string) error {
 // check refuses a plan that deletes more than is allowed. Nothing is applied then: the engine would apply the rest, and hold the deletions back.
 func (m *maxDeletions) check(p *apply.Plan) error {
 	deletions, dependents := 0, 0
-	for _, item := range p.Release.Inventory {
-		if item.Phase != reconciler.PhaseCompleted && item.Phase != reconciler.PhaseKept {
-			dependents++
-		}
-	}
+	deleted := map[types.ObjectID]bool{}
 	for _, change := range p.Changes {
 		if change.Verb == reconciler.VerbDeleted {
 			deletions++
+			deleted[types.IDOf(change.Object)] = true
+		}
+	}
+	for _, item := range p.Release.Inventory {
+		// Kept objects do not count for what is left.
+		if item.Phase != reconciler.PhaseCompleted && (item.Phase != reconciler.PhaseKept || deleted[types.IDOf(item)]) {
+			dependents++
 		}
 	}
 	allowed, err := cmp.Or(m.limit, reconciler.MaxDeletionsAllButOne).Of(dependents)

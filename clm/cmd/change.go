@@ -40,8 +40,8 @@ type changeOptions struct {
 
 func addChangeFlags(flags *pflag.FlagSet, o *changeOptions) {
 	addCourseFlags(flags, o)
-	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); with --no-wait=wave, end at the first wave that is not ready, and with "+
-		"--no-wait=all, write all waves at once; redundant objects then stay until the next apply").NoOptDefVal = "true"
+	flags.VarPF(&noWait{options: &o.Options}, "no-wait", "", "do not wait until the last wave is ready (clm wait can do that later); with --no-wait=wave, "+
+		"end at the first wave that is not ready, and with --no-wait=all, write all waves at once; redundant objects then stay until the next apply").NoOptDefVal = "true"
 	flags.Var(&o.maxDeletions, "max-deletions", "refuse to delete more objects than this: a number, or a percentage of the dependents (default all but one)")
 	addApprovalFlag(flags, &o.approved)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -45,6 +46,8 @@ func (c *Cache) WatchNames(ctx context.Context, owner string, names []Name) erro
 	for _, n := range c.declareNames(owner, names) {
 		select {
 		case <-n.settled:
+		case <-c.ctx.Done():
+			return errClosed
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for the watch of %s %s: %w", n.name.GroupKind(), n.name.Name, ctx.Err())
 		}
@@ -55,6 +58,7 @@ func (c *Cache) WatchNames(ctx context.Context, owner string, names []Name) erro
 func (c *Cache) declareNames(owner string, names []Name) []*named {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	names = unique(names)
 	watched := make([]*named, 0, len(names))
 	for _, name := range names {
 		n := c.named[name]
@@ -75,10 +79,23 @@ func (c *Cache) declareNames(owner string, names []Name) []*named {
 	if len(names) == 0 {
 		delete(c.names, owner)
 	} else {
-		c.names[owner] = slices.Clone(names)
+		c.names[owner] = names
 	}
 	return watched
 }
+
+// unique returns the names without repetitions, as a copy.
+func unique(names []Name) []Name {
+	seen := map[Name]bool{}
+	return slices.DeleteFunc(slices.Clone(names), func(name Name) bool {
+		known := seen[name]
+		seen[name] = true
+		return known
+	})
+}
+
+// errClosed means that the cache was closed meanwhile.
+var errClosed = errors.New("the watches have ended")
 
 // dropLocked removes an owner, and ends the watch after the last one.
 func (n *named) dropLocked(owner string) {
@@ -109,18 +126,40 @@ var errOtherScope = errors.New("the type has another scope")
 
 // run watches until it is cancelled. Where watching is not possible, it notifies the owners at growing intervals, so that they read the object themselves.
 func (n *named) run(ctx context.Context) {
+	defer time.AfterFunc(n.cache.options.Patience, n.overdue).Stop()
 	delay := time.Second
 	for ctx.Err() == nil {
-		if err := n.watch(ctx); err == nil {
+		begun := time.Now()
+		err := n.watch(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(begun) > steady {
 			delay = time.Second
-		} else if ctx.Err() == nil {
+		}
+		switch {
+		case cluster.IsNoMatch(err):
+			// No object of a type exists that is not served.
+			n.set(true, "")
+			n.cache.absent.await(ctx, n.name.GroupVersionKind)
+		case err != nil:
 			n.set(false, "")
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(jitter(delay)):
-			delay = min(2*delay, time.Minute)
+			delay = min(2*delay, longestDelay(err))
 		}
+	}
+}
+
+// overdue ends waiting for the first list, which may still come.
+func (n *named) overdue() {
+	n.cache.mu.Lock()
+	settled := n.isSettled
+	n.cache.mu.Unlock()
+	if !settled {
+		n.set(false, "")
 	}
 }
 
@@ -169,26 +208,44 @@ func (s namedStore) Add(object any) error { return s.Update(object) }
 
 // Update notes the version of an object.
 func (s namedStore) Update(object any) error {
-	found, err := meta.Accessor(object)
-	if err != nil {
-		return fmt.Errorf("reading the metadata of %s: %w", s.named.name.Name, err)
+	found, err := s.find(object)
+	if found != nil {
+		s.named.set(true, found.GetResourceVersion())
 	}
-	s.named.set(true, found.GetResourceVersion())
-	return nil
+	return err
 }
 
 // Delete notes that the object is gone.
-func (s namedStore) Delete(any) error {
-	s.named.set(true, "")
-	return nil
+func (s namedStore) Delete(object any) error {
+	found, err := s.find(object)
+	if found != nil {
+		s.named.set(true, "")
+	}
+	return err
 }
 
 // Replace notes what a list has found.
 func (s namedStore) Replace(objects []any, _ string) error {
-	if len(objects) == 0 {
-		return s.Delete(nil)
+	for _, object := range objects {
+		if found, err := s.find(object); found != nil || err != nil {
+			return s.Update(object)
+		}
 	}
-	return s.Update(objects[0])
+	s.named.set(true, "")
+	return nil
+}
+
+// find returns the metadata of the object; nil if it is another one, because the server does not select by name.
+func (s namedStore) find(object any) (metav1.Object, error) {
+	found, err := meta.Accessor(object)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the metadata of %s: %w", s.named.name.Name, err)
+	case found.GetNamespace() != s.named.name.Namespace || found.GetName() != s.named.name.Name:
+		return nil, nil //nolint:nilnil // nothing is wrong with another object
+	default:
+		return found, nil
+	}
 }
 
 // Resync does nothing.

@@ -24,7 +24,7 @@ var (
 	_ status.OverrulingJudge = awaiting{}
 )
 
-// Await returns a judge for which an object is in progress as long as it would be current for the base, its definition declares conditions, and its controller has
+// Await returns a judge for which an object is in progress while the base would call it current, its definition declares conditions, and its controller has
 // reported neither a condition nor a generation. The same holds while it is not known what the definition declares. Objects that the base overrules are as the base says.
 func Await(base status.Judge, definitions *Definitions) status.Judge {
 	return awaiting{base: base, definitions: definitions}

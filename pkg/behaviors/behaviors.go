@@ -54,7 +54,7 @@ type Read struct {
 	// change the object. The object is read as the identity that writes the dependents, once for each change of it, and each change leads to another pass.
 	//
 	// An error is named in the status of the component, and holds back this step and what comes later; it is how an object says that it cannot do without the other
-	// one. Then the pass is repeated when the other object changes, and after a delay that grows.
+	// one. Then the pass is repeated when the other object changes or appears, and, if the error is about an object that exists, after a delay that grows.
 	Take func(object *unstructured.Unstructured) error
 }
 

@@ -31,18 +31,39 @@ type steady struct {
 	mu   sync.Mutex
 	seen map[string]observe.Observation // nil unless it is steady
 	gone map[string]bool
+	// versions are those of objects that are read without being dependents; they are what they were when they were first asked for.
+	versions map[observe.Name]version
+}
+
+type version struct {
+	text string
+	view observe.View
+}
+
+// Version returns what it returned before.
+func (s *steady) Version(name observe.Name) (text string, view observe.View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before, ok := s.versions[name]; ok {
+		return before.text, before.view
+	}
+	text, view = s.Observer.Version(name)
+	if s.versions != nil && view != observe.Unseen {
+		s.versions[name] = version{text, view}
+	}
+	return text, view
 }
 
 func (s *steady) steady() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen, s.gone = map[string]observe.Observation{}, map[string]bool{}
+	s.seen, s.gone, s.versions = map[string]observe.Observation{}, map[string]bool{}, map[observe.Name]version{}
 }
 
 func (s *steady) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen, s.gone = nil, nil
+	s.seen, s.gone, s.versions = nil, nil, nil
 }
 
 func observed(gvk schema.GroupVersionKind, namespace, name string) string {

@@ -246,3 +246,30 @@ func TestHeldAliasBetweenWaves(t *testing.T) {
 		t.Errorf("%v, %v", err, result.Held)
 	}
 }
+
+// TestHeldObjectKeepsItsPolicyUntilItIsWritten: an object that is held, and declared with another policy that the server refuses, still needs approval.
+func TestHeldObjectKeepsItsPolicyUntilItIsWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(withPrunePolicy("a", "confirm"))
+	w.settle("", heldBack)
+	refused := strings.Replace(withPrunePolicy("a", "delete"), "data: {value: a}", "data: {\"not a key\": a}", 1)
+	if _, err := w.apply(refused); err == nil {
+		t.Fatal("expected the manifest to be refused")
+	}
+	w.expectHeld(w.settle("", heldBack), 1, 0, "a")
+}
+
+// TestRetainedNamespaceStaysAsRecorded: a pass that stops early does not record that a kept namespace is being deleted.
+func TestRetainedNamespaceStaysAsRecorded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.mustApply(withinOwn("keep"))
+	w.mustApply("")
+	if result, err := w.apply(unready); err != nil || result.Done {
+		t.Fatal(err, result.Done)
+	}
+	if inventory := strings.Join(w.inventory(), ", "); !strings.Contains(inventory, "Namespace NS-own Kept") {
+		t.Errorf("want the namespace to stay recorded as kept, got %s", inventory)
+	}
+}

@@ -145,7 +145,7 @@ func TestForbiddenReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := notices(result.Waits); !strings.HasPrefix(got, w.expand("ConfigMap client: Secret NS/database must not be read: ")) || result.RequeueAfter == 0 {
+	if got := notices(result.Waits); !strings.HasPrefix(got, w.expand("ConfigMap client: Secret NS/database cannot be read: ")) || result.RequeueAfter == 0 {
 		t.Errorf("unexpected wait %q, repeated after %s", got, result.RequeueAfter)
 	}
 }
@@ -178,4 +178,40 @@ func TestBadReads(t *testing.T) {
 			t.Errorf("%s: got %q, %v", want, notices(result.Waits), err)
 		}
 	}
+}
+
+// TestSharedReads: two dependents read one object. The owner is deleted as usual.
+func TestSharedReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := w.client.Create(t.Context(), w.secret(map[string]string{"host": "a"})); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	read := behaviors.Read{
+		GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+		NamespacedName:   apitypes.NamespacedName{Namespace: w.namespace, Name: "database"},
+		Take:             func(*unstructured.Unstructured) error { taken++; return nil },
+	}
+	generate := func() []client.Object {
+		list := objects(w, configMapsNamed("a", "b"))
+		return []client.Object{behaviors.Attach(list[0], behaviors.Reads{read}), behaviors.Attach(list[1], behaviors.Reads{read, read})}
+	}
+	w.settleObjects(generate, done)
+	if taken == 0 || w.reads() != 1 {
+		t.Errorf("want the object to be read once, got %d reads", w.reads())
+	}
+	w.mustDelete()
+}
+
+// TestDependentsAreNotRead: data of a dependent are extracted.
+func TestDependentsAreNotRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	list := objects(w, configMapsNamed("a", "b"))
+	_, err := w.applyObjects([]client.Object{behaviors.Attach(list[0], behaviors.Reads{{
+		GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, NamespacedName: apitypes.NamespacedName{Namespace: w.namespace, Name: "b"},
+		Take: func(*unstructured.Unstructured) error { return nil },
+	}}), list[1]})
+	w.expectRefusal(err, "ConfigMap NS/a: reads ConfigMap NS/b, which is a dependent, too; extract its data instead")
 }

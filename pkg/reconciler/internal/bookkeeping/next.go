@@ -81,7 +81,8 @@ func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.Pr
 
 // unwant plans the end of an object that is not among the desired objects.
 func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
-	if isKept(recorded, p.prune) {
+	// Whether a kept object still stays may depend on others.
+	if recorded.Phase == inventory.PhaseKept || isKept(recorded, p.prune) {
 		item := recorded.DeepCopy()
 		Keep(item)
 		return item
@@ -99,10 +100,17 @@ type appliedPolicies struct {
 
 // appliedTo returns the policies that a recorded object may have been applied with; empty if the object was about to be deleted.
 func (p *Plan) appliedTo(recorded *inventory.Item) appliedPolicies {
-	if IsUnwanted(recorded) || IsCompleting(recorded) || recorded.DeletePolicy == "" {
+	isHeld := recorded.Phase == inventory.PhaseScheduledForDeletion && !recorded.DeletionApproved
+	switch {
+	case recorded.DeletePolicy == "" || IsCompleting(recorded):
 		return appliedPolicies{}
+	case isHeld:
+		return appliedPolicies{prune: cmp.Or(recorded.PrunePolicy, p.prune)}
+	case IsUnwanted(recorded):
+		return appliedPolicies{}
+	default:
+		return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
 	}
-	return appliedPolicies{delete: recorded.DeletePolicy, prune: cmp.Or(recorded.PrunePolicy, p.prune)}
 }
 
 // ProtectUnwritten orphans or keeps an object that still has to be written wherever its former policies or its new ones say so: a later call
@@ -112,17 +120,20 @@ func (p *Plan) ProtectUnwritten() {
 		applied := p.applied[i]
 		// The manifest of a late object may turn out to be another one.
 		unwritten := item.Phase == inventory.PhaseScheduledForApplication || p.late[i]
-		if !unwritten || applied.delete == "" {
+		if !unwritten || applied.prune == "" {
 			continue
 		}
-		item.DeletePolicy = policies.Join(item.DeletePolicy, applied.delete)
+		if applied.delete != "" {
+			item.DeletePolicy = policies.Join(item.DeletePolicy, applied.delete)
+			// The record must not lack a policy that protects the object.
+			p.SaveFirst = p.SaveFirst || item.DeletePolicy != policies.Join(applied.delete, applied.delete)
+		}
 		declared := cmp.Or(item.PrunePolicy, p.prune)
 		joined := policies.JoinPrune(declared, applied.prune)
 		if joined != declared {
 			item.PrunePolicy = joined
 		}
-		// The record must not lack a policy that protects the object.
-		p.SaveFirst = p.SaveFirst || item.DeletePolicy != policies.Join(applied.delete, applied.delete) || joined != applied.prune
+		p.SaveFirst = p.SaveFirst || joined != applied.prune
 	}
 }
 

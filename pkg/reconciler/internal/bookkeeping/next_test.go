@@ -228,7 +228,7 @@ func TestWhatIsKept(t *testing.T) {
 		{"the owner's policy", inventory.Item{Phase: inventory.PhaseUpdating}, keep, inventory.PhaseKept},
 		{"its own policy counts", inventory.Item{Phase: inventory.PhaseReady, PrunePolicy: confirm}, keep, inventory.PhaseScheduledForDeletion},
 		{"it is kept already", inventory.Item{Phase: inventory.PhaseKept, PrunePolicy: keep}, inventory.PrunePolicyDelete, inventory.PhaseKept},
-		{"the owner keeps nothing any more", inventory.Item{Phase: inventory.PhaseKept}, inventory.PrunePolicyDelete, inventory.PhaseScheduledForDeletion},
+		{"whether it still stays is decided later", inventory.Item{Phase: inventory.PhaseKept}, inventory.PrunePolicyDelete, inventory.PhaseKept},
 		{"its deletion has not begun", inventory.Item{Phase: inventory.PhaseScheduledForDeletion}, keep, inventory.PhaseKept},
 		{"its deletion has begun", inventory.Item{Phase: inventory.PhaseDeleting}, keep, inventory.PhaseDeleting},
 		{"it is being purged", inventory.Item{Phase: inventory.PhaseCompleting, UID: "u"}, keep, inventory.PhaseScheduledForDeletion},

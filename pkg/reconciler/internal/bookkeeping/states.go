@@ -8,6 +8,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 )
 
 // Complete records that the object has served its purpose and is gone.
@@ -22,10 +23,17 @@ func Vanish(i *inventory.Item) {
 	i.UID, i.Digest, i.Fingerprint, i.Baseline, i.LastAppliedAt = "", "", "", "", nil
 }
 
-// Keep records that the object is redundant, and stays. What happens to it with its owner does not change.
+// Keep records that the object is redundant, and stays. What happens to it with its owner does not change, and whether it is in its suspended form stays known.
 func Keep(i *inventory.Item) {
-	i.Phase, i.Digest, i.DeletionApproved = inventory.PhaseKept, "", false
+	digest := ""
+	if IsSuspended(i) {
+		digest = desired.DigestSuspended
+	}
+	i.Phase, i.Digest, i.DeletionApproved = inventory.PhaseKept, digest, false
 }
+
+// EndKeeping plans the end of an object that was kept, and stays no longer.
+func EndKeeping(i *inventory.Item) { *i = *Unwanted(i, policies.IsOrphanedOnApply) }
 
 // IsSuspended reports whether the suspended form of the object was applied last.
 func IsSuspended(i *inventory.Item) bool { return strings.HasPrefix(i.Digest, desired.DigestSuspended) }

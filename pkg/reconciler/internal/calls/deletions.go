@@ -41,8 +41,8 @@ func (c *Call) DemandsApproval(item *inventory.Item) bool {
 	return isUnknown || c.Prune(item, seen) == inventory.PrunePolicyConfirm
 }
 
-// Hold returns the candidates that must not be deleted without approval, and describes them; none if there are none: all if there are more than
-// may be deleted, or else those that demand it. Approved means that a user has approved the deletion of exactly these. The caller must record that before
+// Hold returns the candidates that must not be deleted without approval, and describes them. If there are more than may be deleted, these are all; otherwise, they are
+// those that demand it. Approved means that a user has approved the deletion of exactly these. The caller must record that before
 // the first deletion, because the rest is another list.
 func (c *Call) Hold(candidates []Candidate) (concerned []Candidate, held *inventory.HeldDeletions, approved bool, err error) {
 	stay := 0

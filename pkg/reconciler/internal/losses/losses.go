@@ -26,33 +26,24 @@ type Losses struct {
 	Remaining func() []*inventory.Item
 
 	mu      sync.Mutex
-	staying map[*inventory.Item]bool // redundant objects that stay; nil until first used
+	staying map[*inventory.Item]bool // redundant objects that stay
 }
 
 // Stay notes that a redundant object is not deleted although others are. It is safe for concurrent use.
 func (l *Losses) Stay(item *inventory.Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stayingLocked()[item] = true
+	if l.staying == nil {
+		l.staying = map[*inventory.Item]bool{}
+	}
+	l.staying[item] = true
 }
 
-// Leave notes that a redundant object is gone.
+// Leave notes that a redundant object does not stay, or is gone.
 func (l *Losses) Leave(item *inventory.Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.stayingLocked(), item)
-}
-
-func (l *Losses) stayingLocked() map[*inventory.Item]bool {
-	if l.staying == nil {
-		l.staying = map[*inventory.Item]bool{}
-		for _, item := range l.Items {
-			if item.Phase == inventory.PhaseKept {
-				l.staying[item] = true
-			}
-		}
-	}
-	return l.staying
+	delete(l.staying, item)
 }
 
 // Retains reports whether the deletion of an object would delete redundant objects that stay: the object is their namespace, or defines their type. It
@@ -64,9 +55,9 @@ func (l *Losses) Retains(item *inventory.Item) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for other := range l.stayingLocked() {
+	for other := range l.staying {
 		isInstance := slices.ContainsFunc(item.ManagedTypes, func(defined inventory.TypeVersionInfo) bool { return kinds.Matches(defined, other.GroupVersionKind()) })
-		if isInstance || isNamespace && other.Namespace == item.Name {
+		if other != item && (isInstance || isNamespace && other.Namespace == item.Name) {
 			return true
 		}
 	}

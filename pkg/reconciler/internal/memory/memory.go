@@ -39,11 +39,6 @@ type Object struct {
 	Consumer map[apitypes.UID]bool
 	// Barrier is what is known about the object's deletion barrier.
 	Barrier Barrier
-	// Declared is the delete policy that the annotations of a redundant object say, and the version of the object that says so.
-	Declared struct {
-		Delete  inventory.DeletePolicy
-		Version string
-	}
 	// Content is the type whose objects kept this namespace from being deleted the last time; nil if there were none.
 	Content *meta.RESTMapping
 }

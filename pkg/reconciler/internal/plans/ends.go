@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
@@ -62,8 +63,12 @@ func (p *planner) hold(changes []inventory.Change, items []*inventory.Item, endi
 		}
 	}
 	concerned, held, approved, err := p.call.Hold(candidates)
-	if err != nil || held == nil || approved {
+	if err != nil {
 		return nil, err
+	}
+	if held == nil || approved {
+		p.retain(changes, items, endings)
+		return nil, nil //nolint:nilnil // nothing is held
 	}
 	for _, candidate := range concerned {
 		p.call.Losses.Stay(candidate.Item)
@@ -81,7 +86,13 @@ const retained = "; it stays because other objects stay that would be deleted wi
 // retain changes the changes of redundant objects that stay because of others that do.
 func (p *planner) retain(changes []inventory.Change, items []*inventory.Item, endings []decisions.Ending) {
 	for i, item := range items {
+		if endings[i] == decisions.Stay {
+			p.call.Losses.Stay(item)
+		}
+	}
+	for i, item := range items {
 		if endings[i] == decisions.RequestDeletion && changes[i].Verb != "" && p.call.Losses.Retains(item) {
+			p.call.Losses.Stay(item)
 			changes[i].Verb, changes[i].Stays, changes[i].Before, changes[i].After = "", true, nil, nil
 			changes[i].Reason += retained
 		}
@@ -114,8 +125,13 @@ func (p *planner) planEnd(ctx context.Context, change *inventory.Change, item *i
 	if apierrors.IsForbidden(err) {
 		// Apply meets this error only after it has applied all objects.
 		change.Verb, change.Reason = d.Verb, fmt.Sprintf("%s; it cannot be read: %s", why, err)
-		if item.Phase == inventory.PhaseKept {
-			change.Verb = ""
+		switch p.call.Prune(item, observe.Observation{}) {
+		case inventory.PrunePolicyKeep:
+			change.Verb, change.Stays = "", true
+			return decisions.Stay, nil
+		case inventory.PrunePolicyConfirm:
+			return decisions.AwaitApproval, nil
+		case inventory.PrunePolicyDelete:
 		}
 		return decisions.RequestDeletion, nil
 	}

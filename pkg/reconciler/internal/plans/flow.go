@@ -69,11 +69,11 @@ func (f *dataFlow) begin(ctx context.Context, i int) error {
 	switch {
 	case err != nil:
 		return err
-	case missing != "" && t.Late:
-		return f.leaveOpen(ctx, i, missing)
-	case missing != "":
+	case missing != nil && t.Late:
+		return f.leaveOpen(ctx, i, missing.Reason)
+	case missing != nil:
 		if f.changes[i].Verb != "" {
-			addReason(&f.changes[i], missing)
+			addReason(&f.changes[i], missing.Reason)
 		}
 		return nil
 	case t.Late:

@@ -86,6 +86,7 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 		return inventory.Plan{Changes: p.noted(changes)}, nil
 	}
 	items := p.call.Ledger.Redundant()
+	p.call.SettleKept(items)
 	p.call.SortDeletion(items)
 	redundant, held, err := p.redundant(ctx, items)
 	return inventory.Plan{Changes: p.noted(p.ordered(changes, redundant)), Held: held}, err
@@ -94,7 +95,7 @@ func (p *planner) plan(ctx context.Context) (inventory.Plan, error) {
 // ordered returns the changes of desired and of redundant objects in the order in which they are made. Both are in the order of their waves.
 func (p *planner) ordered(desired, redundant []inventory.Change) []inventory.Change {
 	var changes []inventory.Change
-	if p.call.Policies.PruneAt == inventory.PruneAtWaves {
+	if p.call.Policies.PruneAt == inventory.PruneAtWaves && !p.call.MayBeWanted() {
 		for _, change := range desired {
 			for len(redundant) > 0 && redundant[0].Wave <= change.Wave {
 				changes, redundant = append(changes, redundant[0]), redundant[1:]

@@ -5,6 +5,7 @@ package steps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,11 +22,21 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// Watch has the observer watch the objects that desired objects read without owning them.
+// Watch has the observer watch the objects that desired objects read without owning them. It refuses reads of objects that are desired themselves.
 func Watch(ctx context.Context, call *calls.Call, wanted []*desired.Object) error {
 	var names []observe.Name
+	var own map[types.ObjectID]bool
 	for _, t := range wanted {
 		for _, read := range readsOf(call, t) {
+			if own == nil {
+				own = make(map[types.ObjectID]bool, len(wanted))
+				for _, other := range wanted {
+					own[other.Key] = true
+				}
+			}
+			if id := types.IDOf(itemOf(nameOf(read))); own[id] {
+				return inventory.NewRefusedError(fmt.Sprintf("%s: reads %s, which is a dependent, too; extract its data instead", t.Key, id))
+			}
 			names = append(names, nameOf(read))
 		}
 	}
@@ -55,33 +66,59 @@ func itemOf(name observe.Name) *inventory.Item {
 	return &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(name.GroupVersionKind), NameInfo: inventory.NameInfo{Namespace: name.Namespace, Name: name.Name}}
 }
 
-// Read hands a desired object what it reads without owning it. If the object cannot do without something that is missing, or that must not be read, reason says so.
-func (s *Steps) Read(ctx context.Context, t *desired.Object) (reason string, err error) {
+// Missing says what an object that others own lacks, so that a desired object cannot be applied.
+type Missing struct {
+	// Reason names the object, and what it lacks.
+	Reason string
+
+	cause error // decides when to repeat the call; nil if an event tells
+}
+
+// Read hands a desired object what it reads without owning it. Missing is nil if that is all the object needs.
+func (s *Steps) Read(ctx context.Context, t *desired.Object) (missing *Missing, err error) {
 	for _, read := range readsOf(s.call, t) {
-		name := nameOf(read)
-		id := types.IDOf(itemOf(name))
-		if problem := s.misplaced(name); problem != "" {
-			return fmt.Sprintf("%s cannot be read: %s", id, problem), nil
-		}
-		object, isWatched, err := s.fetch(ctx, name)
-		switch {
-		case apierrors.IsForbidden(err):
-			s.call.Retry(s.call.Ledger.Of(t))
-			return fmt.Sprintf("%s must not be read: %v", id, err), nil
-		case err != nil:
-			return "", fmt.Errorf("reading %s for %s: %w", id, t.Key, err)
-		}
-		if err := read.Take(object); err != nil {
-			if object != nil || !isWatched {
-				s.retry(t, err)
-			}
-			return fmt.Sprintf("needs data of %s: %v", id, err), nil
-		}
-		if !isWatched {
-			s.call.Retry(s.call.Ledger.Of(t))
+		if missing, err := s.readOne(ctx, t, read); missing != nil || err != nil {
+			return missing, err
 		}
 	}
-	return "", nil
+	return nil, nil //nolint:nilnil // nothing is missing
+}
+
+func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.Read) (*Missing, error) {
+	if read.Take == nil {
+		return nil, nil //nolint:nilnil // nobody takes the data
+	}
+	name := nameOf(read)
+	id := types.IDOf(itemOf(name))
+	version, view := s.call.Server.Observer.Version(name)
+	if view == observe.Unseen {
+		if problem := s.misplaced(name); problem != "" {
+			return &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", id, problem)}, nil
+		}
+	}
+	object, err := s.fetch(ctx, name, version, view)
+	switch {
+	case apierrors.IsForbidden(err):
+		return &Missing{Reason: fmt.Sprintf("%s cannot be read: %v", id, err), cause: err}, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading %s for %s: %w", id, t.Key, err)
+	}
+	if err = read.Take(object); err == nil {
+		return nil, nil //nolint:nilnil // nothing is missing
+	}
+	missing := &Missing{Reason: fmt.Sprintf("needs data of %s: %v", id, err), cause: err}
+	var retriable types.RetriableError
+	if object == nil && view != observe.Unseen && !errors.As(err, &retriable) {
+		missing.cause = nil
+	}
+	return missing, nil
+}
+
+// await has the call repeated when something that is missing may be there.
+func (s *Steps) await(t *desired.Object, missing *Missing) {
+	if missing.cause != nil {
+		s.retry(t, missing.cause)
+	}
 }
 
 // misplaced says what is wrong with the namespace of an object; empty if nothing is, or its type is not served.
@@ -101,14 +138,13 @@ func (s *Steps) misplaced(name observe.Name) string {
 }
 
 // fetch returns an object, which must not be changed; nil if it does not exist. It makes a request only if the object has changed since the last one, or is not watched.
-func (s *Steps) fetch(ctx context.Context, name observe.Name) (object *unstructured.Unstructured, isWatched bool, err error) {
-	version, view := s.call.Server.Observer.Version(name)
+func (s *Steps) fetch(ctx context.Context, name observe.Name, version string, view observe.View) (object *unstructured.Unstructured, err error) {
 	switch view {
 	case observe.Absent:
-		return nil, true, nil
+		return nil, nil //nolint:nilnil // it does not exist
 	case observe.Present:
 		if object = s.call.Memory.Recollect(name, version); object != nil {
-			return object, true, nil
+			return object, nil
 		}
 	case observe.Unseen:
 	}
@@ -118,11 +154,11 @@ func (s *Steps) fetch(ctx context.Context, name observe.Name) (object *unstructu
 	})
 	switch {
 	case answers.IsGone(err):
-		return nil, view == observe.Present, nil
+		return nil, nil //nolint:nilnil // it does not exist
 	case err != nil:
-		return nil, false, err
+		return nil, err
 	}
 	object = observe.Kept(object)
 	s.call.Memory.Recollects(name, object)
-	return object, view == observe.Present, nil
+	return object, nil
 }

@@ -33,12 +33,9 @@ func New(call *calls.Call) *Steps { return &Steps{call: call} }
 // complete. If something holds the step back, it reports that, and held is true.
 func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
 	for _, t := range members {
-		reason, err := s.Read(ctx, t)
+		reason, err := s.obstacle(ctx, t)
 		if err != nil {
 			return nil, false, err
-		}
-		if reason == "" {
-			reason = s.guard(t)
 		}
 		if reason != "" {
 			s.call.Report.Awaits(s.call.Ledger.Of(t), reason)
@@ -71,6 +68,19 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 		err = s.call.Ledger.Save(ctx)
 	}
 	return complete, held, err
+}
+
+// obstacle returns why an object must not be applied yet, because of what it reads or of its guard; empty if it may be applied.
+func (s *Steps) obstacle(ctx context.Context, t *desired.Object) (reason string, err error) {
+	missing, err := s.Read(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	if missing != nil {
+		s.await(t, missing)
+		return missing.Reason, nil
+	}
+	return s.guard(t), nil
 }
 
 // guard returns why an object must not be applied yet; empty if it may be applied.
@@ -124,7 +134,8 @@ func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*
 		form, save := t, false
 		if t.Late {
 			// What is missing then, the form says if it needs it.
-			if _, err := s.Read(ctx, t); err != nil {
+			missing, err := s.Read(ctx, t)
+			if err != nil {
 				return nil, false, err
 			}
 			var late *desired.LateError
@@ -132,6 +143,9 @@ func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*
 			if errors.As(err, &late) {
 				s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
 				s.retry(t, err)
+				if missing != nil {
+					s.await(t, missing)
+				}
 				held = true
 				continue
 			}

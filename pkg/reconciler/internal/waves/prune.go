@@ -25,7 +25,7 @@ func (w *Waves) Prune(ctx context.Context) (done bool, err error) {
 
 // pruneBefore deletes what must be gone before a wave with this apply order begins, and reports whether it is.
 func (w *Waves) pruneBefore(ctx context.Context, order int) (gone bool, err error) {
-	if w.call.Policies.PruneAt != inventory.PruneAtWaves || w.pruner.mayBeWanted() {
+	if w.call.Policies.PruneAt != inventory.PruneAtWaves || !w.pruner.begun && w.call.MayBeWanted() {
 		return true, nil
 	}
 	return w.pruner.upTo(ctx, order)
@@ -38,17 +38,6 @@ type pruner struct {
 	begun   bool
 	holds   bool              // some must not be deleted without approval
 	rest    []*inventory.Item // those that upTo has not come to
-}
-
-// mayBeWanted reports whether a redundant object may be the same as a desired one of another API group. That is known when the desired one was looked at.
-func (p *pruner) mayBeWanted() bool {
-	type name struct{ kind, namespace, name string }
-	nameOf := func(item *inventory.Item) name { return name{item.Kind, item.Namespace, item.Name} }
-	wanted := make(map[name]bool, len(p.call.Ledger.Wanted))
-	for _, item := range p.call.Ledger.Wanted {
-		wanted[nameOf(item)] = true
-	}
-	return slices.ContainsFunc(p.call.Ledger.Redundant(), func(item *inventory.Item) bool { return wanted[nameOf(item)] })
 }
 
 // upTo deletes redundant dependents up to a delete order, and reports whether they are gone or kept, except those that must not be deleted without approval.
@@ -77,6 +66,7 @@ func (p *pruner) begin(ctx context.Context) error {
 		return nil
 	}
 	items := p.call.Ledger.Redundant()
+	p.call.SettleKept(items)
 	held, err := p.hold(ctx, items)
 	if err != nil {
 		return err

@@ -139,7 +139,7 @@ func (r *Remover) deleteOne(ctx context.Context, item *inventory.Item, d decisio
 }
 
 func (r *Remover) end(ctx context.Context, item *inventory.Item, s decisions.Situation, d decisions.Deletion, action decisions.Ending, message string) (outcome, error) {
-	if action == decisions.Orphan || action == decisions.RefuseEnd {
+	if action == decisions.Orphan || action == decisions.RefuseEnd || action == decisions.Stay {
 		if err := r.call.Barriers.Lift(ctx, item); err != nil {
 			return outcome{}, err
 		}
@@ -212,17 +212,15 @@ func (r *Remover) endByDeletion(ctx context.Context, item *inventory.Item, s dec
 // owner, because that was decided for its deletion.
 func (r *Remover) stay(ctx context.Context, item *inventory.Item, s decisions.Situation) (outcome, error) {
 	if item.Phase != inventory.PhaseKept {
-		recalled := r.call.Memory.Of(types.IDOf(item))
-		if recalled.Declared.Version != s.Seen.ResourceVersion || s.Seen.ResourceVersion == "" {
-			live, err := r.call.Server.Get(ctx, item)
-			if err != nil {
-				return outcome{}, err
-			}
+		live, err := r.call.Server.Get(ctx, item)
+		if err != nil && !apierrors.IsForbidden(err) {
+			return outcome{}, err
+		}
+		if err == nil {
 			// An annotation that has become invalid counts as missing.
 			declared, _ := policies.Parse(r.call.Server.Keys.Prefix, live, r.call.Policies)
-			recalled.Declared.Delete, recalled.Declared.Version = declared.Delete, live.GetResourceVersion()
+			item.DeletePolicy = r.call.Owner.DeletePolicy(item, declared.Delete)
 		}
-		item.DeletePolicy = r.call.Owner.DeletePolicy(item, recalled.Declared.Delete)
 		bookkeeping.Keep(item)
 		r.call.Losses.Stay(item)
 	}
