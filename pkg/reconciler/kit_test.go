@@ -306,6 +306,17 @@ func (w *world) awaitEvent() {
 	})
 }
 
+// quiesce waits until the observer has nothing to report.
+func (w *world) quiesce() {
+	for {
+		select {
+		case <-w.woken:
+		case <-time.After(200 * time.Millisecond):
+			return
+		}
+	}
+}
+
 // rest waits until the observer has seen all that happened so far.
 func (w *world) rest(manifests string) {
 	w.Helper()

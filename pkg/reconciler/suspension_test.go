@@ -292,8 +292,10 @@ metadata: {name: user, annotations: {PREFIX/apply-order: "1"}}
 	}
 	w.settleObjects(flow(w), done)
 
-	// The suspended form cannot be made.
+	// The suspended form cannot be made, once the engine knows that the data are gone.
+	w.quiesce()
 	w.patch(w.configMap("source"), `{"data":{"value":""}}`)
+	w.awaitEvent()
 	w.suspend = true // until suspendedObjects returns
 	w.settleObjects(flow(w), func(result reconciler.Result) (bool, string) {
 		return strings.Contains(notices(result.Waits), "its suspended form cannot be made: there is no value"), notices(result.Waits)
