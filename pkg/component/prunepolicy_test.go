@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/component-operator/runtime/internal/testenv"
-	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -66,14 +65,7 @@ func TestKeptUnderFormerDefinition(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	widget := (*FormerWidget)(r.widget(r.pruned("a", "keep") + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"))
-	start := func() (own *Reconciler[*FormerWidget], stop func()) {
-		own = NewReconciler[*FormerWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{})
-		mgr := r.manager(nil)
-		if err := own.SetupWithManager(mgr); err != nil {
-			t.Fatal(err)
-		}
-		return own, r.run(mgr)
-	}
+	start := func() (own *Reconciler[*FormerWidget], stop func()) { return r.startFormer(ReconcilerOptions{}) }
 	_, stop := start()
 	r.create(widget)
 	awaitReady(r, widget)
@@ -130,20 +122,12 @@ func TestOwnerPolicyUnderFormerDefinition(t *testing.T) {
 	r := newRig(t)
 	const b = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"
 	widget := (*FormerWidget)(r.widget("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n" + b))
-	start := func(options ReconcilerOptions) (stop func()) {
-		own := NewReconciler[*FormerWidget](r.name, manifests.GeneratorFunc(specObjects), options)
-		mgr := r.manager(nil)
-		if err := own.SetupWithManager(mgr); err != nil {
-			t.Fatal(err)
-		}
-		return r.run(mgr)
-	}
-	stop := start(ReconcilerOptions{PrunePolicy: new(reconciler.PrunePolicyKeep)})
+	_, stop := r.startFormer(ReconcilerOptions{PrunePolicy: new(reconciler.PrunePolicyKeep)})
 	r.create(widget)
 	awaitReady(r, widget)
 	change(r, widget, func(w *FormerWidget) { w.Spec.Objects = r.objects(b) })
 	awaitReady(r, widget)
 	stop()
-	start(ReconcilerOptions{})
+	r.startFormer(ReconcilerOptions{})
 	testenv.Eventually(t, func() (bool, string) { return r.configMap("a") == nil, "a stays" })
 }

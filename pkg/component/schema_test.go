@@ -205,6 +205,17 @@ func TestFailureIsRecorded(t *testing.T) {
 	})
 }
 
+// startFormer starts an operator for components under a definition of an earlier version.
+func (r *rig) startFormer(options ReconcilerOptions) (own *Reconciler[*FormerWidget], stop func()) {
+	r.tb.Helper()
+	own = NewReconciler[*FormerWidget](r.name, manifests.GeneratorFunc(specObjects), options)
+	mgr := r.manager(nil)
+	if err := own.SetupWithManager(mgr); err != nil {
+		r.tb.Fatal(err)
+	}
+	return own, r.run(mgr)
+}
+
 // TestFailureUnderFormerDefinition is TestFailureIsRecorded with a definition that does not know the phase Failed: what has
 // failed must be known also to the next process, which must come to rest, and run it again when it has changed.
 func TestFailureUnderFormerDefinition(t *testing.T) {
@@ -212,14 +223,7 @@ func TestFailureUnderFormerDefinition(t *testing.T) {
 	r := newRig(t)
 	widget := (*FormerWidget)(r.widget(r.failingJob()))
 	widget.Spec.Timeout = &metav1.Duration{Duration: defaultRequeueInterval}
-	start := func() (own *Reconciler[*FormerWidget], stop func()) {
-		own = NewReconciler[*FormerWidget](r.name, manifests.GeneratorFunc(specObjects), ReconcilerOptions{})
-		mgr := r.manager(nil)
-		if err := own.SetupWithManager(mgr); err != nil {
-			t.Fatal(err)
-		}
-		return own, r.run(mgr)
-	}
+	start := func() (own *Reconciler[*FormerWidget], stop func()) { return r.startFormer(ReconcilerOptions{}) }
 	awaitFailure := func() {
 		t.Helper()
 		await(r, widget, "the failure, and its record", func() bool {

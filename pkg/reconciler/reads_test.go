@@ -56,8 +56,8 @@ func (w *world) reads() int {
 	})
 }
 
-// TestObjectsOfOthersAreRead has data of an object that is no dependent complete a manifest: it is missing, lacks the data, has them, changes, and goes. Each comes by an
-// event, costs one read, and is planned before. The process is restarted in the middle.
+// TestObjectsOfOthersAreRead completes a manifest with data of an object that is not a dependent. That object is missing at first, then lacks the data, has them, changes
+// and is deleted. Each change arrives as an event, costs one read, and is planned before. The process is restarted in the middle.
 func TestObjectsOfOthersAreRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
