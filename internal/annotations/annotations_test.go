@@ -16,7 +16,7 @@ import (
 func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"adoption-policy", "apply-order", "delete-order", "delete-policy", "delete-propagation", "deletion-hook", "drift-policy", "fail-when", "prune-policy",
+		"adoption-policy", "apply-order", "await", "delete-order", "delete-policy", "delete-propagation", "deletion-hook", "drift-policy", "fail-when", "prune-policy",
 		"purge-on-failure", "purge-order", "ready-timeout", "ready-timeout-policy", "ready-when", "reapply-interval", "reconcile-policy", "release-hook", "status-hint", "update-policy",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {
@@ -40,6 +40,8 @@ func TestCheck(t *testing.T) {
 		{"what a timeout does", types.AnnotationKeySuffixReadyTimeoutPolicy, "ignore", `invalid value "ignore"; allowed are: fail, continue`},
 		{"a propagation policy in the spelling of Kubernetes", types.AnnotationKeySuffixDeletePropagation, "Foreground", ""},
 		{"no propagation policy", types.AnnotationKeySuffixDeletePropagation, "none", `invalid value "none"; allowed are: background, foreground, orphan`},
+		{"not awaited", types.AnnotationKeySuffixAwait, "Never", ""},
+		{"no way of waiting", types.AnnotationKeySuffixAwait, "no", `invalid value "no"; allowed are: always, never`},
 		{"no unit", types.AnnotationKeySuffixReapplyInterval, "90", `invalid value "90"; allowed are: durations of at least 1s, such as 90s, 30m or 2h`},
 		{"a hint", types.AnnotationKeySuffixStatusHint, "conditions=A;B", ""},
 		{"no hint", types.AnnotationKeySuffixStatusHint, "x", `unknown status hint "x"; allowed are: has-observed-generation, has-ready-condition, run-to-completion, conditions=<condition>[;<condition>…]`},

@@ -34,6 +34,7 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixPrunePolicy:        {types.PrunePolicyDelete, types.PrunePolicyKeep, types.PrunePolicyConfirm},
 	types.AnnotationKeySuffixDriftPolicy:        {types.DriftPolicyCorrect, types.DriftPolicyReport, types.DriftPolicyIgnore},
 	types.AnnotationKeySuffixReadyTimeoutPolicy: {types.ReadyTimeoutPolicyFail, types.ReadyTimeoutPolicyContinue},
+	types.AnnotationKeySuffixAwait:              {types.AwaitAlways, types.AwaitNever},
 }
 
 // deprecated are values that mean the same as no annotation, by suffix.

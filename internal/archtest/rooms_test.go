@@ -66,6 +66,8 @@ var rooms = []room{
 	{path: "pkg/types", layer: vocabulary},
 	{path: "internal/catalog", layer: vocabulary},
 	{path: "internal/conflicts", layer: vocabulary},
+	{path: "pkg/resources/feature", layer: vocabulary},
+	{path: "pkg/resources/selectors", layer: vocabulary},
 	{path: "internal/digest", layer: vocabulary},
 	{path: "internal/documents", layer: vocabulary},
 	{path: "internal/expressions", layer: vocabulary},
@@ -84,8 +86,11 @@ var rooms = []room{
 	{path: "pkg/cluster", layer: foundations},
 	{path: "pkg/sandbox/...", layer: foundations},
 	{path: "pkg/status", layer: foundations},
+	{path: "pkg/resources/concepts", layer: foundations},
+	{path: "pkg/resources/editors", layer: foundations},
 
 	{path: "pkg/behaviors", layer: attachments},
+	{path: "pkg/resources/internal/...", layer: attachments},
 
 	{path: "pkg/inventory", layer: services},
 	{path: "pkg/probes", layer: services},
@@ -109,6 +114,7 @@ var rooms = []room{
 
 	{path: "pkg/generator", layer: contracts},
 	{path: "pkg/operator", layer: contracts},
+	{path: "pkg/resources/generic", layer: contracts},
 
 	{path: "pkg/reconciler/internal/contents", layer: engineVocabulary},
 	{path: "pkg/reconciler/internal/kinds", layer: engineVocabulary},
@@ -150,6 +156,7 @@ var rooms = []room{
 	{path: "pkg/component/internal/stores", layer: componentState},
 	{path: "pkg/component/internal/outcomes", layer: componentRecords},
 	{path: "pkg/component/internal/records", layer: componentRecords},
+	{path: "pkg/component/internal/health", layer: passLimits},
 	{path: "pkg/component/internal/hooks", layer: passLimits},
 	{path: "pkg/component/internal/stays", layer: passLimits},
 	{path: "pkg/component/internal/destination", layer: destinations},
@@ -158,6 +165,7 @@ var rooms = []room{
 	{path: "pkg/manifests/helm", layer: authorAPI},
 	{path: "pkg/manifests/isolated", layer: authorAPI},
 	{path: "pkg/manifests/kustomize", layer: authorAPI},
+	{path: "pkg/resources/...", layer: authorAPI},
 
 	{path: "clm/internal/dependents", layer: displayModel},
 	{path: "clm/internal/live", layer: clmBlocks},
@@ -188,6 +196,7 @@ var rooms = []room{
 	{path: "internal/archtest", layer: tests},
 	{path: "internal/testenv", layer: tests},
 	{path: "pkg/manifests/generatortest", layer: tests},
+	{path: "pkg/resources/internal/resourcestest", layer: tests},
 	{path: "pkg/operatortest", layer: kits},
 }
 

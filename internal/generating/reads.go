@@ -61,6 +61,9 @@ func markDiscovery(ctx context.Context, digest string) {
 	}
 }
 
+// MarkVarying records that a result must not be used again, and why.
+func MarkVarying(ctx context.Context, reason string) { markClusterRead(ctx, reason) }
+
 // MarkClusterRead records that a cluster was read. Without TrackClusterReads it does nothing.
 func MarkClusterRead(ctx context.Context) {
 	markClusterRead(ctx, "the generator looked into a cluster")

@@ -124,6 +124,14 @@ func judgesMetadata(judge status.Judge, kind schema.GroupKind) bool {
 	return ok && metadata.JudgesMetadata(kind)
 }
 
+// Guarded asks a judge about an object that is no dependent, and is not changed. A panic counts as UnknownStatus.
+func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Result {
+	if result, terminating := status.Terminating(object); terminating {
+		return result
+	}
+	return guarded{base: judge}.judge(object)
+}
+
 // guarded is a judge that does not panic: it is called where a panic would end the program.
 type guarded struct {
 	base status.Judge

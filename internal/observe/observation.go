@@ -45,6 +45,8 @@ type Observation struct {
 	Status status.Status
 	// Message explains the status.
 	Message string
+	// Reason is the status in the vocabulary of the judge; empty if it has none.
+	Reason string
 	// Grade says how well the object does its job; empty if that is not known.
 	Grade status.Grade
 	// Deadline is when the status may change without an event; zero if it cannot.
@@ -152,7 +154,7 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager, uncounted...)
 	var result status.Result
 	result, observation.Rules = r.Judges.Judge(observation.Owner, judged)
-	observation.Status, observation.Message, observation.Grade = result.Status, result.Message, result.Health()
+	observation.Status, observation.Message, observation.Reason, observation.Grade = result.Status, result.Message, result.Reason, result.Health()
 	if result.Deadline > 0 {
 		observation.Deadline = r.now().Add(result.Deadline)
 	}

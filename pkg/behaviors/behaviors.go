@@ -4,6 +4,8 @@
 package behaviors
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +58,12 @@ type Read struct {
 	// An error is named in the status of the component, and holds back this step and what comes later; it is how an object says that it cannot do without the other
 	// one. Then the pass is repeated when the other object changes or appears, and, if the error is about an object that exists, after a delay that grows.
 	Take func(object *unstructured.Unstructured) error
+
+	// Judge, if it is not nil, has the component wait until the object is ready, as if it was a dependent of the same stage; an object that does not exist is not ready. It gets the
+	// same objects as Take, after Take has returned no error.
+	Judge status.Judge
+	// Optional means that the component does not wait for an object that does not exist.
+	Optional bool
 }
 
 // Late is the behavior of an object whose manifest is complete only when its step begins, because it needs data of other objects.
@@ -74,6 +82,19 @@ type Awaited interface {
 	// IsAwaited reports whether later stages and waves, and the component, wait until the object is ready. An object that is not awaited is applied,
 	// corrected and deleted like any other.
 	IsAwaited() bool
+}
+
+// Graceful is the behavior of an object whose health counts only after some time. It concerns the condition of the component that its generator names (see generator.Conditioned).
+type Graceful interface {
+	// GracePeriod returns how long the object may be not ready before the condition says that the component is degraded or down. It begins when the component stops being ready, and
+	// again when its spec changes. Zero means that it never ends.
+	GracePeriod() time.Duration
+}
+
+// Resetting is the behavior of a set of objects that keeps data between calls of its behaviors. It is attached to any of the objects.
+type Resetting interface {
+	// Reset removes all data. It is called at the beginning of each pass and each plan, before any other behavior.
+	Reset()
 }
 
 // Suspending is the behavior of an object that has a suspended form, in which it does no work. It is used while the component is suspended.
@@ -114,6 +135,18 @@ type Reads []Read
 
 // Reads returns the values.
 func (r Reads) Reads() []Read { return r }
+
+// GracePeriod is a Graceful with a constant period.
+type GracePeriod time.Duration
+
+// GracePeriod returns the constant.
+func (p GracePeriod) GracePeriod() time.Duration { return time.Duration(p) }
+
+// Reset is a Resetting in the form of a function.
+type Reset func()
+
+// Reset calls the function.
+func (f Reset) Reset() { f() }
 
 // Complete is a Late in the form of a function.
 type Complete func(manifest *unstructured.Unstructured) error

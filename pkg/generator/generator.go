@@ -31,6 +31,13 @@ type Suspending interface {
 	SuspendsDependents() bool
 }
 
+// Conditioned is implemented by generators whose components have a condition that says how well their dependents do their job.
+type Conditioned interface {
+	// Condition returns the type of the condition, such as "Available"; empty if there is none. It is True if all dependents are ready, and False otherwise. The reason
+	// says how far they are, and after the grace periods of dependents (see behaviors.Graceful) how well they do their job: Degraded or Down.
+	Condition() string
+}
+
 // Func is a function used as Generator.
 type Func func(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error)
 

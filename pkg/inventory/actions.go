@@ -4,6 +4,8 @@
 package inventory
 
 import (
+	"time"
+
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -46,7 +48,17 @@ type Notice struct {
 	Message string
 	// Doomed means that waiting is useless: the namespace of the object is being deleted.
 	Doomed bool
+	// Reason says in one word why the object is not ready, in the vocabulary of its judge, such as "Scaling", or NoticeReasonBlocked; empty if its judge has no
+	// such words, and for other notices.
+	Reason string
+	// Grade says how well the object does its job meanwhile; empty if that is not known.
+	Grade status.Grade
+	// Grace is how long the object may be not ready before its grade counts (see behaviors.Graceful); zero if there is no limit.
+	Grace time.Duration
 }
+
+// NoticeReasonBlocked is the Notice.Reason of an object that is held back by a guard, or by missing data.
+const NoticeReasonBlocked = "Blocked"
 
 // Unhealthy is a dependent that does its job in part, or not at all.
 type Unhealthy struct {

@@ -34,6 +34,7 @@ var (
 	_ types.SchemeBuilder    = &pipeline{}
 	_ Pure                   = &pipeline{}
 	_ generator.Suspending   = &pipeline{}
+	_ generator.Conditioned  = &pipeline{}
 )
 
 func (p *pipeline) WithParameterTransformer(transformer ParameterTransformer) TransformableGenerator {
@@ -89,6 +90,14 @@ func (p *pipeline) AddToScheme(scheme *runtime.Scheme) error {
 func (p *pipeline) SuspendsDependents() bool {
 	suspending, ok := p.generator.(generator.Suspending)
 	return ok && suspending.SuspendsDependents()
+}
+
+// Condition returns that of the wrapped generator.
+func (p *pipeline) Condition() string {
+	if conditioned, ok := p.generator.(generator.Conditioned); ok {
+		return conditioned.Condition()
+	}
+	return ""
 }
 
 // Fingerprint covers the wrapped generator and all transformers, in their order.

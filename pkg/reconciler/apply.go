@@ -105,6 +105,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 		return nil, err
 	}
 	wanted := set.Objects
+	manifests.Reset(wanted)
 	if request.Suspend {
 		if wanted, err = manifests.Suspended(wanted); err != nil {
 			return nil, err

@@ -50,6 +50,8 @@ type Result struct {
 	// Message explains the status, for example "1/3 replicas available". It names neither the object nor times, and has at most
 	// MaxMessageLength bytes.
 	Message string
+	// Reason is the status in one word of the judge's own vocabulary, such as "Scaling"; empty if it has none.
+	Reason string
 	// Grade says how well the object does its job; empty if this follows from the status, see Health.
 	Grade Grade
 	// Deadline is how long after the analysis the status may change although the object does not. Zero means that it changes only

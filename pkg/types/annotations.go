@@ -68,6 +68,8 @@ const (
 	AnnotationKeySuffixReadyTimeout = "ready-timeout"
 	// AnnotationKeySuffixReadyTimeoutPolicy says what happens if it does not.
 	AnnotationKeySuffixReadyTimeoutPolicy = "ready-timeout-policy"
+	// AnnotationKeySuffixAwait says whether the component waits until an object is ready.
+	AnnotationKeySuffixAwait = "await"
 	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the component
 	// is deleted, and removed when it is ready. The value says at which point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
@@ -178,6 +180,11 @@ const (
 	ReadyTimeoutPolicyFail = "fail"
 	// ReadyTimeoutPolicyContinue begins the next wave although an object was not ready in time. The component is not ready before the object is.
 	ReadyTimeoutPolicyContinue = "continue"
+
+	// AwaitAlways has later waves and the component wait until the object is ready. This is the default.
+	AwaitAlways = "always"
+	// AwaitNever lets nothing wait until the object is ready; its failure does not count.
+	AwaitNever = "never"
 
 	// DeletionHookPreDelete applies the hook before the first dependent is deleted.
 	DeletionHookPreDelete = "pre-delete"

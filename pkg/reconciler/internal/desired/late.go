@@ -160,6 +160,15 @@ func (m *Manifests) change(t *Object, what string, behavior func(manifest *unstr
 	return completed, nil
 }
 
+// Reset lets behaviors forget the data of earlier calls.
+func (m *Manifests) Reset(wanted []*Object) {
+	for _, t := range wanted {
+		if resetting, ok := behaviors.Of[behaviors.Resetting](m.Source(t)); ok && t.Resetting {
+			resetting.Reset()
+		}
+	}
+}
+
 // Uncomplete makes all late manifests those that were announced.
 func (m *Manifests) Uncomplete() { m.completed = nil }
 

@@ -101,6 +101,7 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 func (t *Object) come(object client.Object) string {
 	var problem string
 	t.Traits, problem = traitsOf(object)
+	t.Unawaited = t.Unawaited || t.AwaitNever
 	t.ReadsContent = t.ReadsContent || judgesContent(object, t.Key.GroupKind)
 	switch {
 	case problem != "":

@@ -6,6 +6,7 @@ package desired
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,12 +19,14 @@ import (
 type Traits struct {
 	// Step is the step of the wave in which the object is applied.
 	Step int
-	// Guarded, Extracting, Reading and Late mean that the object has these behaviors.
-	Guarded, Extracting, Reading, Late bool
+	// Guarded, Extracting, Reading, Resetting and Late mean that the object has these behaviors.
+	Guarded, Extracting, Reading, Resetting, Late bool
 	// Judged means that the object has a judge of its own.
 	Judged bool
 	// Suspending means that the object has a suspended form.
 	Suspending bool
+	// Grace is how long the object may be not ready before its grade counts; zero if there is no limit.
+	Grace time.Duration
 	// Unawaited means that nothing waits until the object is ready.
 	Unawaited bool
 }
@@ -31,7 +34,7 @@ type Traits struct {
 // traitsOf returns the traits of an object, and what is wrong with its behaviors; empty if nothing is.
 func traitsOf(object client.Object) (traits Traits, problem string) {
 	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
-		const allowed = "Stepped, Guarded, Extracting, Reading, Late, Awaited, Suspending or Judged"
+		const allowed = "Stepped, Guarded, Extracting, Reading, Late, Awaited, Graceful, Resetting, Suspending or Judged"
 		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement %s", strings.Join(unknown, ", "), allowed)
 	}
 	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {
@@ -43,6 +46,9 @@ func traitsOf(object client.Object) (traits Traits, problem string) {
 	if awaited, ok := behaviors.Of[behaviors.Awaited](object); ok {
 		traits.Unawaited = !awaited.IsAwaited()
 	}
+	if graceful, ok := behaviors.Of[behaviors.Graceful](object); ok {
+		traits.Grace = graceful.GracePeriod()
+	}
 	_, traits.Guarded = behaviors.Of[behaviors.Guarded](object)
 	_, traits.Extracting = behaviors.Of[behaviors.Extracting](object)
 	if reading, ok := behaviors.Of[behaviors.Reading](object); ok {
@@ -53,6 +59,7 @@ func traitsOf(object client.Object) (traits Traits, problem string) {
 			}
 		}
 	}
+	_, traits.Resetting = behaviors.Of[behaviors.Resetting](object)
 	_, traits.Late = behaviors.Of[behaviors.Late](object)
 	_, traits.Suspending = behaviors.Of[behaviors.Suspending](object)
 	_, traits.Judged = behaviors.Of[behaviors.Judged](object)

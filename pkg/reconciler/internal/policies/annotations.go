@@ -39,6 +39,8 @@ type Effective struct {
 	ReadyTimeout time.Duration
 	// Continues means that the next wave begins after ReadyTimeout.
 	Continues bool
+	// AwaitNever means that nothing waits until the object is ready.
+	AwaitNever bool
 	// ReadsContent means that ready-when, fail-when or a judge of the object's own may read any field of the object.
 	ReadsContent bool
 }
@@ -61,6 +63,7 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	b.DeletePropagation = propagationOf(p, policies.DeletePropagation)
 	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)
 	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, parseReadyTimeoutPolicy) == types.ReadyTimeoutPolicyContinue
+	b.AwaitNever = parseAnnotation(p, types.AnnotationKeySuffixAwait, parseAwait) == types.AwaitNever
 	if b.Continues && b.ReadyTimeout == 0 && len(p.problems) == 0 {
 		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: it has no effect without %s; set a duration such as 10m",
 			p.object, prefix+types.AnnotationKeySuffixReadyTimeoutPolicy, prefix+types.AnnotationKeySuffixReadyTimeout))

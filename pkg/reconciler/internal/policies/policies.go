@@ -55,6 +55,10 @@ func parseReadyTimeoutPolicy(text string) (string, error) {
 	return annotations.Policy(types.AnnotationKeySuffixReadyTimeoutPolicy, text)
 }
 
+func parseAwait(text string) (string, error) {
+	return annotations.Policy(types.AnnotationKeySuffixAwait, text)
+}
+
 // parseMissingNamespacesPolicy parses a policy that has no annotation: only owners can set it.
 func parseMissingNamespacesPolicy(text string) (inventory.MissingNamespacesPolicy, error) {
 	value, err := annotations.OneOf(text,

@@ -60,6 +60,22 @@ func (r *Report) Acted(verb inventory.Verb, wave int, item *inventory.Item) {
 // Awaits reports that the call waits for a dependent, and why.
 func (r *Report) Awaits(item *inventory.Item, message string) { r.add(&r.summary.Waits, item, message) }
 
+// AwaitsHealth is Awaits with what is known about the health of the dependent.
+func (r *Report) AwaitsHealth(item *inventory.Item, message string, health Health) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.summary.Waits = append(r.summary.Waits, inventory.Notice{
+		Object: objectRef(item), Message: message, Reason: health.Reason, Grade: health.Grade, Grace: health.Grace,
+	})
+}
+
+// Health is what is known about an object that is not ready; see the fields of inventory.Notice.
+type Health struct {
+	Reason string
+	Grade  status.Grade
+	Grace  time.Duration
+}
+
 // AwaitsInVain is Awaits for a dependent that cannot become ready, because its namespace is being deleted.
 func (r *Report) AwaitsInVain(item *inventory.Item, message string) {
 	r.mu.Lock()

@@ -4,6 +4,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/component-operator/runtime/internal/judges"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -77,41 +81,74 @@ type Missing struct {
 // Read hands a desired object what it reads without owning it. Missing is nil if that is all the object needs.
 func (s *Steps) Read(ctx context.Context, t *desired.Object) (missing *Missing, err error) {
 	for _, read := range readsOf(s.call, t) {
-		if missing, err := s.readOne(ctx, t, read); missing != nil || err != nil {
+		if _, missing, err := s.readOne(ctx, t, read); missing != nil || err != nil {
 			return missing, err
 		}
 	}
 	return nil, nil //nolint:nilnil // nothing is missing
 }
 
-func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.Read) (*Missing, error) {
+// readOne hands a desired object one of these objects, which it returns as well; nil if that does not exist.
+func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.Read) (object *unstructured.Unstructured, missing *Missing, err error) {
 	if read.Take == nil {
-		return nil, nil //nolint:nilnil // nobody takes the data
+		return nil, nil, nil
 	}
 	name := nameOf(read)
 	id := types.IDOf(itemOf(name))
 	version, view := s.call.Server.Observer.Version(name)
 	if view == observe.Unseen {
 		if problem := s.misplaced(name); problem != "" {
-			return &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", id, problem)}, nil
+			return nil, &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", id, problem)}, nil
 		}
 	}
-	object, err := s.fetch(ctx, name, version, view)
+	object, err = s.fetch(ctx, name, version, view)
 	switch {
 	case apierrors.IsForbidden(err):
-		return &Missing{Reason: fmt.Sprintf("%s cannot be read: %v", id, err), cause: err}, nil
+		return nil, &Missing{Reason: fmt.Sprintf("%s cannot be read: %v", id, err), cause: err}, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading %s for %s: %w", id, t.Key, err)
+		return nil, nil, fmt.Errorf("reading %s for %s: %w", id, t.Key, err)
 	}
 	if err = read.Take(object); err == nil {
-		return nil, nil //nolint:nilnil // nothing is missing
+		return object, nil, nil
 	}
-	missing := &Missing{Reason: fmt.Sprintf("needs data of %s: %v", id, err), cause: err}
+	missing = &Missing{Reason: fmt.Sprintf("needs data of %s: %v", id, err), cause: err}
 	var retriable types.RetriableError
 	if object == nil && view != observe.Unseen && !errors.As(err, &retriable) {
 		missing.cause = nil
 	}
-	return missing, nil
+	return object, missing, nil
+}
+
+// judge notes whether the component waits for an object of others.
+func (s *Steps) judge(t *desired.Object, read behaviors.Read, object *unstructured.Unstructured) {
+	if read.Judge == nil || object == nil && read.Optional {
+		return
+	}
+	item := itemOf(nameOf(read))
+	if object == nil {
+		s.waits = true
+		s.call.Report.AwaitsHealth(item, "does not exist", report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace})
+		return
+	}
+	result := judges.Guarded(read.Judge, object)
+	if result.Deadline > 0 {
+		s.call.Report.RequeueAfter(result.Deadline)
+	}
+	if result.Status == status.CurrentStatus {
+		return
+	}
+	s.waits = true
+	if result.Status == status.FailedStatus {
+		s.call.Report.Fails(item, result.Message)
+	}
+	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), report.Health{Reason: result.Reason, Grade: result.Health(), Grace: t.Grace})
+}
+
+// Waits reports whether the component waits for objects of others that Begin has met since the last call.
+func (s *Steps) Waits() bool {
+	waits := s.waits
+	s.waits = false
+	return waits
 }
 
 // await has the call repeated when something that is missing may be there.

@@ -17,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -24,6 +25,8 @@ import (
 // Steps are the steps of one call. They are used by one goroutine.
 type Steps struct {
 	call *calls.Call
+
+	waits bool // since the last call of Waits, Begin has met an object of others that the component waits for
 }
 
 // New returns the steps of a call.
@@ -38,7 +41,7 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 			return nil, false, err
 		}
 		if reason != "" {
-			s.call.Report.Awaits(s.call.Ledger.Of(t), reason)
+			s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace})
 			held = true
 		}
 	}
@@ -72,13 +75,16 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 
 // obstacle returns why an object must not be applied yet, because of what it reads or of its guard; empty if it may be applied.
 func (s *Steps) obstacle(ctx context.Context, t *desired.Object) (reason string, err error) {
-	missing, err := s.Read(ctx, t)
-	if err != nil {
-		return "", err
-	}
-	if missing != nil {
-		s.await(t, missing)
-		return missing.Reason, nil
+	for _, read := range readsOf(s.call, t) {
+		object, missing, err := s.readOne(ctx, t, read)
+		if err != nil {
+			return "", err
+		}
+		if missing != nil {
+			s.await(t, missing)
+			return missing.Reason, nil
+		}
+		s.judge(t, read, object)
 	}
 	return s.guard(t), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
@@ -180,7 +181,9 @@ func (a *applier) settled(t *desired.Object, s decisions.Situation) outcome {
 	item := a.call.Ledger.Of(t)
 	a.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
 	item.Status = s.Seen.Status
-	a.call.Report.Grades(item, s.Seen.Grade, s.Seen.Message)
+	if !t.Unawaited {
+		a.call.Report.Grades(item, s.Seen.Grade, s.Seen.Message)
+	}
 	o := a.judged(t, s)
 	if a.mayRelease(t, s) {
 		o.releasing = &s
@@ -202,10 +205,15 @@ func (a *applier) judged(t *desired.Object, s decisions.Situation) outcome {
 		return outcome{item: item, ready: true}
 	case s.Seen.Status == status.FailedStatus:
 		a.call.Report.Fails(item, s.Seen.Message)
-		return outcome{item: item, message: "failed: " + s.Seen.Message}
+		return outcome{item: item, message: "failed: " + s.Seen.Message, health: healthOf(t, s)}
 	default:
-		return a.timed(t, outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String())})
+		return a.timed(t, outcome{item: item, message: cmp.Or(s.Seen.Message, "status is "+s.Seen.Status.String()), health: healthOf(t, s)})
 	}
+}
+
+// healthOf returns what is known about the health of a dependent.
+func healthOf(t *desired.Object, s decisions.Situation) report.Health {
+	return report.Health{Reason: s.Seen.Reason, Grade: s.Seen.Grade, Grace: t.Grace}
 }
 
 // timed applies the timeout of a desired object to the outcome for a dependent that is not ready. A dependent that was ready since it was written has all

@@ -12,15 +12,17 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/barriers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/report"
 )
 
 // outcome is the state of one dependent after the call has handled it.
 type outcome struct {
 	item    *inventory.Item
 	ready   bool
-	message string // what the call waits for, if it is not ready
-	stays   bool   // its item must stay although it is ready
-	doomed  bool   // it cannot become ready, because its namespace is being deleted
+	message string        // what the call waits for, if it is not ready
+	health  report.Health // if it is not ready
+	stays   bool          // its item must stay although it is ready
+	doomed  bool          // it cannot become ready, because its namespace is being deleted
 	// overdue means that it is not ready in time, and that later waves begin nevertheless.
 	overdue bool
 	// unwritten means that the manifest has still to be applied.

@@ -4,6 +4,7 @@
 package waves
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -39,7 +40,7 @@ func (w *Waves) Suspend(ctx context.Context, wanted []*desired.Object) (done boo
 	return true, nil
 }
 
-// suspendWave reports whether the members of a wave are suspended.
+// suspendWave reports whether the members of a wave are suspended. Those that are deleted then go in their delete order.
 func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspended bool, err error) {
 	present, err := w.present(ctx, wave)
 	if err != nil {
@@ -63,7 +64,14 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspen
 	if !stage.ready {
 		return false, nil
 	}
-	return w.vanish(ctx, slices.DeleteFunc(present, func(t *desired.Object) bool { return !t.Vanishing }))
+	vanishing := slices.DeleteFunc(present, func(t *desired.Object) bool { return !t.Vanishing })
+	slices.SortStableFunc(vanishing, func(a, b *desired.Object) int { return cmp.Compare(a.DeleteOrder, b.DeleteOrder) })
+	for _, members := range desired.Group(vanishing, func(t *desired.Object) int { return t.DeleteOrder }) {
+		if gone, err := w.vanish(ctx, members); err != nil || !gone {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // extractAll extracts the data that late suspended forms need.

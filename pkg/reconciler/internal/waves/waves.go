@@ -106,6 +106,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 	stage, passed := progress{ready: true}, w.passed
 	for _, step := range desired.Group(members, func(t *desired.Object) int { return t.Step }) {
 		complete, held, err := w.steps.Begin(ctx, step)
+		stage.ready = stage.ready && !w.steps.Waits()
 		if err == nil && !held {
 			err = w.applyStep(ctx, complete, members, &stage)
 		}
@@ -165,7 +166,7 @@ func (w *Waves) noteUnready(o outcome, progress *progress) {
 	if o.doomed {
 		w.call.Report.AwaitsInVain(o.item, o.message)
 	} else {
-		w.call.Report.Awaits(o.item, o.message)
+		w.call.Report.AwaitsHealth(o.item, o.message, o.health)
 	}
 }
 
