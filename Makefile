@@ -37,11 +37,14 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	$(CONTROLLER_GEN) object:headerFile=.ci/header.txt $(DEEPCOPY_PATHS) paths=./pkg/component/testdata/embedding
 	$(CONTROLLER_GEN) crd paths=./examples/parcel-operator/api/... output:crd:artifacts:config=examples/parcel-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/hello-operator/... output:crd:artifacts:config=examples/hello-operator/crds
+	$(CONTROLLER_GEN) crd paths=./examples/bookshop-operator/... output:crd:artifacts:config=examples/bookshop-operator/crds
+	$(CONTROLLER_GEN) crd paths=./examples/tiers-operator/... output:crd:artifacts:config=examples/tiers-operator/crds
 	$(CONTROLLER_GEN) crd paths=./examples/kubebuilder-operator/... output:crd:artifacts:config=examples/kubebuilder-operator/config/crd/bases
 	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./examples/kubebuilder-operator/... output:rbac:dir=examples/kubebuilder-operator/config/rbac
 	$(CONTROLLER_GEN) crd paths=./bench/... output:crd:artifacts:config=bench/internal/bundles/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/component/testdata/widgets output:crd:artifacts:config=pkg/component/testdata/crds
 	$(CONTROLLER_GEN) crd:maxDescLen=0 paths=./pkg/component/testdata/embedding output:crd:artifacts:config=pkg/component/testdata/crds
+	go run ./pkg/resources/internal/kinds pkg/resources
 	cd internal/helm/parity && go mod tidy
 	go run ./clm/internal/reference website/content/reference/clm
 	cp internal/tools/go.sum scaffold/templates/common/tools/go.sum.tmpl

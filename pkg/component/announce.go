@@ -133,6 +133,16 @@ func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, po
 	}
 }
 
+// noticed warns once about each mistake that the generator has noticed.
+func (a *announcer) noticed(subject *unstructured.Unstructured, memory *memory, warnings []string) {
+	for _, warning := range warnings {
+		if !slices.Contains(memory.noticed, warning) {
+			a.warn(subject, "Noticed", texts.Bound(warning))
+		}
+	}
+	memory.noticed = warnings
+}
+
 // released reports the dependents that were orphaned on request of the user.
 func (a *announcer) released(subject *unstructured.Unstructured, log logr.Logger, result *reconciler.Result) {
 	var names []string

@@ -133,6 +133,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	}
 	result, err := a.pass.destination.Target().Engine.Apply(ctx, a.request(generated, judge))
 	a.pass.took(&result)
+	a.pass.worker.announcer.noticed(a.pass.subject, a.pass.memory, generated.Warnings.All())
 	switch {
 	case err != nil:
 		return outcomes.Of(err)

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/pkg/component/internal/health"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 )
 
@@ -56,25 +57,41 @@ func (v verdict) statusOf(name ConditionType) ConditionStatus {
 	}
 }
 
-// setState is the only function that sets state and conditions.
+// setState sets the state, and the conditions that follow from it.
 func (s *Status) setState(v verdict, now metav1.Time) {
 	s.State = v.state
 	message := texts.Bound(v.message)
 	for _, name := range []ConditionType{ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled} {
-		condition := s.condition(name)
-		if condition == nil {
-			s.Conditions = append(s.Conditions, Condition{Type: name})
-			condition = &s.Conditions[len(s.Conditions)-1]
-		}
-		if status := v.statusOf(name); condition.Status != status || condition.LastTransitionTime == nil {
-			condition.Status = status
-			condition.LastTransitionTime = &now
-		}
+		condition := s.change(name, v.statusOf(name), now)
 		condition.Reason = v.reason
-		condition.ObservedGeneration = max(s.ObservedGeneration, 0)
 		condition.Message = ""
 		if name == ConditionTypeReady || condition.Status == ConditionTrue {
 			condition.Message = message
 		}
 	}
+}
+
+// setHealth sets the condition that says how well the dependents do their job.
+func (s *Status) setHealth(name ConditionType, h health.Condition, now metav1.Time) {
+	status := ConditionFalse
+	if h.Healthy {
+		status = ConditionTrue
+	}
+	condition := s.change(name, status, now)
+	condition.Reason, condition.Message = h.Reason, texts.Bound(h.Message)
+}
+
+// change returns the condition, which it adds if it is missing, with the given status.
+func (s *Status) change(name ConditionType, status ConditionStatus, now metav1.Time) *Condition {
+	condition := s.condition(name)
+	if condition == nil {
+		s.Conditions = append(s.Conditions, Condition{Type: name})
+		condition = &s.Conditions[len(s.Conditions)-1]
+	}
+	if condition.Status != status || condition.LastTransitionTime == nil {
+		condition.Status = status
+		condition.LastTransitionTime = &now
+	}
+	condition.ObservedGeneration = max(s.ObservedGeneration, 0)
+	return condition
 }

@@ -4,6 +4,7 @@
 package component
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -12,10 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/component-operator/runtime/pkg/component/internal/health"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -64,6 +67,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	}
 	now := e.pass.worker.options.Clock.Now()
 	d := decide(o, e.history(), e.pass.settings.timing, now)
+	d.requeue = e.noteHealth(o, d, metav1.NewTime(now))
 	e.pass.memory.refusals++
 	if o.Kind != outcomes.Refused {
 		e.pass.memory.refusals = 0
@@ -116,6 +120,27 @@ func (e ending) note(d decision, now metav1.Time) {
 	}
 	e.pass.status.LastObservedAt = &now
 	e.pass.status.setState(d.verdict, now)
+}
+
+// noteHealth writes the condition that the generator names into the status in memory. It returns the delay until the next pass, which may be due earlier because of it.
+func (e ending) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.Duration {
+	conditioned, ok := e.pass.worker.generator.(generator.Conditioned)
+	if !ok || conditioned.Condition() == "" {
+		return d.requeue
+	}
+	facts := health.Facts{Outcome: o.Kind, Message: o.Message, Inventory: e.pass.status.Inventory, Since: d.since, Now: now.Time}
+	if e.pass.result != nil {
+		facts.Waits, facts.Failures = e.pass.result.Waits, e.pass.result.Failures
+	}
+	condition, known := health.Of(facts)
+	if !known {
+		return d.requeue
+	}
+	e.pass.status.setHealth(ConditionType(conditioned.Condition()), condition, now)
+	if condition.Wake == 0 {
+		return d.requeue
+	}
+	return min(cmp.Or(d.requeue, condition.Wake), max(condition.Wake, soonest))
 }
 
 // jittered adds 1 to 5 percent, so that components that were created together spread out.

@@ -36,6 +36,9 @@ type Result struct {
 	Objects []client.Object
 	Hooks   []deletionhooks.Hook
 
+	// Warnings are what the generator and its objects have noticed.
+	Warnings *generating.Warnings
+
 	// key is empty if the result must not be used again.
 	key string
 	// discovery is the digest of the types of the cluster that the generator has looked up; empty if it has looked up none.
@@ -100,13 +103,14 @@ func Generate(ctx context.Context, memory *Memory, request Request) (*Result, er
 		return nil, errors.New("the component has no spec")
 	}
 	ctx, reads := generating.TrackClusterReads(request.Context())
+	ctx, warnings := generating.TrackWarnings(ctx)
 	objects, err := request.Generator.Generate(ctx, request.Inputs.Namespace, request.Inputs.Name, request.Parameters)
 	request.LookedAtTypes(reads.Discovery() != "")
 	memory.explain(request.Log, reads.Reason())
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{discovery: reads.Discovery()}
+	result := &Result{discovery: reads.Discovery(), Warnings: warnings}
 	if result.Objects, result.Hooks, err = deletionhooks.Split(objects, request.Reconciler, request.Scheme); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"slices"
+	"time"
+
+	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Reasons that are no statuses of package concepts.
+const (
+	ReasonError    = "Error"
+	ReasonArchived = "Archived"
+	ReasonDeleting = "Deleting"
+)
+
+// priorities are the reasons for not being healthy, the most important one first.
+var priorities = []string{
+	ReasonError, string(concepts.GraceStatusDown), string(concepts.GraceStatusDegraded),
+	string(concepts.SuspensionStatusPending), string(concepts.SuspensionStatusSuspending),
+	string(concepts.AliveConvergingStatusFailing), string(concepts.OperationalStatusFailing), string(concepts.CompletionStatusFailing),
+	inventory.NoticeReasonBlocked,
+	string(concepts.AliveConvergingStatusScaling), string(concepts.CompletionStatusRunning), string(concepts.AliveConvergingStatusUpdating),
+	string(concepts.AliveConvergingStatusCreating), string(concepts.OperationalStatusPending), string(concepts.CompletionStatusPending),
+}
+
+// Facts are what a pass has found.
+type Facts struct {
+	// Outcome is how the pass has ended, and Message what it says.
+	Outcome outcomes.Kind
+	Message string
+	// Waits and Failures are those of the engine.
+	Waits, Failures []inventory.Notice
+	// Inventory has the phases of the dependents.
+	Inventory []*inventory.Item
+	// Since is the time since which the component is not ready, in its present form; zero if it is.
+	Since time.Time
+	Now   time.Time
+}
+
+// Condition is what the condition says.
+type Condition struct {
+	// Healthy is the status of the condition.
+	Healthy         bool
+	Reason, Message string
+	// Wake is how long it takes until the condition may change by itself; zero if it does not.
+	Wake time.Duration
+}
+
+// Of returns what the condition says. It reports false if it says what it said before.
+func Of(f Facts) (condition Condition, known bool) {
+	switch f.Outcome {
+	case outcomes.Ready, outcomes.Held:
+		return Condition{Healthy: true, Reason: string(concepts.GraceStatusHealthy), Message: f.Message}, true
+	case outcomes.Suspended:
+		return Condition{Healthy: true, Reason: string(concepts.SuspensionStatusSuspended), Message: f.Message}, true
+	case outcomes.Archived:
+		return Condition{Healthy: true, Reason: ReasonArchived, Message: f.Message}, true
+	case outcomes.Deleting, outcomes.Blocked:
+		return Condition{Reason: ReasonDeleting, Message: f.Message}, true
+	case outcomes.Retriable:
+		return Condition{Reason: inventory.NoticeReasonBlocked, Message: f.Message}, true
+	case outcomes.Refused, outcomes.Error:
+		return Condition{Reason: ReasonError, Message: f.Message}, true
+	case outcomes.Progressing, outcomes.Failed:
+		return f.unhealthy(), true
+	case outcomes.Continue, outcomes.Paused, outcomes.Gone, outcomes.Abandoned:
+	}
+	return Condition{}, false
+}
+
+// unhealthy weighs the dependents that are not ready. After its grace period, one counts by its grade.
+func (f Facts) unhealthy() Condition {
+	phases := map[types.ObjectID]inventory.Phase{}
+	for _, item := range f.Inventory {
+		phases[types.IDOf(item)] = item.Phase
+	}
+	failed := map[types.ObjectID]bool{}
+	for _, notice := range f.Failures {
+		failed[types.IDOf(notice.Object)] = true
+	}
+	worst, wake := string(concepts.OperationalStatusPending), time.Duration(0)
+	notices := map[string][]inventory.Notice{}
+	for _, notice := range f.Waits {
+		id := types.IDOf(notice.Object)
+		reason := reasonOf(notice, phases[id], failed[id])
+		if grade, left := f.graded(notice); grade != "" {
+			reason = grade
+		} else if left > 0 && (wake == 0 || left < wake) {
+			wake = left
+		}
+		notices[reason] = append(notices[reason], notice)
+		worst = worse(worst, reason)
+	}
+	if len(notices[worst]) == 0 {
+		// The pass waits for something that is no dependent.
+		return Condition{Reason: worst, Message: f.Message, Wake: wake}
+	}
+	return Condition{Reason: worst, Message: messages[worst] + texts.Notices(notices[worst]), Wake: wake}
+}
+
+// messages are what messages begin with.
+var messages = map[string]string{
+	string(concepts.GraceStatusDown):     "component is down: ",
+	string(concepts.GraceStatusDegraded): "component is degraded: ",
+}
+
+// graded returns the grade of a dependent whose grace period is over; otherwise empty, and how much of the period is left. A dependent that does its job is not graded,
+// although it is not ready; one of which that is not known counts as degraded.
+func (f Facts) graded(notice inventory.Notice) (grade string, left time.Duration) {
+	if notice.Grace == 0 {
+		return "", 0
+	}
+	if left = f.since().Add(notice.Grace).Sub(f.Now); left > 0 {
+		return "", left
+	}
+	switch notice.Grade {
+	case status.GradeHealthy:
+		return "", 0
+	case status.GradeDown:
+		return string(concepts.GraceStatusDown), 0
+	case status.GradeDegraded:
+	}
+	return string(concepts.GraceStatusDegraded), 0
+}
+
+func (f Facts) since() time.Time {
+	if f.Since.IsZero() {
+		return f.Now
+	}
+	return f.Since
+}
+
+// reasonOf returns why a dependent is not ready. The judge, which sees only the object, does not know whether it was ready before; so it may call an object created or
+// scaled that is, in fact, the other.
+func reasonOf(notice inventory.Notice, phase inventory.Phase, failed bool) string {
+	created, scaling := string(concepts.AliveConvergingStatusCreating), string(concepts.AliveConvergingStatusScaling)
+	switch {
+	case notice.Reason == created && phase == inventory.PhaseReady:
+		return scaling
+	case notice.Reason == scaling && phase == inventory.PhaseCreating:
+		return created
+	case notice.Reason == scaling && phase == inventory.PhaseUpdating:
+		return string(concepts.AliveConvergingStatusUpdating)
+	case notice.Reason != "":
+		return notice.Reason
+	case failed:
+		return string(concepts.OperationalStatusFailing)
+	case phase == inventory.PhaseCreating:
+		return created
+	case phase == inventory.PhaseUpdating:
+		return string(concepts.AliveConvergingStatusUpdating)
+	default:
+		return string(concepts.OperationalStatusPending)
+	}
+}
+
+// worse returns the more important one of two reasons. Words that are not known count least.
+func worse(a, b string) string {
+	if rank(b) < rank(a) {
+		return b
+	}
+	return a
+}
+
+func rank(reason string) int {
+	if i := slices.Index(priorities, reason); i >= 0 {
+		return i
+	}
+	return len(priorities)
+}

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterrole
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/rbac"
+)
+
+// AddRule records, as an edit of the rules, that a rule is added, unless there is an equal one.
+func (m *Mutator) AddRule(rule rbacv1.PolicyRule) { m.EditRules(rbac.Added(rule)) }
+
+// SetAggregationRule records which other ClusterRoles have the rules of this one. Nil records that it has rules of its own. Within a feature, the last call wins.
+func (m *Mutator) SetAggregationRule(rule *rbacv1.AggregationRule) {
+	rule = rule.DeepCopy()
+	m.aggregation.Record(func(field **rbacv1.AggregationRule) error {
+		*field = rule
+		return nil
+	})
+}

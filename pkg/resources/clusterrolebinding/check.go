@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterrolebinding
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/rbac"
+)
+
+// check returns what is wrong with a ClusterRoleBinding, beyond its metadata.
+func check(binding *rbacv1.ClusterRoleBinding) error { return rbac.CheckRoleRef(binding.RoleRef) }

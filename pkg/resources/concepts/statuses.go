@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package concepts
+
+// ConvergingOperation says how an object got its present spec.
+type ConvergingOperation string
+
+const (
+	// ConvergingOperationCreated means that the object has the spec with which it was created.
+	ConvergingOperationCreated ConvergingOperation = "Created"
+	// ConvergingOperationUpdated means that the spec was changed, and that the controller of the object has not observed the change yet.
+	ConvergingOperationUpdated ConvergingOperation = "Updated"
+	// ConvergingOperationNone means that the spec was not changed since it was observed.
+	ConvergingOperationNone ConvergingOperation = "None"
+)
+
+// Converging is what AliveStatusWithReason, CompletionStatusWithReason and OperationalStatusWithReason have in common.
+type Converging interface {
+	// IsConverged reports whether the object is as its spec asks.
+	IsConverged() bool
+	// IsFailing reports whether the object will not get there, as far as can be told.
+	IsFailing() bool
+	// Describe returns the status, as one word, and the reason for it, as a text for people.
+	Describe() (status, reason string)
+}
+
+// AliveConvergingStatus is how far an object that runs something is.
+type AliveConvergingStatus string
+
+const (
+	// AliveConvergingStatusHealthy means that all of it runs, in the declared form.
+	AliveConvergingStatusHealthy AliveConvergingStatus = "Healthy"
+	// AliveConvergingStatusCreating means that it was created, and does not run completely yet.
+	AliveConvergingStatusCreating AliveConvergingStatus = "Creating"
+	// AliveConvergingStatusUpdating means that it was changed, and does not run in the new form yet.
+	AliveConvergingStatusUpdating AliveConvergingStatus = "Updating"
+	// AliveConvergingStatusScaling means that the number of running instances is not the declared one.
+	AliveConvergingStatusScaling AliveConvergingStatus = "Scaling"
+	// AliveConvergingStatusFailing means that it will not run without intervention.
+	AliveConvergingStatusFailing AliveConvergingStatus = "Failing"
+)
+
+// AliveStatusWithReason is an AliveConvergingStatus, and why.
+type AliveStatusWithReason struct {
+	Status AliveConvergingStatus
+	Reason string
+}
+
+// IsConverged reports whether the status is Healthy.
+func (s AliveStatusWithReason) IsConverged() bool { return s.Status == AliveConvergingStatusHealthy }
+
+// IsFailing reports whether the status is Failing.
+func (s AliveStatusWithReason) IsFailing() bool { return s.Status == AliveConvergingStatusFailing }
+
+// Describe returns status and reason.
+func (s AliveStatusWithReason) Describe() (status, reason string) { return string(s.Status), s.Reason }
+
+// CompletionStatus is how far an object that runs to completion is.
+type CompletionStatus string
+
+const (
+	// CompletionStatusCompleted means that it is done.
+	CompletionStatusCompleted CompletionStatus = "Completed"
+	// CompletionStatusRunning means that it runs.
+	CompletionStatusRunning CompletionStatus = "TaskRunning"
+	// CompletionStatusPending means that it does not run yet.
+	CompletionStatusPending CompletionStatus = "TaskPending"
+	// CompletionStatusFailing means that it has failed.
+	CompletionStatusFailing CompletionStatus = "TaskFailing"
+)
+
+// CompletionStatusWithReason is a CompletionStatus, and why.
+type CompletionStatusWithReason struct {
+	Status CompletionStatus
+	Reason string
+}
+
+// IsConverged reports whether the status is Completed.
+func (s CompletionStatusWithReason) IsConverged() bool {
+	return s.Status == CompletionStatusCompleted
+}
+
+// IsFailing reports whether the status is TaskFailing.
+func (s CompletionStatusWithReason) IsFailing() bool { return s.Status == CompletionStatusFailing }
+
+// Describe returns status and reason.
+func (s CompletionStatusWithReason) Describe() (status, reason string) {
+	return string(s.Status), s.Reason
+}
+
+// OperationalStatus is how far an object is that does something without running.
+type OperationalStatus string
+
+const (
+	// OperationalStatusOperational means that it works.
+	OperationalStatusOperational OperationalStatus = "Operational"
+	// OperationalStatusPending means that it does not work yet.
+	OperationalStatusPending OperationalStatus = "OperationPending"
+	// OperationalStatusFailing means that it will not work without intervention.
+	OperationalStatusFailing OperationalStatus = "OperationFailing"
+)
+
+// OperationalStatusWithReason is an OperationalStatus, and why.
+type OperationalStatusWithReason struct {
+	Status OperationalStatus
+	Reason string
+}
+
+// IsConverged reports whether the status is Operational.
+func (s OperationalStatusWithReason) IsConverged() bool {
+	return s.Status == OperationalStatusOperational
+}
+
+// IsFailing reports whether the status is OperationFailing.
+func (s OperationalStatusWithReason) IsFailing() bool { return s.Status == OperationalStatusFailing }
+
+// Describe returns status and reason.
+func (s OperationalStatusWithReason) Describe() (status, reason string) {
+	return string(s.Status), s.Reason
+}
+
+// GraceStatus is how well an object does its job while it is not as its spec asks.
+type GraceStatus string
+
+const (
+	// GraceStatusHealthy means that it does its job.
+	GraceStatusHealthy GraceStatus = "Healthy"
+	// GraceStatusDegraded means that it does its job in part.
+	GraceStatusDegraded GraceStatus = "Degraded"
+	// GraceStatusDown means that it does not do its job.
+	GraceStatusDown GraceStatus = "Down"
+)
+
+// GraceStatusWithReason is a GraceStatus, and why.
+type GraceStatusWithReason struct {
+	Status GraceStatus
+	Reason string
+}
+
+// SuspensionStatus is how far the suspension of an object is.
+type SuspensionStatus string
+
+const (
+	// SuspensionStatusPending means that the suspension has not begun yet.
+	SuspensionStatusPending SuspensionStatus = "PendingSuspension"
+	// SuspensionStatusSuspending means that the object still does work.
+	SuspensionStatusSuspending SuspensionStatus = "Suspending"
+	// SuspensionStatusSuspended means that the object does no work.
+	SuspensionStatusSuspended SuspensionStatus = "Suspended"
+)
+
+// SuspensionStatusWithReason is a SuspensionStatus, and why.
+type SuspensionStatusWithReason struct {
+	Status SuspensionStatus
+	Reason string
+}
+
+// GuardStatus says whether an object may be applied.
+type GuardStatus string
+
+const (
+	// GuardStatusBlocked means that neither the object nor what comes later may be applied yet.
+	GuardStatusBlocked GuardStatus = "Blocked"
+	// GuardStatusUnblocked means that the object may be applied.
+	GuardStatusUnblocked GuardStatus = "Unblocked"
+)
+
+// GuardStatusWithReason is a GuardStatus, and why.
+type GuardStatusWithReason struct {
+	Status GuardStatus
+	Reason string
+}

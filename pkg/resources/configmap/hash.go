@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configmap
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/entries"
+)
+
+// DataHash returns the SHA-256, in hexadecimal form, of the entries of a ConfigMap. As an annotation of a pod template, it has the pods replaced when an entry changes. It fails if
+// a key is in both data and binaryData, which the API server does not allow.
+func DataHash(configmap *corev1.ConfigMap) (string, error) {
+	if configmap == nil {
+		return "", errors.New("hashing a ConfigMap: it must not be nil")
+	}
+	all := map[string][]byte{}
+	for key, value := range configmap.Data {
+		all[key] = []byte(value)
+	}
+	for key, value := range configmap.BinaryData {
+		if _, ok := all[key]; ok {
+			return "", fmt.Errorf("hashing ConfigMap %s/%s: key %q is in both data and binaryData; allowed is one of them", configmap.Namespace, configmap.Name, key)
+		}
+		all[key] = value
+	}
+	return entries.Hash(all)
+}
+
+// DesiredHash returns the DataHash of the ConfigMap as it will be, with all mutations whose features are on.
+func DesiredHash(resource *Resource) (string, error) {
+	return entries.Desired(resource.PreviewObject, DataHash)
+}

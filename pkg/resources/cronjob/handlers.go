@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cronjob
+
+import (
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+)
+
+// DefaultConvergingStatusHandler returns Operational: a CronJob works as soon as it exists, whatever becomes of its Jobs.
+func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, cronjob *batchv1.CronJob) (concepts.OperationalStatusWithReason, error) {
+	return generic.Applied(op, cronjob)
+}
+
+// DefaultGraceStatusHandler returns Healthy.
+func DefaultGraceStatusHandler(cronjob *batchv1.CronJob) (concepts.GraceStatusWithReason, error) {
+	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, cronjob))
+}
+
+// DefaultDeleteOnSuspendHandler returns false: a suspended CronJob stays, and starts no Jobs.
+func DefaultDeleteOnSuspendHandler(_ *batchv1.CronJob) bool { return false }
+
+// DefaultSuspendMutationHandler sets spec.suspend. Jobs that are running already go on.
+func DefaultSuspendMutationHandler(mutator *Mutator) error {
+	mutator.EditCronJobSpec(func(e *editors.CronJobSpecEditor) error {
+		e.Raw().Suspend = new(true)
+		return nil
+	})
+	return nil
+}
+
+// DefaultSuspensionStatusHandler returns how far the suspension of a CronJob is. It is Suspended if none of its Jobs is running.
+func DefaultSuspensionStatusHandler(cronjob *batchv1.CronJob) (concepts.SuspensionStatusWithReason, error) {
+	if running := len(cronjob.Status.Active); running > 0 {
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d running jobs", running)}, nil
+	}
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "No jobs are running"}, nil
+}

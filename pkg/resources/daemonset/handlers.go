@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package daemonset
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/replicas"
+)
+
+// workload returns the numbers of a DaemonSet, which has a pod on each node that it selects. With the strategy OnDelete, its rollout does not count, because it goes on only when
+// somebody deletes pods.
+func workload(daemonset *appsv1.DaemonSet) replicas.Workload {
+	status := &daemonset.Status
+	w := replicas.Workload{
+		Kind: "DaemonSet", Generation: daemonset.Generation, Observed: status.ObservedGeneration,
+		Desired: status.DesiredNumberScheduled, Ready: status.NumberReady, Current: status.CurrentNumberScheduled,
+	}
+	if updated := status.UpdatedNumberScheduled; updated < w.Desired && daemonset.Spec.UpdateStrategy.Type != appsv1.OnDeleteDaemonSetStrategyType {
+		w.Rollout = fmt.Sprintf("%d/%d pods updated", updated, w.Desired)
+	}
+	return w
+}

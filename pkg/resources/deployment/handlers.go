@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deployment
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/replicas"
+)
+
+// workload returns the numbers of a Deployment. While it is paused, its rollout does not count, because it is not meant to go on.
+func workload(deployment *appsv1.Deployment) replicas.Workload {
+	w := replicas.Workload{
+		Kind: "Deployment", Generation: deployment.Generation, Observed: deployment.Status.ObservedGeneration,
+		Desired: replicas.OrOne(deployment.Spec.Replicas), Ready: deployment.Status.ReadyReplicas, Current: deployment.Status.Replicas,
+	}
+	switch updated := deployment.Status.UpdatedReplicas; {
+	case deployment.Spec.Paused && w.Current > w.Desired:
+		w.Rollout = fmt.Sprintf("%d replicas too many", w.Current-w.Desired)
+	case deployment.Spec.Paused:
+	case updated != w.Desired:
+		w.Rollout = fmt.Sprintf("%d/%d replicas updated", updated, w.Desired)
+	case w.Current > updated:
+		w.Rollout = fmt.Sprintf("%d old replicas left", w.Current-updated)
+	}
+	for _, condition := range deployment.Status.Conditions {
+		stuck := condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse && condition.Reason == "ProgressDeadlineExceeded"
+		if stuck || condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue {
+			w.Failure = replicas.Failure(condition.Reason, condition.Message)
+		}
+	}
+	return w
+}

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package editors
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// ContainerEditor edits a container or an init container.
+type ContainerEditor struct {
+	container *corev1.Container
+}
+
+// NewContainerEditor returns an editor of the given container.
+func NewContainerEditor(container *corev1.Container) *ContainerEditor {
+	return &ContainerEditor{container: orNew(container)}
+}
+
+// Raw returns the edited container.
+func (e *ContainerEditor) Raw() *corev1.Container { return e.container }
+
+// SetImage sets the image, with its tag or digest.
+func (e *ContainerEditor) SetImage(image string) { e.container.Image = image }
+
+// SetImagePullPolicy sets when the image is pulled. If it is empty, the API server decides by the tag of the image.
+func (e *ContainerEditor) SetImagePullPolicy(policy corev1.PullPolicy) {
+	e.container.ImagePullPolicy = policy
+}
+
+// SetCommand replaces the command, which is the entrypoint. Without arguments, the one of the image is used.
+func (e *ContainerEditor) SetCommand(command ...string) { e.container.Command = slices.Clone(command) }
+
+// SetArgs replaces all arguments of the command. Without arguments, those of the image are used.
+func (e *ContainerEditor) SetArgs(args ...string) { e.container.Args = slices.Clone(args) }
+
+// EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes no duplicates, because an argument
+// that occurs twice may be meant so.
+func (e *ContainerEditor) EnsureArg(arg string) {
+	if !slices.Contains(e.container.Args, arg) {
+		e.container.Args = append(slices.Clone(e.container.Args), arg)
+	}
+}
+
+// EnsureArgs calls [ContainerEditor.EnsureArg] for each argument.
+func (e *ContainerEditor) EnsureArgs(args []string) {
+	for _, arg := range args {
+		e.EnsureArg(arg)
+	}
+}
+
+// RemoveArg removes all arguments that are exactly the given one.
+func (e *ContainerEditor) RemoveArg(arg string) { remove(&e.container.Args, is(arg)) }
+
+// RemoveArgs calls [ContainerEditor.RemoveArg] for each argument.
+func (e *ContainerEditor) RemoveArgs(args []string) {
+	for _, arg := range args {
+		e.RemoveArg(arg)
+	}
+}
+
+// SetWorkingDir sets the working directory. If it is empty, the one of the image is used.
+func (e *ContainerEditor) SetWorkingDir(path string) { e.container.WorkingDir = path }
+
+// SetRestartPolicy sets the restart policy of the container itself. Always makes an init container a sidecar.
+func (e *ContainerEditor) SetRestartPolicy(policy corev1.ContainerRestartPolicy) {
+	e.container.RestartPolicy = &policy
+}
+
+// EnsureEnvVar sets an environment variable, identified by its name.
+func (e *ContainerEditor) EnsureEnvVar(variable corev1.EnvVar) {
+	ensure(&e.container.Env, *variable.DeepCopy(), by(func(v corev1.EnvVar) string { return v.Name }))
+}
+
+// EnsureEnvVars calls [ContainerEditor.EnsureEnvVar] for each variable.
+func (e *ContainerEditor) EnsureEnvVars(variables []corev1.EnvVar) {
+	for _, variable := range variables {
+		e.EnsureEnvVar(variable)
+	}
+}
+
+// RemoveEnvVar removes an environment variable.
+func (e *ContainerEditor) RemoveEnvVar(name string) {
+	remove(&e.container.Env, func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
+// RemoveEnvVars calls [ContainerEditor.RemoveEnvVar] for each name.
+func (e *ContainerEditor) RemoveEnvVars(names []string) {
+	for _, name := range names {
+		e.RemoveEnvVar(name)
+	}
+}
+
+// EnsureEnvFrom adds a source of environment variables, identified by its whole content.
+func (e *ContainerEditor) EnsureEnvFrom(source corev1.EnvFromSource) {
+	ensure(&e.container.EnvFrom, *source.DeepCopy(), deepEqual)
+}
+
+// SetResourceLimit sets the limit of one resource, such as cpu.
+func (e *ContainerEditor) SetResourceLimit(name corev1.ResourceName, quantity resource.Quantity) {
+	put(&e.container.Resources.Limits, name, quantity.DeepCopy())
+}
+
+// SetResourceRequest sets the request of one resource, such as cpu.
+func (e *ContainerEditor) SetResourceRequest(name corev1.ResourceName, quantity resource.Quantity) {
+	put(&e.container.Resources.Requests, name, quantity.DeepCopy())
+}
+
+// SetResources replaces all requests, limits and claims.
+func (e *ContainerEditor) SetResources(resources corev1.ResourceRequirements) {
+	e.container.Resources = *resources.DeepCopy()
+}
+
+// EnsurePort sets a port. A port with a name is identified by the name, one without by containerPort and protocol among those without a name. An empty
+// protocol is the same as TCP.
+func (e *ContainerEditor) EnsurePort(port corev1.ContainerPort) {
+	ensure(&e.container.Ports, port, by(func(p corev1.ContainerPort) portKey { return keyOfPort(p.Name, p.ContainerPort, p.Protocol) }))
+}
+
+// RemovePort removes the port with a name; if the name is empty, all ports without a name.
+func (e *ContainerEditor) RemovePort(name string) {
+	remove(&e.container.Ports, func(p corev1.ContainerPort) bool { return p.Name == name })
+}
+
+// EnsureVolumeMount mounts a volume. A mount is identified by its mountPath.
+func (e *ContainerEditor) EnsureVolumeMount(mount corev1.VolumeMount) {
+	ensure(&e.container.VolumeMounts, *mount.DeepCopy(), by(func(m corev1.VolumeMount) string { return m.MountPath }))
+}
+
+// RemoveVolumeMount removes what is mounted at a path.
+func (e *ContainerEditor) RemoveVolumeMount(mountPath string) {
+	remove(&e.container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == mountPath })
+}
+
+// SetLivenessProbe replaces the liveness probe; nil clears it.
+func (e *ContainerEditor) SetLivenessProbe(probe *corev1.Probe) {
+	e.container.LivenessProbe = probe.DeepCopy()
+}
+
+// SetReadinessProbe replaces the readiness probe; nil clears it.
+func (e *ContainerEditor) SetReadinessProbe(probe *corev1.Probe) {
+	e.container.ReadinessProbe = probe.DeepCopy()
+}
+
+// SetStartupProbe replaces the startup probe; nil clears it.
+func (e *ContainerEditor) SetStartupProbe(probe *corev1.Probe) {
+	e.container.StartupProbe = probe.DeepCopy()
+}
+
+// SetSecurityContext replaces the security context of the container; nil clears it.
+func (e *ContainerEditor) SetSecurityContext(context *corev1.SecurityContext) {
+	e.container.SecurityContext = context.DeepCopy()
+}
+
+// SetLifecycle replaces the lifecycle hooks postStart and preStop; nil clears them.
+func (e *ContainerEditor) SetLifecycle(lifecycle *corev1.Lifecycle) {
+	e.container.Lifecycle = lifecycle.DeepCopy()
+}
+
+// portKey identifies a port of a container or a Service.
+type portKey struct {
+	name     string
+	port     int32
+	protocol corev1.Protocol
+}
+
+// keyOfPort leaves all but the name empty if there is a name.
+func keyOfPort(name string, port int32, protocol corev1.Protocol) portKey {
+	switch {
+	case name != "":
+		return portKey{name: name}
+	case protocol == "":
+		return portKey{port: port, protocol: corev1.ProtocolTCP}
+	default:
+		return portKey{port: port, protocol: protocol}
+	}
+}

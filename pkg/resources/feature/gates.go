@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package feature
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Gate decides whether a feature is on. A Gate may also be an Explainer.
+type Gate interface {
+	// Enabled reports whether the feature is on. An error means that this cannot be told.
+	Enabled() (bool, error)
+}
+
+// Explainer is a Gate that can explain its answer.
+type Explainer interface {
+	// Why says why the gate is on or off, or cannot tell.
+	Why() string
+}
+
+// VersionConstraint decides whether a feature exists in a version. See Semver.
+type VersionConstraint interface {
+	// Enabled reports whether the version has the feature. An error means that this cannot be told, for instance because the version is malformed.
+	Enabled(version string) (bool, error)
+}
+
+// VersionGate is a Gate that is on if all its conditions hold, and all its constraints accept the version.
+type VersionGate struct {
+	current     string
+	constraints []VersionConstraint
+	conditions  []bool
+}
+
+// NewVersionGate returns a VersionGate for the version that is deployed. Constraints that are nil are ignored. Without constraints and conditions, the gate is on.
+func NewVersionGate(current string, constraints []VersionConstraint) *VersionGate {
+	given := slices.DeleteFunc(slices.Clone(constraints), func(constraint VersionConstraint) bool { return constraint == nil })
+	return &VersionGate{current: current, constraints: given}
+}
+
+// When adds a condition to the gate, and returns the gate.
+func (g *VersionGate) When(condition bool) *VersionGate {
+	g.conditions = append(g.conditions, condition)
+	return g
+}
+
+// Enabled reports whether the gate is on. Conditions are checked first; if one of them is false, a malformed version is no error.
+func (g *VersionGate) Enabled() (bool, error) {
+	enabled, _, err := g.answer()
+	return enabled, err
+}
+
+// Why names the first condition or constraint that does not hold.
+func (g *VersionGate) Why() string {
+	_, why, err := g.answer()
+	if err != nil {
+		return "cannot tell: " + err.Error()
+	}
+	return why
+}
+
+func (g *VersionGate) answer() (enabled bool, why string, err error) {
+	for i, condition := range g.conditions {
+		if !condition {
+			return false, fmt.Sprintf("off: condition %d of %d is false", i+1, len(g.conditions)), nil
+		}
+	}
+	for _, constraint := range g.constraints {
+		accepted, err := constraint.Enabled(g.current)
+		if err != nil {
+			return false, "", fmt.Errorf("version %q: %w", g.current, err)
+		}
+		if !accepted {
+			return false, fmt.Sprintf("off: version %s is not %s", g.current, describe(constraint)), nil
+		}
+	}
+	return true, g.whyOn(), nil
+}
+
+func (g *VersionGate) whyOn() string {
+	if len(g.conditions) == 0 && len(g.constraints) == 0 {
+		return "on: there are no conditions"
+	}
+	var reasons []string
+	if count := len(g.conditions); count > 0 {
+		reasons = append(reasons, fmt.Sprintf("%d of %d conditions are true", count, count))
+	}
+	for _, constraint := range g.constraints {
+		reasons = append(reasons, fmt.Sprintf("version %s is %s", g.current, describe(constraint)))
+	}
+	return "on: " + strings.Join(reasons, ", ")
+}
+
+// describe names a constraint.
+func describe(constraint VersionConstraint) string {
+	if text, ok := constraint.(fmt.Stringer); ok {
+		return text.String()
+	}
+	return fmt.Sprintf("accepted by %T", constraint)
+}
+
+// BooleanGate is a Gate with a constant answer.
+type BooleanGate bool
+
+// NewBooleanGate returns a Gate with the given answer.
+func NewBooleanGate(enabled bool) BooleanGate { return BooleanGate(enabled) }
+
+// Enabled returns the answer.
+func (g BooleanGate) Enabled() (bool, error) { return bool(g), nil }
+
+// Why names the answer.
+func (g BooleanGate) Why() string {
+	if g {
+		return "on: the condition is true"
+	}
+	return "off: the condition is false"
+}

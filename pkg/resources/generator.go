@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resources
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/digest"
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Generate returns the resources of a component, in the order in which they are applied.
+type Generate func(ctx context.Context, input Input) ([]Resource, error)
+
+// Generator is a generator of typed resources.
+type Generator struct {
+	generate  Generate
+	grace     time.Duration
+	condition string
+}
+
+var (
+	_ generator.Generator   = &Generator{}
+	_ generator.Pure        = &Generator{}
+	_ generator.Suspending  = &Generator{}
+	_ generator.Conditioned = &Generator{}
+	_ types.SchemeBuilder   = &Generator{}
+)
+
+// Option is an option of NewGenerator.
+type Option func(*Generator)
+
+// WithCondition names a condition of the component that says how well its resources do their job, such as "Available". Defaults to none.
+func WithCondition(conditionType string) Option {
+	return func(g *Generator) { g.condition = conditionType }
+}
+
+// WithGracePeriod sets how long a resource may be not ready before the condition says that it is degraded or down. It begins when the component stops being ready, and again when
+// its spec changes. Zero, the default, means that it never ends.
+func WithGracePeriod(period time.Duration) Option {
+	return func(g *Generator) { g.grace = period }
+}
+
+// NewGenerator returns a generator of the resources that a function returns. The function must depend only on its input, and on what it takes from the context with the
+// getters of package generator. It may be called concurrently for several components.
+func NewGenerator(generate Generate, options ...Option) *Generator {
+	g := &Generator{generate: generate}
+	for _, option := range options {
+		option(g)
+	}
+	return g
+}
+
+// Generate returns the objects of the resources, with behaviors.
+func (g *Generator) Generate(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	reconcilerName, err := generating.ReconcilerNameFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resources, err := g.generate(ctx, Input{Namespace: namespace, Name: name, Parameters: parameters})
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSet(resources)
+	if err != nil {
+		return nil, err
+	}
+	if s.varies {
+		generating.MarkVarying(ctx, "a resource has a guard or a data extractor, which may remember something")
+	}
+	s.annotationPrefix, s.grace = reconcilerName+"/", g.grace
+	if s.custom {
+		if s.input, err = inputDigest(ctx, namespace, name, parameters); err != nil {
+			return nil, err
+		}
+	}
+	objects, err := s.objects()
+	generating.Warn(ctx, s.Warnings)
+	return objects, err
+}
+
+// inputDigest identifies the input, on which the results of custom handlers may depend.
+func inputDigest(ctx context.Context, namespace, name string, parameters types.Unstructurable) (string, error) {
+	component, err := generating.ComponentDigestFromContext(ctx)
+	if err == nil && component != "" {
+		return component, nil
+	}
+	result, err := digest.Of([]any{namespace, name, parameters.ToUnstructured()})
+	if err != nil {
+		return "", fmt.Errorf("computing the digest of the parameters: %w", err)
+	}
+	return result, nil
+}
+
+// Fingerprint returns a constant: the resources of a component depend only on their input.
+func (g *Generator) Fingerprint() string { return "resources" }
+
+// SuspendsDependents returns true.
+func (g *Generator) SuspendsDependents() bool { return true }
+
+// Condition returns the condition that says how well the resources do their job; empty if there is none.
+func (g *Generator) Condition() string { return g.condition }
+
+// AddToScheme adds the types that come with Kubernetes, and CustomResourceDefinitions.
+func (g *Generator) AddToScheme(scheme *runtime.Scheme) error {
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("adding the types of Kubernetes to a scheme: %w", err)
+	}
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("adding custom resource definitions to a scheme: %w", err)
+	}
+	return nil
+}

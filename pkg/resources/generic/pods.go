@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generic
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/selectors"
+)
+
+// PodTemplate is the part of a mutator that edits a pod template. A mutation of pod templates that several kinds share takes a *PodTemplate.
+type PodTemplate struct {
+	PodSpec
+
+	metadata *Category[*editors.ObjectMetaEditor]
+}
+
+// NewPodTemplate adds the categories of a pod template to a plan: metadata of the pods, and then those of NewPodSpec.
+func NewPodTemplate(plan *Plan, template *corev1.PodTemplateSpec) PodTemplate {
+	return PodTemplate{
+		metadata: NewCategory(plan, "pod template metadata", editors.NewObjectMetaEditor(&template.ObjectMeta)),
+		PodSpec:  NewPodSpec(plan, &template.Spec),
+	}
+}
+
+// EditPodTemplateMetadata records an edit of the labels and annotations of the pods. Nil is ignored.
+func (p *PodTemplate) EditPodTemplateMetadata(edit func(*editors.ObjectMetaEditor) error) {
+	p.metadata.Record(edit)
+}
+
+// PodSpec is the part of a mutator that edits the spec of pods. Selectors see the containers as they are after the current feature has added and removed containers, and before
+// it has edited any.
+type PodSpec struct {
+	spec                       *Category[*editors.PodSpecEditor]
+	containers, initContainers *containers
+}
+
+// NewPodSpec adds the categories of a pod spec to a plan: the spec as such; containers that are added and removed; edits of containers; and the same for init containers.
+func NewPodSpec(plan *Plan, spec *corev1.PodSpec) PodSpec {
+	return PodSpec{
+		spec:           NewCategory(plan, "pod spec", editors.NewPodSpecEditor(spec)),
+		containers:     newContainers(plan, "containers", &spec.Containers),
+		initContainers: newContainers(plan, "init containers", &spec.InitContainers),
+	}
+}
+
+// EditPodSpec records an edit of the spec of the pods. Nil is ignored.
+func (p *PodSpec) EditPodSpec(edit func(*editors.PodSpecEditor) error) { p.spec.Record(edit) }
+
+// EditContainers records an edit of the containers that are selected. It is ignored if the selector or the edit is nil.
+func (p *PodSpec) EditContainers(selector selectors.ContainerSelector, edit func(*editors.ContainerEditor) error) {
+	p.containers.edit(selector, edit)
+}
+
+// EnsureContainer records that a container with this content exists. It replaces the one with the same name.
+func (p *PodSpec) EnsureContainer(container corev1.Container) { p.containers.ensure(container) }
+
+// RemoveContainer records that there is no container with that name.
+func (p *PodSpec) RemoveContainer(name string) { p.containers.remove(name) }
+
+// RemoveContainers records that there are no containers with these names.
+func (p *PodSpec) RemoveContainers(names []string) { p.containers.remove(names...) }
+
+// EditInitContainers records an edit of the init containers that are selected. It is ignored if the selector or the edit is nil.
+func (p *PodSpec) EditInitContainers(selector selectors.ContainerSelector, edit func(*editors.ContainerEditor) error) {
+	p.initContainers.edit(selector, edit)
+}
+
+// EnsureInitContainer records that an init container with this content exists. It replaces the one with the same name.
+func (p *PodSpec) EnsureInitContainer(container corev1.Container) { p.initContainers.ensure(container) }
+
+// RemoveInitContainer records that there is no init container with that name.
+func (p *PodSpec) RemoveInitContainer(name string) { p.initContainers.remove(name) }
+
+// RemoveInitContainers records that there are no init containers with these names.
+func (p *PodSpec) RemoveInitContainers(names []string) { p.initContainers.remove(names...) }
+
+// EnsureContainerEnvVar records that all containers have the environment variable with this value. Init containers are not concerned.
+func (p *PodSpec) EnsureContainerEnvVar(ev corev1.EnvVar) {
+	p.editAll(func(e *editors.ContainerEditor) { e.EnsureEnvVar(ev) })
+}
+
+// RemoveContainerEnvVar records that no container has the environment variable.
+func (p *PodSpec) RemoveContainerEnvVar(name string) {
+	p.editAll(func(e *editors.ContainerEditor) { e.RemoveEnvVar(name) })
+}
+
+// RemoveContainerEnvVars records that no container has one of the environment variables.
+func (p *PodSpec) RemoveContainerEnvVars(names []string) {
+	p.editAll(func(e *editors.ContainerEditor) { e.RemoveEnvVars(names) })
+}
+
+// EnsureContainerArg records that all containers have the argument. It is appended where it is missing.
+func (p *PodSpec) EnsureContainerArg(arg string) {
+	p.editAll(func(e *editors.ContainerEditor) { e.EnsureArg(arg) })
+}
+
+// RemoveContainerArg records that no container has the argument.
+func (p *PodSpec) RemoveContainerArg(arg string) {
+	p.editAll(func(e *editors.ContainerEditor) { e.RemoveArg(arg) })
+}
+
+// RemoveContainerArgs records that no container has one of the arguments.
+func (p *PodSpec) RemoveContainerArgs(args []string) {
+	p.editAll(func(e *editors.ContainerEditor) { e.RemoveArgs(args) })
+}
+
+func (p *PodSpec) editAll(edit func(*editors.ContainerEditor)) {
+	p.EditContainers(selectors.AllContainers(), func(e *editors.ContainerEditor) error {
+		edit(e)
+		return nil
+	})
+}

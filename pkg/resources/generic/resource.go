@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generic
+
+import (
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// Resource is an object with all that is known about its life. A generator returns it to the reconciler (see resources.NewGenerator), which calls its methods at the right time.
+// They can also be called by a reconciler that is written by hand. A Resource must not be used concurrently.
+//
+// Methods about the state of the object speak of the object that Mutate or RecordObservation got last; before that, of the object that was passed to the builder.
+type Resource[T any, P Object[T], S concepts.Converging] struct {
+	base         P
+	amend        func(object P, form form) (warnings []string, err error)
+	life         life[P, S]
+	guard        func(T) (concepts.GuardStatusWithReason, error)
+	extractors   []func(T) error
+	registration concepts.Registration
+
+	suspending bool
+	observed   P
+	warnings   []string
+}
+
+// life has the handlers that do not depend on the type of the mutator.
+type life[P client.Object, S concepts.Converging] struct {
+	converging func(concepts.ConvergingOperation, P) (S, error)
+	grace      func(P) (concepts.GraceStatusWithReason, error)
+	deletes    func(P) bool
+	suspension func(P) (concepts.SuspensionStatusWithReason, error)
+}
+
+// newResource returns what a builder describes. Later changes of the builder do not affect it.
+func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S]) *Resource[T, P, S] {
+	base := copyOf[T](b.base)
+	base.GetObjectKind().SetGroupVersionKind(b.kind.GroupVersionKind)
+	defaults := b.kind.Defaults
+	if b.addressed {
+		defaults = b.kind.Addressed.over(defaults)
+	}
+	handlers := b.handlers.over(defaults)
+	r := &Resource[T, P, S]{
+		base: base, guard: b.guard, extractors: slices.Clone(b.extractors), registration: b.registration,
+		amend: newAmender(b, handlers.SuspendMutation),
+		life: life[P, S]{
+			converging: handlers.ConvergingStatus, grace: handlers.GraceStatus, deletes: handlers.DeleteOnSuspend, suspension: handlers.SuspensionStatus,
+		},
+	}
+	for _, extraction := range b.extractions {
+		r.registration.Produces = append(slices.Clip(r.registration.Produces), extraction.Cell)
+		r.extractors = append(r.extractors, extraction.Extract)
+	}
+	own := b.handlers
+	r.registration.Policies = b.policyAnnotations()
+	r.registration.Extracts = len(b.extractors) > 0
+	r.registration.Guarded = b.guard != nil
+	r.registration.Suspendable = handlers.suspends()
+	r.registration.Custom = own.ConvergingStatus != nil || own.GraceStatus != nil || own.SuspensionStatus != nil
+	r.registration.Judged = !b.kind.Applied || own.ConvergingStatus != nil
+	r.registration.Addressed = b.addressed
+	r.registration.MayVary = b.guard != nil || len(b.extractors) > 0
+	return r
+}
+
+func copyOf[T any, P Object[T]](object P) P {
+	copied, _ := object.DeepCopyObject().(P)
+	return copied
+}
+
+// Identity returns version, kind, namespace and name, such as "apps/v1/Deployment/shop/web". Cluster-scoped objects have no namespace in it.
+func (r *Resource[T, P, S]) Identity() string {
+	gvk := r.base.GetObjectKind().GroupVersionKind()
+	identity := gvk.GroupVersion().String() + "/" + gvk.Kind + "/"
+	if namespace := r.base.GetNamespace(); namespace != "" {
+		identity += namespace + "/"
+	}
+	return identity + r.base.GetName()
+}
+
+// Object returns a copy of the object that was passed to the builder, with its type.
+func (r *Resource[T, P, S]) Object() (client.Object, error) { return copyOf[T](r.base), nil }
+
+// Mutate turns any object of this kind into the desired one. The content is that of the object which was passed to the builder, with all mutations whose features are on; after
+// Suspend, also with what suspends it. What the server keeps in the metadata, and the status, stay; all other content of the given object is lost. If it fails, the object may
+// have some of the mutations.
+func (r *Resource[T, P, S]) Mutate(current client.Object) error {
+	object, ok := current.(P)
+	if !ok || object == nil {
+		return fmt.Errorf("mutating %s: object has type %T; allowed is %T", r.text(), current, r.base)
+	}
+	before := copyOf[T](object)
+	*object = *copyOf[T](r.base)
+	keepServerFields(before, object)
+	suspending := r.suspending
+	r.suspending = false
+	r.observed = object
+	return r.Amend(object, suspending)
+}
+
+// Amend applies the mutations whose features are on to a manifest that has none of them yet, and then, if suspended, what suspends it.
+func (r *Resource[T, P, S]) Amend(manifest client.Object, suspended bool) error {
+	if suspended {
+		return r.change(manifest, whole)
+	}
+	return r.change(manifest, active)
+}
+
+// AmendSuspended applies what suspends the object to a manifest that has all other mutations.
+func (r *Resource[T, P, S]) AmendSuspended(manifest client.Object) error {
+	return r.change(manifest, onlySuspension)
+}
+
+func (r *Resource[T, P, S]) change(manifest client.Object, form form) (err error) {
+	object, ok := manifest.(P)
+	if !ok || object == nil {
+		return fmt.Errorf("mutating %s: object has type %T; allowed is %T", r.text(), manifest, r.base)
+	}
+	if r.warnings, err = r.amend(object, form); err != nil {
+		return fmt.Errorf("mutating %s: %w", r.text(), err)
+	}
+	return nil
+}
+
+// PreviewObject returns the object with all mutations whose features are on, and without what suspends it. It changes nothing. It fails if two mutations give one field different
+// values.
+func (r *Resource[T, P, S]) PreviewObject() (P, error) {
+	object := copyOf[T](r.base)
+	if _, err := r.amend(object, preview); err != nil {
+		return nil, fmt.Errorf("mutating %s: %w", r.text(), err)
+	}
+	return object, nil
+}
+
+// RecordObservation keeps the object, which must not be changed afterwards.
+func (r *Resource[T, P, S]) RecordObservation(object client.Object) error {
+	observed, ok := object.(P)
+	if !ok || observed == nil {
+		return fmt.Errorf("%s: observed object has type %T; allowed is %T", r.text(), object, r.base)
+	}
+	r.observed = observed
+	return nil
+}
+
+// Warnings returns what the last mutation has noticed: selectors that match no container.
+func (r *Resource[T, P, S]) Warnings() []string { return slices.Clone(r.warnings) }
+
+// Registration says how the resource takes part in a set of resources.
+func (r *Resource[T, P, S]) Registration() concepts.Registration { return r.registration }
+
+// ConvergingStatus returns how far the object is.
+func (r *Resource[T, P, S]) ConvergingStatus(op concepts.ConvergingOperation) (S, error) {
+	return r.life.converging(op, r.current())
+}
+
+// GraceStatus returns how well the object does its job.
+func (r *Resource[T, P, S]) GraceStatus() (concepts.GraceStatusWithReason, error) {
+	if r.life.grace != nil {
+		return r.life.grace(r.current())
+	}
+	return grading.Of(r.ConvergingStatus(concepts.ConvergingOperationNone))
+}
+
+// DeleteOnSuspend reports whether the object is deleted when it is suspended.
+func (r *Resource[T, P, S]) DeleteOnSuspend() bool {
+	return r.life.deletes != nil && r.life.deletes(copyOf[T](r.base))
+}
+
+// Suspend lets the next call of Mutate return the suspended form.
+func (r *Resource[T, P, S]) Suspend() error {
+	r.suspending = true
+	return nil
+}
+
+// SuspensionStatus returns how far the suspension is.
+func (r *Resource[T, P, S]) SuspensionStatus() (concepts.SuspensionStatusWithReason, error) {
+	if r.life.suspension == nil {
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+	}
+	return r.life.suspension(r.current())
+}
+
+// GuardStatus asks the guard. Without a guard, the answer is Unblocked.
+func (r *Resource[T, P, S]) GuardStatus() (concepts.GuardStatusWithReason, error) {
+	if r.guard == nil {
+		return concepts.GuardStatusWithReason{Status: concepts.GuardStatusUnblocked}, nil
+	}
+	return r.guard(*copyOf[T](r.base))
+}
+
+// ExtractData calls all extractors with copies of the object, in the order in which they were added, until one fails.
+func (r *Resource[T, P, S]) ExtractData() error {
+	for _, extract := range r.extractors {
+		if err := extract(*copyOf[T](r.current())); err != nil {
+			return fmt.Errorf("extracting data of %s: %w", r.text(), err)
+		}
+	}
+	return nil
+}
+
+// current returns the object that methods about its state speak of.
+func (r *Resource[T, P, S]) current() P {
+	if r.observed != nil {
+		return r.observed
+	}
+	return r.base
+}
+
+func (r *Resource[T, P, S]) text() string {
+	return types.ObjectText(r.base.GetObjectKind().GroupVersionKind().GroupKind(), r.base.GetNamespace(), r.base.GetName())
+}

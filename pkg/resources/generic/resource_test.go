@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generic_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/feature"
+	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/selectors"
+)
+
+// TestMutateAgain: whatever the mutations are, an object that was mutated before, or comes from a cluster, gets the same content.
+func TestMutateAgain(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		b := newBuilder(base("a", "b"))
+		for range 1 + random.IntN(5) {
+			b.WithMutation(randomMutation(random))
+		}
+		resource := build(t, b)
+		want := mutated(t, resource)
+		live := want.DeepCopy()
+		live.Spec.Template.Spec.Containers = append(live.Spec.Template.Spec.Containers, corev1.Container{Name: "injected"})
+		live.UID, live.ResourceVersion, live.Generation, live.Status.Replicas = "1", "2", 3, 4
+		if err := resource.Mutate(live); err != nil {
+			t.Fatal(err)
+		}
+		if live.UID != "1" || live.ResourceVersion != "2" || live.Generation != 3 || live.Status.Replicas != 4 {
+			t.Errorf("seed %d: what the server sets is lost: %v", seed, live.ObjectMeta)
+		}
+		live.UID, live.ResourceVersion, live.Generation, live.Status = "", "", 0, appsv1.DeploymentStatus{}
+		if diff := cmp.Diff(want, live); diff != "" {
+			t.Errorf("seed %d (-first +second):\n%s", seed, diff)
+		}
+	}
+}
+
+func randomMutation(random *rand.Rand) mutation {
+	name := func() string { return string(rune('a' + random.IntN(4))) }
+	edits := []func(*mutator){
+		func(m *mutator) { m.EnsureContainer(corev1.Container{Name: name(), Image: name()}) },
+		func(m *mutator) { m.RemoveContainer(name()) },
+		func(m *mutator) { m.EnsureContainerArg(name()) },
+		func(m *mutator) { m.RemoveContainerArg(name()) },
+		func(m *mutator) { m.EnsureContainerEnvVar(corev1.EnvVar{Name: name(), Value: name()}) },
+		func(m *mutator) { m.EnsureInitContainer(corev1.Container{Name: name()}) },
+		func(m *mutator) {
+			label := name()
+			m.EditObjectMetadata(func(e *editors.ObjectMetaEditor) error { e.EnsureLabel(label, label); return nil })
+		},
+		func(m *mutator) {
+			image := name()
+			m.EditContainers(selectors.ContainerNamed(name()), func(e *editors.ContainerEditor) error { e.SetImage(image); return nil })
+		},
+		func(m *mutator) { m.NextFeature() },
+	}
+	seed := random.Uint64()
+	return named("random", func(m *mutator) {
+		// Each call records the same edits.
+		again := rand.New(rand.NewPCG(seed, 0))
+		random = again
+		for range 1 + again.IntN(6) {
+			edits[again.IntN(len(edits))](m)
+		}
+	})
+}
+
+func TestMutateRefusesOtherTypes(t *testing.T) {
+	t.Parallel()
+	resource := build(t, newBuilder(base()))
+	for _, err := range []error{resource.Mutate(&corev1.Pod{}), resource.Mutate((*appsv1.Deployment)(nil)), resource.RecordObservation(&corev1.Pod{}), resource.AmendSuspended(&corev1.Pod{})} {
+		if err == nil || !strings.Contains(err.Error(), "allowed is *v1.Deployment") {
+			t.Errorf("unexpected error %v", err)
+		}
+	}
+}
+
+// TestLaterChangesOfTheBuilder: a resource does not change with its builder or its base object.
+func TestLaterChangesOfTheBuilder(t *testing.T) {
+	t.Parallel()
+	object := base("web")
+	b := newBuilder(object)
+	resource := build(t, b)
+	b.WithMutation(named("late", func(m *mutator) { m.EnsureContainerArg("late") })).WithApplyOrder(7)
+	object.Labels = map[string]string{"late": "true"}
+	got := mutated(t, resource)
+	if len(got.Labels) > 0 || len(got.Spec.Template.Spec.Containers[0].Args) > 0 || len(resource.Registration().Policies) > 0 {
+		t.Errorf("the resource has changed: %v", got)
+	}
+}
+
+func TestBuildErrors(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason string
+		b      *builder
+		want   string
+	}{
+		{"everything that is missing", newBuilder(&appsv1.Deployment{}), "building Deployment : metadata.name must not be empty\nmetadata.namespace must not be empty"},
+		{
+			"another type", newBuilder(&appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: base().ObjectMeta}),
+			"type apps/v1, Kind=ReplicaSet: allowed is apps/v1, Kind=Deployment, or none",
+		},
+		{"a mutation without function", newBuilder(base()).WithMutation(mutation{Name: "empty"}), `mutation 0, "empty": Mutate must not be nil`},
+		{"an extraction without data", newBuilder(base()).WithData(concepts.Into[appsv1.Deployment, string](nil, nil)), "extraction 0: data and function must not be nil"},
+		{"an unknown policy", newBuilder(base()).WithPolicies(generic.Policies{Update: "Overwrite"}), `update-policy: invalid value "overwrite"; allowed are: recreate, replace, ssa-merge, ssa-override`},
+		{"an order that is too great", newBuilder(base()).WithApplyOrder(40000), `apply-order: invalid value "40000"; allowed are: integers from -32768 to 32767`},
+		{"too short a timeout", newBuilder(base()).WithPolicies(generic.Policies{ReadyTimeout: time.Millisecond}), "ready-timeout: invalid value"},
+		{"a negative grace period", newBuilder(base()).WithGracePeriod(-time.Second), "grace period -1s: allowed are zero and above"},
+		{"policies of an object of others", newBuilder(base()).ReadOnly(concepts.AbsenceBlocks).Unowned(), "a read-only resource can have neither policies nor a gate"},
+		{"a gate of an object of others", newBuilder(base()).ReadOnly(concepts.AbsenceIsFine).GatedBy(feature.NewBooleanGate(true)), "a read-only resource can have neither policies nor a gate"},
+		{"no address", newBuilder(base()).AwaitAddress(), "AwaitAddress: the kind has no address"},
+	} {
+		if _, err := tc.b.Build(); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)
+		}
+	}
+}
+
+func TestClusterScopedKinds(t *testing.T) {
+	t.Parallel()
+	scoped := kind()
+	scoped.ClusterScoped = true
+	if _, err := generic.NewBuilder[mutation](scoped, base()).Build(); err == nil || !strings.Contains(err.Error(), `metadata.namespace "shop": the kind is cluster-scoped, so it must be empty`) {
+		t.Errorf("unexpected error %v", err)
+	}
+	object := base()
+	object.Namespace = ""
+	if got := build(t, generic.NewBuilder[mutation](scoped, object)).Identity(); got != "apps/v1/Deployment/web" {
+		t.Errorf("unexpected identity %s", got)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	env := func(name, value string) func(*mutator) {
+		return func(m *mutator) { m.EnsureContainerEnvVar(corev1.EnvVar{Name: name, Value: value}) }
+	}
+	replicas := func(n int32) func(*mutator) {
+		return func(m *mutator) {
+			m.spec.Record(func(e *editors.DeploymentSpecEditor) error { e.SetReplicas(n); return nil })
+		}
+	}
+	for _, tc := range []struct {
+		reason    string
+		mutations []func(*mutator)
+		want      string
+	}{
+		{"one field, different values", []func(*mutator){replicas(1), replicas(2)}, `mutations "a" and "b" both write .spec.replicas: 1, then 2`},
+		{"one field, the same value", []func(*mutator){replicas(1), replicas(1)}, ""},
+		{"different variables", []func(*mutator){env("A", "1"), env("B", "2")}, ""},
+		{"one variable", []func(*mutator){env("A", "1"), env("A", "2")}, `.spec.template.spec.containers[name="web"].env[name="A"].value: 1, then 2`},
+		{"arguments of two features", []func(*mutator){func(m *mutator) { m.EnsureContainerArg("--a") }, func(m *mutator) { m.EnsureContainerArg("--b") }}, ""},
+		{"an argument that is removed", []func(*mutator){func(m *mutator) { m.EnsureContainerArg("--a") }, func(m *mutator) { m.RemoveContainerArg("--a") }}, "args"},
+		{"a container that is removed", []func(*mutator){
+			func(m *mutator) { m.EnsureContainer(corev1.Container{Name: "proxy", Image: "proxy:1"}) }, func(m *mutator) { m.RemoveContainer("proxy") },
+		}, "then removed"},
+		{"one mutation with two features", []func(*mutator){func(m *mutator) {
+			replicas(1)(m)
+			m.NextFeature()
+			replicas(2)(m)
+		}}, ""},
+	} {
+		b := newBuilder(base("web"))
+		for i, mutate := range tc.mutations {
+			b.WithMutation(named(string(rune('a'+i)), mutate))
+		}
+		_, err := build(t, b).PreviewObject()
+		checked := build(t, b.WithConflictCheck()).Mutate(&appsv1.Deployment{})
+		for _, err := range []error{err, checked} {
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.want)
+			}
+		}
+	}
+}
+
+// TestSuspensionIsNoConflict: what suspends an object may overwrite anything, and comes last.
+func TestSuspensionIsNoConflict(t *testing.T) {
+	t.Parallel()
+	replicas := func(n int32) func(*mutator) error {
+		return func(m *mutator) error {
+			m.spec.Record(func(e *editors.DeploymentSpecEditor) error { e.SetReplicas(n); return nil })
+			return nil
+		}
+	}
+	resource := build(t, newBuilder(base("web")).WithConflictCheck().WithMutation(mutation{Name: "a", Mutate: replicas(3)}).WithCustomSuspendMutation(replicas(0)))
+	object := base()
+	if err := resource.Amend(object, true); err != nil || *object.Spec.Replicas != 0 {
+		t.Errorf("unexpected replicas %v, %v", object.Spec.Replicas, err)
+	}
+	object = base()
+	if err := resource.AmendSuspended(object); err != nil || *object.Spec.Replicas != 0 {
+		t.Errorf("unexpected replicas %v, %v", object.Spec.Replicas, err)
+	}
+}
+
+func TestRegistration(t *testing.T) {
+	t.Parallel()
+	host, port := concepts.NewData[string]("host"), concepts.NewData[int]("port")
+	gate := feature.NewBooleanGate(true)
+	resource := build(t, newBuilder(base()).
+		WithPolicies(generic.Policies{Adoption: inventory.AdoptionPolicyIfUnowned, Delete: inventory.DeletePolicyDelete, ReapplyInterval: time.Hour, ReadyTimeout: time.Minute}).
+		Unowned().WithApplyOrder(-2).WithDeleteOrder(3).WithPurgeOrder(4).GatedBy(gate).Auxiliary().WithGracePeriod(time.Minute).
+		WithData(concepts.Into(host, func(d appsv1.Deployment) (string, bool, error) { return d.Name, true, nil })).
+		WithDataGuard(port).WithOptionalData(host))
+	got := resource.Registration()
+	want := map[string]string{
+		"adoption-policy": "if-unowned", "delete-policy": "orphan-on-delete", "reapply-interval": "1h0m0s", "ready-timeout": "1m0s", "apply-order": "-2", "delete-order": "3", "purge-order": "4",
+	}
+	if diff := cmp.Diff(want, got.Policies); diff != "" {
+		t.Errorf("policies (-want +got):\n%s", diff)
+	}
+	if !slices.Equal(got.Produces, []concepts.Cell{host}) || !slices.Equal(got.Requires, []concepts.Cell{port}) || !slices.Equal(got.Uses, []concepts.Cell{host}) {
+		t.Errorf("unexpected data: %v", got)
+	}
+	if got.Gate != gate || !got.Auxiliary || got.GracePeriod != time.Minute || got.Guarded || got.Extracts || got.MayVary || got.Suspendable || got.Judged || got.Custom {
+		t.Errorf("unexpected registration: %+v", got)
+	}
+	if err := resource.ExtractData(); err != nil {
+		t.Fatal(err)
+	}
+	if value, err := host.Require(); err != nil || value != "web" {
+		t.Errorf("unexpected data %q, %v", value, err)
+	}
+	if _, err := port.Require(); !errors.Is(err, concepts.ErrDataNotExtracted) || !strings.Contains(err.Error(), `"port"`) {
+		t.Errorf("unexpected error %v", err)
+	}
+}
+
+// TestDefaultGrace: without a handler, the grade follows from the status.
+func TestDefaultGrace(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[concepts.OperationalStatus]concepts.GraceStatus{
+		concepts.OperationalStatusOperational: concepts.GraceStatusHealthy,
+		concepts.OperationalStatusPending:     concepts.GraceStatusDegraded,
+		concepts.OperationalStatusFailing:     concepts.GraceStatusDown,
+	} {
+		resource := build(t, newBuilder(base()).WithCustomConvergeStatus(func(concepts.ConvergingOperation, *appsv1.Deployment) (concepts.OperationalStatusWithReason, error) {
+			return concepts.OperationalStatusWithReason{Status: status, Reason: "so it is"}, nil
+		}))
+		if got, err := resource.GraceStatus(); err != nil || got.Status != want || got.Reason != "so it is" {
+			t.Errorf("%s: unexpected grade %v, %v", status, got, err)
+		}
+		if registration := resource.Registration(); !registration.Judged || !registration.Custom {
+			t.Errorf("unexpected registration %+v", registration)
+		}
+	}
+	if got, err := build(t, newBuilder(base())).SuspensionStatus(); err != nil || got.Status != concepts.SuspensionStatusSuspended {
+		t.Errorf("unexpected suspension %v, %v", got, err)
+	}
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package job
+
+import (
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
+	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+)
+
+// DefaultConvergingStatusHandler returns how far a Job is: Completed or TaskFailing by its conditions Complete and Failed; TaskRunning if it has active pods; and otherwise
+// TaskPending.
+func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, job *batchv1.Job) (concepts.CompletionStatusWithReason, error) {
+	end := endOf(job)
+	switch {
+	case end != nil && end.Type == batchv1.JobComplete:
+		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusCompleted, Reason: "The job is complete"}, nil
+	case end != nil:
+		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusFailing, Reason: conditions.Text(end.Reason, end.Message)}, nil
+	case job.Status.Active > 0:
+		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusRunning, Reason: fmt.Sprintf("%d active pods", job.Status.Active)}, nil
+	default:
+		return concepts.CompletionStatusWithReason{Status: concepts.CompletionStatusPending, Reason: "Waiting for pods to start"}, nil
+	}
+}
+
+// DefaultGraceStatusHandler returns how well a Job does its job: it is Healthy if it is completed, Down if it has failed, and otherwise Degraded.
+func DefaultGraceStatusHandler(job *batchv1.Job) (concepts.GraceStatusWithReason, error) {
+	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, job))
+}
+
+// DefaultDeleteOnSuspendHandler returns true: a suspended Job is deleted, so that it runs from the beginning when the component is resumed. That is also true of a Job that has
+// finished: it runs again. Use WithCustomSuspendDeletionDecision if it must not.
+func DefaultDeleteOnSuspendHandler(_ *batchv1.Job) bool { return true }
+
+// DefaultSuspendMutationHandler sets spec.suspend, so that the pods of the Job end before it is deleted.
+func DefaultSuspendMutationHandler(mutator *Mutator) error {
+	mutator.EditJobSpec(func(e *editors.JobSpecEditor) error {
+		e.Raw().Suspend = new(true)
+		return nil
+	})
+	return nil
+}
+
+// DefaultSuspensionStatusHandler returns how far the suspension of a Job is. It is Suspended if the Job has finished, or has no pods that are active or terminating.
+func DefaultSuspensionStatusHandler(job *batchv1.Job) (concepts.SuspensionStatusWithReason, error) {
+	left := job.Status.Active
+	if job.Status.Terminating != nil {
+		left += *job.Status.Terminating
+	}
+	switch {
+	case endOf(job) != nil:
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "The job has finished"}, nil
+	case left > 0:
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspending, Reason: fmt.Sprintf("Waiting for %d pods to end", left)}, nil
+	default:
+		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended, Reason: "The job has no pods"}, nil
+	}
+}
+
+// endOf returns the condition that says how a Job has finished; nil if it has not.
+func endOf(job *batchv1.Job) *batchv1.JobCondition {
+	i := slices.IndexFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &job.Status.Conditions[i]
+}

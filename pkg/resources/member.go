@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resources
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// member is a resource in a set.
+type member struct {
+	set          *set
+	resource     Resource
+	registration concepts.Registration
+	// step is the step in which the object is applied. Late means that it is mutated only then.
+	step int
+	late bool
+	// prototype has the Go type of the object.
+	prototype client.Object
+}
+
+// isOn reports whether the object should exist.
+func (m *member) isOn() (bool, error) {
+	if m.registration.Gate == nil {
+		return true, nil
+	}
+	on, err := m.registration.Gate.Enabled()
+	if err != nil {
+		return false, fmt.Errorf("resource %s: deciding whether it exists: %w", m.resource.Identity(), err)
+	}
+	return on, nil
+}
+
+// object returns the object, which is the n-th of the set, with its behaviors.
+func (m *member) object(n int) (client.Object, error) {
+	object, err := m.resource.Object()
+	if err != nil {
+		return nil, fmt.Errorf("resource %s: %w", m.resource.Identity(), err)
+	}
+	m.prototype = object
+	if !m.late {
+		if err := m.resource.Mutate(object); err != nil {
+			return nil, err //nolint:wrapcheck // it names the resource
+		}
+		m.noteWarnings()
+	}
+	m.annotate(object, n)
+	return behaviors.Attach(object, m.behaviors()...), nil
+}
+
+// annotate sets the policies of the object, and its place in the order of deletion.
+func (m *member) annotate(object client.Object, n int) {
+	annotations := maps.Clone(object.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	set := func(suffix, value string) { annotations[m.set.annotationPrefix+suffix] = value }
+	if _, ok := annotations[m.set.annotationPrefix+types.AnnotationKeySuffixDeleteOrder]; !ok && n > 0 {
+		set(types.AnnotationKeySuffixDeleteOrder, deleteOrder(n))
+	}
+	for suffix, value := range m.registration.Policies {
+		set(suffix, value)
+	}
+	if m.registration.Auxiliary {
+		set(types.AnnotationKeySuffixAwait, types.AwaitNever)
+	}
+	if len(annotations) > 0 {
+		object.SetAnnotations(annotations)
+	}
+}
+
+// behaviors returns what the object brings along.
+func (m *member) behaviors() []any {
+	var all []any
+	if m.step > 0 {
+		all = append(all, behaviors.AtStep(m.step))
+	}
+	if m.registration.Guarded || len(m.registration.Requires) > 0 {
+		all = append(all, behaviors.Guard(m.guard))
+	}
+	if m.registration.Extracts || len(m.registration.Produces) > 0 {
+		all = append(all, behaviors.Extract(m.extract))
+	}
+	if m.late {
+		all = append(all, behaviors.Complete(m.complete))
+	}
+	if m.registration.Judged {
+		all = append(all, &judge{member: m})
+	}
+	if m.registration.Suspendable {
+		all = append(all, suspending{m})
+	}
+	if grace := m.grace(); grace > 0 {
+		all = append(all, behaviors.GracePeriod(grace))
+	}
+	return all
+}
+
+// guard asks whether the object may be applied.
+func (m *member) guard() (reason string, err error) {
+	m.set.mu.Lock()
+	defer m.set.mu.Unlock()
+	var missing []string
+	for _, cell := range m.registration.Requires {
+		if !cell.IsSet() {
+			missing = append(missing, fmt.Sprintf("%q", cell.Name()))
+		}
+	}
+	if len(missing) > 0 {
+		return "waiting for data " + strings.Join(missing, ", "), nil
+	}
+	guardable, ok := m.resource.(concepts.Guardable)
+	if !ok {
+		return "", nil
+	}
+	answer, err := guardable.GuardStatus()
+	switch {
+	case err != nil:
+		return "", err //nolint:wrapcheck // the reconciler names the object
+	case answer.Status == concepts.GuardStatusUnblocked:
+		return "", nil
+	case answer.Status != concepts.GuardStatusBlocked:
+		return "", fmt.Errorf("guard status %q: allowed are %s and %s", answer.Status, concepts.GuardStatusBlocked, concepts.GuardStatusUnblocked)
+	case answer.Reason == "":
+		return "blocked by its guard", nil
+	default:
+		return answer.Reason, nil
+	}
+}
+
+// extract takes data from the object as it is in the cluster.
+func (m *member) extract(object *unstructured.Unstructured) error {
+	m.set.mu.Lock()
+	defer m.set.mu.Unlock()
+	return m.extractLocked(object)
+}
+
+func (m *member) extractLocked(object *unstructured.Unstructured) error {
+	extractable, ok := m.resource.(concepts.DataExtractable)
+	if !ok {
+		return nil
+	}
+	if err := m.record(object); err != nil {
+		return err
+	}
+	return extractable.ExtractData() //nolint:wrapcheck // the reconciler names the object
+}
+
+// record tells the resource how its object is in the cluster.
+func (m *member) record(object *unstructured.Unstructured) error {
+	recorder, ok := m.resource.(concepts.ObservationRecorder)
+	if !ok {
+		return nil
+	}
+	observed, err := typed(object, m.prototype)
+	if err != nil {
+		return err
+	}
+	return recorder.RecordObservation(observed) //nolint:wrapcheck // the reconciler names the object
+}
+
+// complete mutates the manifest of a late object.
+func (m *member) complete(manifest *unstructured.Unstructured) error {
+	return m.amend(manifest, func(amendable concepts.Amendable, object client.Object) error { return amendable.Amend(object, false) })
+}
+
+func (m *member) amend(manifest *unstructured.Unstructured, change func(concepts.Amendable, client.Object) error) error {
+	m.set.mu.Lock()
+	defer m.set.mu.Unlock()
+	amendable, ok := m.resource.(concepts.Amendable)
+	if !ok {
+		return errors.New("the resource is not concepts.Amendable")
+	}
+	object, err := typed(manifest, m.prototype)
+	if err != nil {
+		return err
+	}
+	if err := change(amendable, object); err != nil {
+		return err
+	}
+	m.noteWarnings()
+	return replaceContent(manifest, object)
+}
+
+func (m *member) noteWarnings() {
+	if warning, ok := m.resource.(concepts.Warning); ok {
+		var warnings []string
+		for _, text := range warning.Warnings() {
+			warnings = append(warnings, m.resource.Identity()+": "+text)
+		}
+		m.set.warn(warnings)
+	}
+}
+
+// read returns how an object is read that somebody else owns. Before means that objects that are applied later may need its data.
+func (m *member) read(before bool) (behaviors.Read, error) {
+	object, err := m.resource.Object()
+	if err != nil {
+		return behaviors.Read{}, fmt.Errorf("resource %s: %w", m.resource.Identity(), err)
+	}
+	m.prototype = object
+	read := behaviors.Read{
+		GroupVersionKind: object.GetObjectKind().GroupVersionKind(),
+		NamespacedName:   apitypes.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
+		Optional:         m.registration.Absence == concepts.AbsenceIsFine,
+		Take:             func(*unstructured.Unstructured) error { return nil },
+	}
+	if before {
+		read.Take = m.take
+	}
+	if !m.registration.Auxiliary {
+		read.Judge = &judge{member: m}
+	}
+	return read, nil
+}
+
+// take takes data from an object that somebody else owns; nil if it does not exist.
+func (m *member) take(object *unstructured.Unstructured) error {
+	switch {
+	case object == nil && m.registration.Absence == concepts.AbsenceIsFine:
+		return nil
+	case object == nil:
+		return errors.New("it does not exist")
+	default:
+		return m.extract(object)
+	}
+}
+
+// suspending is the behavior of a member with a suspended form.
+type suspending struct{ member *member }
+
+// Suspend makes the suspended form of a manifest.
+func (s suspending) Suspend(manifest *unstructured.Unstructured) error {
+	return s.member.amend(manifest, func(amendable concepts.Amendable, object client.Object) error {
+		return amendable.AmendSuspended(object)
+	})
+}
+
+// IsDeleted reports whether the object is deleted when it is suspended.
+func (s suspending) IsDeleted() bool {
+	s.member.set.mu.Lock()
+	defer s.member.set.mu.Unlock()
+	suspendable, ok := s.member.resource.(concepts.Suspendable)
+	return ok && suspendable.DeleteOnSuspend()
+}
+
+// SuspensionJudge returns the judge of the suspended form.
+func (s suspending) SuspensionJudge() status.Judge { return &judge{member: s.member, suspended: true} }
+
+// grace returns how long the object may be not ready before its grade counts.
+func (m *member) grace() time.Duration {
+	return cmp.Or(m.registration.GracePeriod, m.set.grace)
+}

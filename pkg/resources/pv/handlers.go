@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pv
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/internal/conditions"
+	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+)
+
+// DefaultConvergingStatusHandler returns how far a PersistentVolume is: Operational if it is available for a claim, or bound to one; OperationFailing if it is released, because no
+// other claim can use it then, or has failed; and otherwise OperationPending.
+func DefaultConvergingStatusHandler(_ concepts.ConvergingOperation, pv *corev1.PersistentVolume) (concepts.OperationalStatusWithReason, error) {
+	switch phase := pv.Status.Phase; phase {
+	case corev1.VolumeAvailable, corev1.VolumeBound:
+		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusOperational, Reason: "The volume is " + string(phase)}, nil
+	case corev1.VolumeReleased, corev1.VolumeFailed:
+		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusFailing, Reason: conditions.Text("The volume is "+string(phase), pv.Status.Message)}, nil
+	default:
+		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending, Reason: "Waiting for the volume to be available"}, nil
+	}
+}
+
+// DefaultGraceStatusHandler returns how well a PersistentVolume does its job: Healthy if it is available or bound, Down if it is released or has failed, and otherwise Degraded.
+func DefaultGraceStatusHandler(pv *corev1.PersistentVolume) (concepts.GraceStatusWithReason, error) {
+	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, pv))
+}

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pvc
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/component-operator/runtime/pkg/resources/editors"
+)
+
+// SetStorageRequest records how much storage the claim requests, as an edit of the spec. The API server allows only larger requests for a claim that is bound.
+func (m *Mutator) SetStorageRequest(quantity resource.Quantity) {
+	quantity = quantity.DeepCopy()
+	m.EditPVCSpec(func(e *editors.PVCSpecEditor) error {
+		e.SetStorageRequest(quantity)
+		return nil
+	})
+}

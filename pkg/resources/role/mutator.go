@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/rbac"
+)
+
+// AddRule records, as an edit of the rules, that a rule is added, unless there is an equal one.
+func (m *Mutator) AddRule(rule rbacv1.PolicyRule) { m.EditRules(rbac.Added(rule)) }

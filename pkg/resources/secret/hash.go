@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package secret
+
+import (
+	"errors"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/entries"
+)
+
+// DataHash returns the SHA-256, in hexadecimal form, of the entries of a Secret. As an annotation of a pod template, it has the pods replaced when an entry changes. Entries of
+// stringData count as if they were in data, where the API server puts them.
+func DataHash(secret *corev1.Secret) (string, error) {
+	if secret == nil {
+		return "", errors.New("hashing a Secret: it must not be nil")
+	}
+	all := map[string][]byte{}
+	maps.Copy(all, secret.Data)
+	for key, value := range secret.StringData {
+		all[key] = []byte(value)
+	}
+	return entries.Hash(all)
+}
+
+// DesiredHash returns the DataHash of the Secret as it will be, with all mutations whose features are on.
+func DesiredHash(resource *Resource) (string, error) {
+	return entries.Desired(resource.PreviewObject, DataHash)
+}

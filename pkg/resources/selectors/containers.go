@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package selectors
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// ContainerSelector reports whether a container is selected. It gets the position of the container in its list, and a copy of the container that must not be changed.
+type ContainerSelector func(index int, container *corev1.Container) bool
+
+// AllContainers selects all containers.
+func AllContainers() ContainerSelector {
+	return func(int, *corev1.Container) bool { return true }
+}
+
+// ContainerNamed selects the container with that name.
+func ContainerNamed(name string) ContainerSelector { return ContainersNamed(name) }
+
+// ContainersNamed selects the containers with one of these names.
+func ContainersNamed(names ...string) ContainerSelector {
+	wanted := slices.Clone(names)
+	return func(_ int, container *corev1.Container) bool { return slices.Contains(wanted, container.Name) }
+}
+
+// ContainerNotNamed selects all containers but the one with that name.
+func ContainerNotNamed(name string) ContainerSelector { return ContainersNotNamed(name) }
+
+// ContainersNotNamed selects all containers but those with one of these names.
+func ContainersNotNamed(names ...string) ContainerSelector {
+	excluded := slices.Clone(names)
+	return func(_ int, container *corev1.Container) bool { return !slices.Contains(excluded, container.Name) }
+}
+
+// ContainerAtIndex selects the container at that position, beginning with 0.
+func ContainerAtIndex(index int) ContainerSelector {
+	return func(i int, _ *corev1.Container) bool { return i == index }
+}

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package service
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/generic"
+	"github.com/component-operator/runtime/pkg/resources/internal/address"
+	"github.com/component-operator/runtime/pkg/resources/internal/grading"
+)
+
+// DefaultConvergingStatusHandler returns Operational: a Service works as soon as it exists, as far as the cluster is concerned.
+func DefaultConvergingStatusHandler(op concepts.ConvergingOperation, service *corev1.Service) (concepts.OperationalStatusWithReason, error) {
+	return generic.Applied(op, service)
+}
+
+// DefaultGraceStatusHandler returns Healthy.
+func DefaultGraceStatusHandler(service *corev1.Service) (concepts.GraceStatusWithReason, error) {
+	return grading.Of(DefaultConvergingStatusHandler(concepts.ConvergingOperationNone, service))
+}
+
+// AddressConvergingStatusHandler is used after AwaitAddress. It returns OperationPending for a Service of type LoadBalancer that has no address, and Operational otherwise.
+func AddressConvergingStatusHandler(op concepts.ConvergingOperation, service *corev1.Service) (concepts.OperationalStatusWithReason, error) {
+	if service.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return DefaultConvergingStatusHandler(op, service)
+	}
+	return address.Converging(service.Status.LoadBalancer.Ingress, func(point corev1.LoadBalancerIngress) (ip, hostname string) {
+		return point.IP, point.Hostname
+	}), nil
+}
+
+// AddressGraceStatusHandler is used after AwaitAddress. It returns Degraded for a Service of type LoadBalancer that has no address, because it can be used within the cluster, and
+// Healthy otherwise.
+func AddressGraceStatusHandler(service *corev1.Service) (concepts.GraceStatusWithReason, error) {
+	return grading.Of(AddressConvergingStatusHandler(concepts.ConvergingOperationNone, service))
+}

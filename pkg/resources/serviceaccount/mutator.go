@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package serviceaccount
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// EnsureImagePullSecret records that pods which run as the ServiceAccount pull images with this Secret.
+func (m *Mutator) EnsureImagePullSecret(name string) {
+	m.pullSecrets.Record(func(list *[]corev1.LocalObjectReference) error {
+		if secret := (corev1.LocalObjectReference{Name: name}); !slices.Contains(*list, secret) {
+			*list = append(*list, secret)
+		}
+		return nil
+	})
+}
+
+// RemoveImagePullSecret records that pods which run as the ServiceAccount do not pull images with this Secret.
+func (m *Mutator) RemoveImagePullSecret(name string) {
+	m.pullSecrets.Record(func(list *[]corev1.LocalObjectReference) error {
+		*list = slices.DeleteFunc(*list, func(secret corev1.LocalObjectReference) bool { return secret.Name == name })
+		return nil
+	})
+}
+
+// SetAutomountServiceAccountToken records whether pods which run as the ServiceAccount get its token, unless their own spec says something else. Nil removes the field; then they
+// get it.
+func (m *Mutator) SetAutomountServiceAccountToken(automount *bool) {
+	if automount != nil {
+		automount = new(*automount)
+	}
+	m.automount.Record(func(field **bool) error {
+		*field = automount
+		return nil
+	})
+}

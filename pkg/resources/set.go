@@ -1,0 +1,264 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// set has the resources of one component. Functions of its resources are called one at a time: by the pass, and by watches that judge objects.
+type set struct {
+	mu sync.Mutex
+
+	members []*member
+	// varies means that the set must not be used again, custom that some of its members have statuses that depend on the input.
+	varies, custom bool
+	// input identifies the input, if custom.
+	input            string
+	annotationPrefix string
+	grace            time.Duration
+	warnings         []string
+}
+
+// newSet returns the set of those resources whose gates are on. It fails if they do not fit together; the error names all that is wrong.
+func newSet(resources []Resource) (*set, error) {
+	s := &set{}
+	var problems []error
+	for i, resource := range resources {
+		if resource == nil {
+			problems = append(problems, fmt.Errorf("resource %d is nil", i))
+			continue
+		}
+		m := &member{set: s, resource: resource, registration: registrationOf(resource)}
+		on, err := m.isOn()
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if on {
+			s.members = append(s.members, m)
+		}
+	}
+	problems = append(problems, s.checkIdentities()...)
+	problems = append(problems, s.checkData()...)
+	if err := errors.Join(problems...); err != nil {
+		return nil, inventory.NewRefusedError(strings.Split(err.Error(), "\n")...)
+	}
+	s.assignSteps()
+	for _, m := range s.members {
+		s.varies = s.varies || m.registration.MayVary
+		s.custom = s.custom || m.registration.Custom
+	}
+	return s, s.checkAmendable()
+}
+
+func (s *set) checkIdentities() []error {
+	var problems []error
+	seen := map[string]bool{}
+	for _, m := range s.members {
+		identity := m.resource.Identity()
+		if seen[identity] {
+			problems = append(problems, fmt.Errorf("resource %s is there more than once", identity))
+		}
+		seen[identity] = true
+	}
+	return problems
+}
+
+// checkData checks that data are extracted before they are used, and that different data have different names. Data that are optional need not be extracted at all,
+// because the resource that has them may be off.
+func (s *set) checkData() []error {
+	var problems []error
+	all, names := map[concepts.Cell]bool{}, map[string]concepts.Cell{}
+	for _, m := range s.members {
+		for _, cell := range m.registration.Produces {
+			if other, ok := names[cell.Name()]; ok && other != cell {
+				problems = append(problems, fmt.Errorf("resource %s: there are several data with the name %q", m.resource.Identity(), cell.Name()))
+			}
+			all[cell], names[cell.Name()] = true, cell
+		}
+	}
+	produced := map[concepts.Cell]bool{}
+	for _, m := range s.members {
+		r := m.registration
+		for i, cell := range slices.Concat(r.Requires, r.Uses) {
+			required := i < len(r.Requires)
+			switch {
+			case cell == nil:
+				problems = append(problems, fmt.Errorf("resource %s: data must not be nil", m.resource.Identity()))
+			case !produced[cell] && (required || all[cell]):
+				problems = append(problems, fmt.Errorf("resource %s uses the data %q, which no earlier resource extracts", m.resource.Identity(), cell.Name()))
+			}
+		}
+		for _, cell := range r.Produces {
+			produced[cell] = true
+		}
+	}
+	return problems
+}
+
+// checkAmendable refuses resources that must be mutated later than when the object is made, and cannot.
+func (s *set) checkAmendable() error {
+	var problems []string
+	for _, m := range s.members {
+		if _, ok := m.resource.(concepts.Amendable); ok || m.registration.ReadOnly {
+			continue
+		}
+		if m.late || m.registration.Suspendable {
+			problems = append(problems, fmt.Sprintf("resource %s (%T) is suspendable, or comes after one whose data are extracted: it must implement concepts.Amendable",
+				m.resource.Identity(), m.resource))
+		}
+	}
+	if len(problems) > 0 {
+		return inventory.NewRefusedError(problems...)
+	}
+	return nil
+}
+
+// assignSteps decides in which step each member is applied, and which are mutated only then.
+func (s *set) assignSteps() {
+	steps := steps{fresh: map[concepts.Cell]bool{}}
+	for _, m := range s.members {
+		if m.registration.ReadOnly {
+			steps.read(m.registration)
+		} else {
+			m.step, m.late = steps.place(m.registration)
+		}
+	}
+}
+
+// steps says in which step the next member belongs. A step begins with a member that is guarded, with one that comes after an object without which nothing goes on, and
+// with one that may use data of the step before. What is read is there when a step begins.
+type steps struct {
+	step    int
+	begun   bool                   // the step has members
+	blocked bool                   // an object without which nothing goes on is read before the next member
+	fresh   map[concepts.Cell]bool // the data that are extracted from members of the step
+	// closures and freshClosures mean that functions extract data that are in no cell: from members of a step before, and of this one.
+	closures, freshClosures bool
+}
+
+// read notes an object that is only read.
+func (s *steps) read(r concepts.Registration) {
+	s.closures = s.closures || r.Extracts
+	s.blocked = s.blocked || r.Absence == concepts.AbsenceBlocks
+}
+
+// place returns the step of the next member, and whether it is mutated only then.
+func (s *steps) place(r concepts.Registration) (step int, late bool) {
+	uses := slices.Concat(r.Requires, r.Uses)
+	late = len(uses) > 0 || s.closures || s.freshClosures
+	if s.begun && (s.mustBegin(r) || slices.ContainsFunc(uses, func(cell concepts.Cell) bool { return s.fresh[cell] })) {
+		s.step++
+		clear(s.fresh)
+		s.closures, s.freshClosures = s.closures || s.freshClosures, false
+	}
+	s.begun, s.blocked = true, false
+	for _, cell := range r.Produces {
+		s.fresh[cell] = true
+	}
+	s.freshClosures = s.freshClosures || r.Extracts
+	return s.step, late
+}
+
+// mustBegin reports whether a member begins a step, whichever data it uses.
+func (s *steps) mustBegin(r concepts.Registration) bool {
+	return s.blocked || s.freshClosures || r.Guarded || len(r.Requires) > 0
+}
+
+// objects returns the objects of all members that are written, with their behaviors. What is only read is read for the next one that is written.
+func (s *set) objects() ([]client.Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var objects []client.Object
+	var reads []*member
+	for _, m := range s.members {
+		if m.registration.ReadOnly {
+			reads = append(reads, m)
+			continue
+		}
+		object, err := m.object(len(objects))
+		if err != nil {
+			return nil, err
+		}
+		if object, err = withReads(object, reads, true); err != nil {
+			return nil, err
+		}
+		objects, reads = append(objects, object), nil
+	}
+	if len(objects) == 0 {
+		if len(reads) > 0 {
+			return nil, inventory.NewRefusedError("all resources are read-only; at least one must be an object of the component")
+		}
+		return nil, nil
+	}
+	last := len(objects) - 1
+	var err error
+	if objects[last], err = withReads(objects[last], reads, false); err != nil {
+		return nil, err
+	}
+	objects[0] = behaviors.Attach(objects[0], behaviors.Reset(s.reset))
+	return objects, nil
+}
+
+// withReads attaches what is read to an object: before it is applied, or if the data do not matter for that, at the same time.
+func withReads(object client.Object, members []*member, before bool) (client.Object, error) {
+	if len(members) == 0 {
+		return object, nil
+	}
+	var reads behaviors.Reads
+	if reading, ok := behaviors.Of[behaviors.Reading](object); ok {
+		reads = slices.Clone(reading.Reads())
+	}
+	for _, m := range members {
+		read, err := m.read(before)
+		if err != nil {
+			return nil, err
+		}
+		reads = append(reads, read)
+	}
+	return behaviors.Attach(object, reads), nil
+}
+
+// reset clears all data, at the beginning of a pass.
+func (s *set) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.members {
+		for _, cell := range m.registration.Produces {
+			cell.Clear()
+		}
+	}
+}
+
+// warn keeps what mutations have noticed.
+func (s *set) warn(warnings []string) {
+	for _, warning := range warnings {
+		if !slices.Contains(s.warnings, warning) {
+			s.warnings = append(s.warnings, warning)
+		}
+	}
+}
+
+// Warnings returns what mutations have noticed until now.
+func (s *set) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.warnings)
+}
+
+// deleteOrder returns the order in which the object is deleted that is the n-th to be applied.
+func deleteOrder(n int) string { return strconv.Itoa(max(-n, types.MinOrder)) }

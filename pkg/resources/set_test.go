@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resources_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/resources"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/configmap"
+	"github.com/component-operator/runtime/pkg/resources/feature"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+const reconcilerName = "shop.example.org"
+
+// generate returns the objects of resources.
+func generate(tb testing.TB, all ...resources.Resource) ([]client.Object, error) {
+	tb.Helper()
+	ctx := generating.WithReconcilerName(tb.Context(), reconcilerName)
+	g := resources.NewGenerator(func(context.Context, resources.Input) ([]resources.Resource, error) { return all, nil })
+	return g.Generate(ctx, "shop", "main", types.UnstructurableMap{})
+}
+
+func configMap(name string) *configmap.Builder {
+	return configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}})
+}
+
+func build(tb testing.TB, b *configmap.Builder) resources.Resource {
+	tb.Helper()
+	resource, err := b.Build()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return resource
+}
+
+func into(data *concepts.Data[string]) concepts.Extraction[corev1.ConfigMap] {
+	return concepts.Into(data, func(c corev1.ConfigMap) (string, bool, error) { return c.Data["value"], c.Data["value"] != "", nil })
+}
+
+func extractor(corev1.ConfigMap) error { return nil }
+
+func guard(corev1.ConfigMap) (concepts.GuardStatusWithReason, error) {
+	return concepts.GuardStatusWithReason{Status: concepts.GuardStatusUnblocked}, nil
+}
+
+// TestSteps: a step begins with what is guarded, with what may use data of the step before, and with what comes after an object of others that must exist.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	a, b := concepts.NewData[string]("a"), concepts.NewData[string]("b")
+	for _, tc := range []struct {
+		reason string
+		set    []*configmap.Builder
+		want   []string // behaviors and step of each object
+	}{
+		{"no dependencies", []*configmap.Builder{configMap("0"), configMap("1")}, []string{"0", "0"}},
+		{"a guard", []*configmap.Builder{configMap("0"), configMap("1").WithGuard(guard), configMap("2")}, []string{"0", "1 guarded", "1"}},
+		{"a guard at the beginning", []*configmap.Builder{configMap("0").WithGuard(guard), configMap("1")}, []string{"0 guarded", "0"}},
+		{
+			"data with a guard",
+			[]*configmap.Builder{configMap("0").WithData(into(a)), configMap("1"), configMap("2").WithDataGuard(a), configMap("3").WithOptionalData(a)},
+			[]string{"0 extracting", "0", "1 guarded late", "1 late"},
+		},
+		{"optional data", []*configmap.Builder{configMap("0").WithData(into(a)), configMap("1").WithOptionalData(a)}, []string{"0 extracting", "1 late"}},
+		{"optional data that nobody has", []*configmap.Builder{configMap("0"), configMap("1").WithOptionalData(a)}, []string{"0", "0 late"}},
+		{
+			"data of two steps",
+			[]*configmap.Builder{configMap("0").WithData(into(a)), configMap("1").WithOptionalData(a).WithData(into(b)), configMap("2").WithOptionalData(a), configMap("3").WithOptionalData(b)},
+			[]string{"0 extracting", "1 extracting late", "1 late", "2 late"},
+		},
+		{
+			"a function that extracts",
+			[]*configmap.Builder{configMap("0").WithDataExtractor(extractor), configMap("1"), configMap("2")},
+			[]string{"0 extracting", "1 late", "1 late"},
+		},
+		{
+			"two functions that extract",
+			[]*configmap.Builder{configMap("0").WithDataExtractor(extractor), configMap("1").WithDataExtractor(extractor), configMap("2")},
+			[]string{"0 extracting", "1 extracting late", "2 late"},
+		},
+		{
+			"an object of others that must exist",
+			[]*configmap.Builder{configMap("0"), configMap("other").ReadOnly(concepts.AbsenceBlocks).WithData(into(a)), configMap("1").WithDataGuard(a)},
+			[]string{"0", "1 guarded late reading"},
+		},
+		{
+			"an object of others that may be missing",
+			[]*configmap.Builder{configMap("0"), configMap("other").ReadOnly(concepts.AbsenceIsFine).WithData(into(a)), configMap("1").WithOptionalData(a)},
+			[]string{"0", "0 late reading"},
+		},
+		{"an object of others at the end", []*configmap.Builder{configMap("0"), configMap("other").ReadOnly(concepts.AbsenceBlocks)}, []string{"0 reading"}},
+		{"a gate that is off", []*configmap.Builder{configMap("0").WithData(into(a)).GatedBy(feature.NewBooleanGate(false)), configMap("1").WithOptionalData(a)}, []string{"0 late"}},
+	} {
+		var all []resources.Resource
+		for _, b := range tc.set {
+			all = append(all, build(t, b))
+		}
+		objects, err := generate(t, all...)
+		if err != nil {
+			t.Errorf("%s: %v", tc.reason, err)
+			continue
+		}
+		var got []string
+		for _, object := range objects {
+			got = append(got, describe(object))
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+		}
+	}
+}
+
+func describe(object client.Object) string {
+	step := 0
+	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {
+		step = stepped.Step()
+	}
+	text := fmt.Sprint(step)
+	note := func(name string, has bool) {
+		if has {
+			text += " " + name
+		}
+	}
+	_, guarded := behaviors.Of[behaviors.Guarded](object)
+	note("guarded", guarded)
+	_, extracting := behaviors.Of[behaviors.Extracting](object)
+	note("extracting", extracting)
+	_, late := behaviors.Of[behaviors.Late](object)
+	note("late", late)
+	_, reading := behaviors.Of[behaviors.Reading](object)
+	note("reading", reading)
+	return text
+}
+
+func TestRefusedSets(t *testing.T) {
+	t.Parallel()
+	a, other := concepts.NewData[string]("a"), concepts.NewData[string]("a")
+	for _, tc := range []struct {
+		reason string
+		set    []resources.Resource
+		want   string
+	}{
+		{"nil", []resources.Resource{nil}, "resource 0 is nil"},
+		{"twice the same", []resources.Resource{build(t, configMap("0")), build(t, configMap("0"))}, "resource v1/ConfigMap/shop/0 is there more than once"},
+		{"data that nobody extracts", []resources.Resource{build(t, configMap("0").WithDataGuard(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`},
+		{"data of itself", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithOptionalData(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`},
+		{
+			"optional data of a later one",
+			[]resources.Resource{build(t, configMap("0").WithOptionalData(a)), build(t, configMap("1").WithData(into(a)))},
+			`resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`,
+		},
+		{
+			"data of one that is off",
+			[]resources.Resource{build(t, configMap("0").WithData(into(a)).GatedBy(feature.NewBooleanGate(false))), build(t, configMap("1").WithDataGuard(a))},
+			`resource v1/ConfigMap/shop/1 uses the data "a"`,
+		},
+		{
+			"two data with one name",
+			[]resources.Resource{build(t, configMap("0").WithData(into(a))), build(t, configMap("1").WithData(into(other)))},
+			`resource v1/ConfigMap/shop/1: there are several data with the name "a"`,
+		},
+		{"data that are nil", []resources.Resource{build(t, configMap("0").WithDataGuard(nil))}, "resource v1/ConfigMap/shop/0: data must not be nil"},
+		{"a gate that fails", []resources.Resource{build(t, configMap("0").GatedBy(brokenGate{}))}, "resource v1/ConfigMap/shop/0: deciding whether it exists: broken"},
+		{"nothing to write", []resources.Resource{build(t, configMap("0").ReadOnly(concepts.AbsenceBlocks))}, "all resources are read-only"},
+		{"a late one that is not amendable", []resources.Resource{build(t, configMap("0").WithDataExtractor(extractor)), handwritten{"1"}}, "it must implement concepts.Amendable"},
+	} {
+		if _, err := generate(t, tc.set...); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)
+		}
+	}
+	if objects, err := generate(t); err != nil || len(objects) > 0 {
+		t.Errorf("no resources: %v, %v", objects, err)
+	}
+}
+
+type brokenGate struct{}
+
+func (brokenGate) Enabled() (bool, error) { return false, errors.New("broken") }
+
+// handwritten is a resource with nothing but the required methods.
+type handwritten struct{ name string }
+
+func (h handwritten) Identity() string { return "v1/ConfigMap/shop/" + h.name }
+
+func (h handwritten) Object() (client.Object, error) {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: h.name}}, nil
+}
+
+func (h handwritten) Mutate(current client.Object) error {
+	current.SetLabels(map[string]string{"mutated": "true"})
+	return nil
+}
+
+// TestAnnotations: policies and the order of deletion.
+func TestAnnotations(t *testing.T) {
+	t.Parallel()
+	objects, err := generate(t, build(t, configMap("0")), build(t, configMap("1").Auxiliary().WithApplyOrder(3)), handwritten{"2"}, build(t, configMap("3").WithDeleteOrder(9)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []map[string]string{
+		nil, {"await": "never", "apply-order": "3", "delete-order": "-1"}, {"delete-order": "-2"}, {"delete-order": "9"},
+	}
+	for i, object := range objects {
+		for suffix, value := range want[i] {
+			if got := object.GetAnnotations()[reconcilerName+"/"+suffix]; got != value {
+				t.Errorf("object %d: %s is %q, want %q", i, suffix, got, value)
+			}
+		}
+		if len(object.GetAnnotations()) != len(want[i]) {
+			t.Errorf("object %d: unexpected annotations %v", i, object.GetAnnotations())
+		}
+	}
+	if objects[2].GetLabels()["mutated"] != "true" {
+		t.Error("the handwritten resource is not mutated")
+	}
+}
+
+type spec struct {
+	Version string `json:"version"`
+}
+
+func (s *spec) ToUnstructured() map[string]any { return map[string]any{"version": s.Version} }
+
+func TestSpecOf(t *testing.T) {
+	t.Parallel()
+	given := &spec{Version: "1"}
+	if got, err := resources.SpecOf[*spec](resources.Input{Parameters: given}); err != nil || got != given {
+		t.Errorf("the spec itself: %v, %v", got, err)
+	}
+	for reason, parameters := range map[string]types.Unstructurable{"a pointer": given, "a map": types.UnstructurableMap{"version": "1", "other": 2}} {
+		if got, err := resources.SpecOf[spec](resources.Input{Parameters: parameters}); err != nil || got.Version != "1" {
+			t.Errorf("%s: %v, %v", reason, got, err)
+		}
+	}
+	if _, err := resources.SpecOf[spec](resources.Input{Parameters: types.UnstructurableMap{"version": 1}}); err == nil || !strings.Contains(err.Error(), "decoding the parameters as resources_test.spec") {
+		t.Errorf("unexpected error %v", err)
+	}
+	if _, err := resources.SpecOf[spec](resources.Input{}); err == nil || !strings.Contains(err.Error(), "there are no parameters") {
+		t.Errorf("unexpected error %v", err)
+	}
+}

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statefulset
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/component-operator/runtime/pkg/resources/internal/replicas"
+)
+
+// workload returns the numbers of a StatefulSet. With the strategy OnDelete, its rollout does not count, because it goes on only when somebody deletes pods. With a partition, only
+// the pods above it have to be updated, and the new revision does not become the current one.
+func workload(statefulset *appsv1.StatefulSet) replicas.Workload {
+	spec, status := &statefulset.Spec, &statefulset.Status
+	w := replicas.Workload{
+		Kind: "StatefulSet", Generation: statefulset.Generation, Observed: status.ObservedGeneration,
+		Desired: replicas.OrOne(spec.Replicas), Ready: status.ReadyReplicas, Current: status.Replicas,
+	}
+	partition := partitionOf(spec)
+	required, updated := w.Desired-partition, status.UpdatedReplicas
+	switch {
+	case w.Current > w.Desired:
+		w.Rollout = fmt.Sprintf("%d replicas too many", w.Current-w.Desired)
+	case spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+	case updated < required || partition == 0 && updated > required:
+		w.Rollout = fmt.Sprintf("%d/%d replicas updated", updated, required)
+	case partition == 0 && status.CurrentRevision != status.UpdateRevision:
+		w.Rollout = "the new revision is not the current one yet"
+	}
+	return w
+}
+
+// partitionOf returns the ordinal of the first pod that a rollout replaces.
+func partitionOf(spec *appsv1.StatefulSetSpec) int32 {
+	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
+		return *rolling.Partition
+	}
+	return 0
+}

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statefulset
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// EnsureVolumeClaimTemplate records that there is a volume claim template with this content. It replaces the one with the same name. The API server refuses to change the templates
+// of a StatefulSet that exists.
+func (m *Mutator) EnsureVolumeClaimTemplate(template corev1.PersistentVolumeClaim) {
+	template = *template.DeepCopy()
+	m.claims.Record(func(list *[]corev1.PersistentVolumeClaim) error {
+		if i := slices.IndexFunc(*list, isNamed(template.Name)); i >= 0 {
+			(*list)[i] = template
+		} else {
+			*list = append(*list, template)
+		}
+		return nil
+	})
+}
+
+// RemoveVolumeClaimTemplate records that there is no volume claim template with that name.
+func (m *Mutator) RemoveVolumeClaimTemplate(name string) {
+	m.claims.Record(func(list *[]corev1.PersistentVolumeClaim) error {
+		*list = slices.DeleteFunc(*list, isNamed(name))
+		return nil
+	})
+}
+
+func isNamed(name string) func(corev1.PersistentVolumeClaim) bool {
+	return func(template corev1.PersistentVolumeClaim) bool { return template.Name == name }
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package unstructured
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/internal/values"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/feature"
+	"github.com/component-operator/runtime/pkg/resources/generic"
+)
+
+type (
+	// Builder collects what a Resource consists of.
+	Builder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.OperationalStatusWithReason]
+	// Resource is an object with all that is known about its life. It is Operational, Graceful, Suspendable, Guardable and DataExtractable.
+	Resource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.OperationalStatusWithReason]
+	// WorkloadBuilder collects what a WorkloadResource consists of.
+	WorkloadBuilder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.AliveStatusWithReason]
+	// WorkloadResource is an object that runs something. It is Alive, Graceful, Suspendable, Guardable and DataExtractable.
+	WorkloadResource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.AliveStatusWithReason]
+	// TaskBuilder collects what a TaskResource consists of.
+	TaskBuilder = generic.Builder[unstructured.Unstructured, *unstructured.Unstructured, *Mutator, Mutation, concepts.CompletionStatusWithReason]
+	// TaskResource is an object that runs to completion. It is Completable, Graceful, Suspendable, Guardable and DataExtractable.
+	TaskResource = generic.Resource[unstructured.Unstructured, *unstructured.Unstructured, concepts.CompletionStatusWithReason]
+	// Mutation is a change of an object that belongs to a feature. All builders take it.
+	Mutation feature.Mutation[*Mutator]
+)
+
+// NewBuilder returns a Builder for an object that is ready when the reconciler says so. The object needs apiVersion, kind and name; a namespace only if its kind is namespaced,
+// which is not checked. All constructors of this package copy the object at once, and convert values that are not as JSON has them, such as an int.
+func NewBuilder(object *unstructured.Unstructured) *Builder {
+	kind := kindOf(object, generic.Applied[*unstructured.Unstructured])
+	kind.Applied = true
+	return generic.NewBuilder[Mutation](kind, plain(object))
+}
+
+// NewIntegrationBuilder returns a Builder for an object that works without running something itself, such as a database of an operator. The function says how far it is; required.
+func NewIntegrationBuilder(
+	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (concepts.OperationalStatusWithReason, error),
+) *Builder {
+	return generic.NewBuilder[Mutation](kindOf(object, converge), plain(object))
+}
+
+// NewWorkloadBuilder returns a builder for an object that runs something. The function says how far it is; required.
+func NewWorkloadBuilder(
+	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (concepts.AliveStatusWithReason, error),
+) *WorkloadBuilder {
+	return generic.NewBuilder[Mutation](kindOf(object, converge), plain(object))
+}
+
+// NewTaskBuilder returns a builder for an object that runs to completion. The function says how far it is; required.
+func NewTaskBuilder(
+	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (concepts.CompletionStatusWithReason, error),
+) *TaskBuilder {
+	return generic.NewBuilder[Mutation](kindOf(object, converge), plain(object))
+}
+
+// kindOf returns the kind of an object.
+func kindOf[S concepts.Converging](
+	object *unstructured.Unstructured, converge func(concepts.ConvergingOperation, *unstructured.Unstructured) (S, error),
+) generic.Kind[*unstructured.Unstructured, *Mutator, S] {
+	kind := generic.Kind[*unstructured.Unstructured, *Mutator, S]{
+		GroupVersionKind: schema.GroupVersionKind{Kind: "resource"}, // for the error that there is no object
+		AnyScope:         true,
+		NewMutator:       NewMutator,
+		Check: func(object *unstructured.Unstructured) error {
+			if converge == nil {
+				return errors.Join(check(object), errors.New("a function is required that says how far the object is"))
+			}
+			return check(object)
+		},
+		Defaults: generic.Handlers[*unstructured.Unstructured, *Mutator, S]{ConvergingStatus: converge},
+	}
+	if object != nil {
+		kind.GroupVersionKind = object.GroupVersionKind()
+	}
+	return kind
+}
+
+// plain returns a copy of the object that can be copied further. If that is not possible, it returns the object, about which check says the same.
+func plain(object *unstructured.Unstructured) *unstructured.Unstructured {
+	if object == nil {
+		return nil
+	}
+	content, err := values.Normalize(object.Object)
+	if err != nil {
+		return object
+	}
+	return &unstructured.Unstructured{Object: content}
+}
+
+// check returns what is wrong with an object, beyond its metadata.
+func check(object *unstructured.Unstructured) error {
+	var problems []error
+	if object.GetAPIVersion() == "" {
+		problems = append(problems, errors.New("apiVersion must not be empty"))
+	}
+	if object.GetKind() == "" {
+		problems = append(problems, errors.New("kind must not be empty"))
+	}
+	if _, err := schema.ParseGroupVersion(object.GetAPIVersion()); err != nil {
+		problems = append(problems, fmt.Errorf("apiVersion: %w; allowed are a version, and a group and a version, such as v1 and apps/v1", err))
+	}
+	if _, err := values.Normalize(object.Object); err != nil {
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
