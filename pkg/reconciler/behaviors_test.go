@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -259,6 +261,11 @@ metadata: {name: failed, annotations: {PREFIX/fail-when: "true"}}
 spec: {ports: [{port: 80}]}
 ---
 apiVersion: v1
+kind: Service
+metadata: {name: told, annotations: {PREFIX/fail-when: "true", PREFIX/await: never}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
 kind: ConfigMap
 metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
 `)
@@ -267,12 +274,79 @@ metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
 	}
 	testenv.Eventually(t, func() (bool, string) {
 		result, err := w.applyObjects(list)
-		if err != nil || len(result.Failures) > 0 {
-			t.Fatal(result.Failures, err)
+		if err != nil || len(result.Failures) > 0 || len(result.Unhealthy) > 0 {
+			t.Fatal(result.Failures, result.Unhealthy, err)
 		}
 		return result.Done, notices(result.Waits)
 	})
-	w.expectInventory("ConfigMap after Ready Current", "Service failed Creating Failed", "Service pending Creating InProgress")
+	w.expectInventory("ConfigMap after Ready Current", "Service failed Creating Failed", "Service pending Creating InProgress", "Service told Creating Failed")
+	w.mustDelete()
+}
+
+// worded is a judge with words of its own.
+type worded struct{ ready bool }
+
+func (j worded) Judge(*unstructured.Unstructured) status.Result {
+	if j.ready {
+		return status.Result{Status: status.CurrentStatus, Reason: "Healthy", Grade: status.GradeHealthy}
+	}
+	return status.Result{Status: status.InProgressStatus, Message: "1/2 ready", Reason: "Scaling", Grade: status.GradeDegraded}
+}
+
+func (j worded) Rules() string { return fmt.Sprint("worded ", j.ready) }
+
+// TestReasonsOfWaits: a wait has the word, the grade and the grace period of its object.
+func TestReasonsOfWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ready := false
+	generate := func() []client.Object {
+		list := objects(w, configMapsNamed("a", "b"))
+		held := func() (string, error) { return "not yet", nil }
+		if ready {
+			held = func() (string, error) { return "", nil }
+		}
+		return []client.Object{
+			behaviors.Attach(list[0], worded{ready}, behaviors.GracePeriod(time.Minute)), behaviors.Attach(list[1], behaviors.AtStep(1), behaviors.Guard(held), behaviors.GracePeriod(time.Hour)),
+		}
+	}
+	result := w.settleObjects(generate, waitsFor("ConfigMap a: 1/2 ready; ConfigMap b: held back: not yet"))
+	want := []reconciler.Notice{
+		{Object: result.Waits[0].Object, Message: "1/2 ready", Reason: "Scaling", Grade: status.GradeDegraded, Grace: time.Minute},
+		{Object: result.Waits[1].Object, Message: "held back: not yet", Reason: "Blocked", Grade: status.GradeDown, Grace: time.Hour},
+	}
+	if diff := cmp.Diff(want, result.Waits); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	ready = true
+	w.settleObjects(generate, done)
+	w.mustDelete()
+}
+
+// TestReset: each pass and each plan begins without the data of the one before.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var calls []string
+	list := objects(w, configMapsNamed("a", "b"))
+	list[0] = behaviors.Attach(list[0], behaviors.Extract(func(*unstructured.Unstructured) error { calls = append(calls, "extract"); return nil }))
+	list[1] = behaviors.Attach(list[1], behaviors.AtStep(1), behaviors.Guard(func() (string, error) { calls = append(calls, "guard"); return "", nil }),
+		behaviors.Reset(func() { calls = append(calls, "reset") }))
+	request := reconciler.ApplyRequest{Owner: w.owner, Objects: list, Digest: w.digest, Version: "1"}
+	if _, err := w.engine.Plan(t.Context(), request, reconciler.PlanOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // The second pass uses the results of the first one.
+		result, err := w.engine.Apply(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Inventory = result.Inventory
+	}
+	w.owner.Inventory = request.Inventory
+	if got := strings.Join(calls, " "); strings.ReplaceAll(got, "reset guard reset", "reset reset") != "reset reset extract guard reset extract guard" {
+		t.Errorf("unexpected calls: %s", got)
+	}
 	w.mustDelete()
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
 )
 
 // reader generates a late ConfigMap with the host that a Secret of others has, and one in a later step.
@@ -131,6 +132,69 @@ func TestObjectsOfUnknownTypesAreRead(t *testing.T) {
 	ty.settleObjects(generate, done)
 	if size != 1 {
 		t.Errorf("want the content to be read, got size %d", size)
+	}
+}
+
+// TestAwaitedReads waits until an object of others is ready, without holding back anything of the same stage. The object is missing, not ready, failed, and ready; the process is
+// restarted in the middle, and what is optional may be missing.
+func TestAwaitedReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	optional := false
+	generate := func() []client.Object {
+		list := objects(w, strings.ReplaceAll(configMapsNamed("beside", "after"), "{name: after}", `{name: after, annotations: {PREFIX/apply-order: "1"}}`))
+		return []client.Object{behaviors.Attach(list[0], behaviors.Reads{{
+			GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+			NamespacedName:   apitypes.NamespacedName{Namespace: w.namespace, Name: "database"},
+			Take:             func(*unstructured.Unstructured) error { return nil },
+			Judge:            byPhase{},
+			Optional:         optional,
+		}}), list[1]}
+	}
+	settle := func(want string) {
+		t.Helper()
+		result := w.settleObjects(generate, waitsFor(w.expand(want)))
+		if w.configMap("beside") == nil || w.configMap("after") != nil || result.Done {
+			t.Errorf("%s: want only the first wave to be applied", want)
+		}
+	}
+	settle("Secret database: does not exist")
+	if err := w.client.Create(t.Context(), w.secret(map[string]string{"phase": "starting"})); err != nil {
+		t.Fatal(err)
+	}
+	settle("Secret database: not started")
+	w = w.heir()
+	settle("Secret database: not started")
+	w.patch(w.get("v1", "Secret", "database"), `{"data":{"phase":"YnJva2Vu"}}`)
+	settle("Secret database: broken")
+	result, err := w.applyObjects(generate())
+	if err != nil || len(result.Failures) != 1 || result.Failures[0].Message != "broken" {
+		t.Errorf("want a failure, got %v, %v", result.Failures, err)
+	}
+	w.patch(w.get("v1", "Secret", "database"), `{"data":{"phase":"cmVhZHk="}}`)
+	w.settleObjects(generate, done)
+	w.expectInventory("ConfigMap after Ready Current", "ConfigMap beside Ready Current")
+	w.remove(w.get("v1", "Secret", "database"))
+	w.settleObjects(generate, waitsFor(w.expand("Secret database: does not exist")))
+	optional = true
+	w.settleObjects(generate, done)
+	w.mustDelete()
+}
+
+// byPhase judges a Secret by its data.
+type byPhase struct{}
+
+func (byPhase) Rules() string { return "by phase" }
+
+func (byPhase) Judge(secret *unstructured.Unstructured) status.Result {
+	phase, _, _ := unstructured.NestedString(secret.Object, "data", "phase")
+	switch phase {
+	case "cmVhZHk=":
+		return status.Result{Status: status.CurrentStatus}
+	case "YnJva2Vu":
+		return status.Result{Status: status.FailedStatus, Message: "broken"}
+	default:
+		return status.Result{Status: status.InProgressStatus, Message: "not started"}
 	}
 }
 

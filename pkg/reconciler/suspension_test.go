@@ -6,6 +6,8 @@ package reconciler_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +101,30 @@ func (w *world) replicas(name string) int64 {
 	w.Helper()
 	replicas, _, _ := unstructured.NestedInt64(w.get("apps/v1", "Deployment", name).Object, "spec", "replicas")
 	return replicas
+}
+
+// TestSuspensionDeletesInOrder: objects that are deleted when they are suspended go in their delete order, one after the other.
+func TestSuspensionDeletesInOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests, attached := "", map[string]any{}
+	for name, order := range map[string]string{"a": "2", "b": "-1", "c": "1"} {
+		manifests += "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", annotations: {PREFIX/delete-order: \"" + order + "\"}}\n---\n"
+		attached[name] = behaviors.DeletedOnSuspend{}
+	}
+	w.settleObjects(func() []client.Object { return withSuspension(w, manifests, attached) }, done)
+	w.requests.Reset()
+	w.suspended(manifests, attached)
+	var deleted []string
+	for _, request := range w.requests.All() {
+		if request.Method == http.MethodDelete {
+			deleted = append(deleted, path.Base(request.Path))
+		}
+	}
+	if got := strings.Join(deleted, " "); got != "b c a" {
+		t.Errorf("deleted in the order %s", got)
+	}
+	w.mustDelete()
 }
 
 // TestSuspension suspends, rests, and resumes, with a restart in between.

@@ -200,7 +200,7 @@ func (m *member) noteWarnings() {
 	if warning, ok := m.resource.(concepts.Warning); ok {
 		var warnings []string
 		for _, text := range warning.Warnings() {
-			warnings = append(warnings, m.resource.Identity()+": "+text)
+			warnings = append(warnings, types.IDOf(m.prototype).String()+": "+text)
 		}
 		m.set.warn(warnings)
 	}

@@ -87,7 +87,7 @@ func (f Facts) unhealthy() Condition {
 	for _, notice := range f.Failures {
 		failed[types.IDOf(notice.Object)] = true
 	}
-	worst, wake := string(concepts.OperationalStatusPending), time.Duration(0)
+	worst, wake := "", time.Duration(0)
 	notices := map[string][]inventory.Notice{}
 	for _, notice := range f.Waits {
 		id := types.IDOf(notice.Object)
@@ -98,11 +98,13 @@ func (f Facts) unhealthy() Condition {
 			wake = left
 		}
 		notices[reason] = append(notices[reason], notice)
-		worst = worse(worst, reason)
+		if worst == "" || rank(reason) < rank(worst) {
+			worst = reason
+		}
 	}
-	if len(notices[worst]) == 0 {
+	if worst == "" {
 		// The pass waits for something that is no dependent.
-		return Condition{Reason: worst, Message: f.Message, Wake: wake}
+		return Condition{Reason: string(concepts.OperationalStatusPending), Message: f.Message}
 	}
 	return Condition{Reason: worst, Message: messages[worst] + texts.Notices(notices[worst]), Wake: wake}
 }
@@ -163,14 +165,7 @@ func reasonOf(notice inventory.Notice, phase inventory.Phase, failed bool) strin
 	}
 }
 
-// worse returns the more important one of two reasons. Words that are not known count least.
-func worse(a, b string) string {
-	if rank(b) < rank(a) {
-		return b
-	}
-	return a
-}
-
+// rank returns the place of a reason among the priorities. Words that are not known count least.
 func rank(reason string) int {
 	if i := slices.Index(priorities, reason); i >= 0 {
 		return i

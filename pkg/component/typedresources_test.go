@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/resources"
+	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/configmap"
+	"github.com/component-operator/runtime/pkg/resources/editors"
+	"github.com/component-operator/runtime/pkg/resources/pod"
+	"github.com/component-operator/runtime/pkg/resources/selectors"
+)
+
+// conditionOf formats a condition of a component.
+func conditionOf(widget *Widget, name ConditionType) string {
+	for _, condition := range widget.Status.Conditions {
+		if condition.Type == name {
+			return fmt.Sprintf("%s %s: %s", condition.Status, condition.Reason, condition.Message)
+		}
+	}
+	return "none"
+}
+
+// announcing is a resource that is as well as its annotations say, which somebody else sets.
+func announcing(input resources.Input) (resources.Resource, error) {
+	return configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: "told"}}).
+		WithCustomConvergeStatus(func(_ concepts.ConvergingOperation, c *corev1.ConfigMap) (concepts.OperationalStatusWithReason, error) {
+			status := concepts.OperationalStatusPending
+			if told := c.Annotations["status"]; told != "" {
+				status = concepts.OperationalStatus(told)
+			}
+			return concepts.OperationalStatusWithReason{Status: status, Reason: "status is " + string(status)}, nil
+		}).
+		WithCustomGraceStatus(func(c *corev1.ConfigMap) (concepts.GraceStatusWithReason, error) {
+			if told := c.Annotations["grade"]; told != "" {
+				return concepts.GraceStatusWithReason{Status: concepts.GraceStatus(told)}, nil
+			}
+			return concepts.GraceStatusWithReason{Status: concepts.GraceStatusDegraded}, nil
+		}).Build()
+}
+
+// annotate has somebody else set annotations of the ConfigMap.
+func (r *rig) annotate(annotations string) {
+	r.tb.Helper()
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "told"}}
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":`+annotations+`}}`))
+	if err := r.client.Patch(r.tb.Context(), object, patch, client.FieldOwner("somebody")); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// TestHealthCondition: the condition that the generator names follows the health of a resource, before and after its grace period. The period begins again when the spec changes, and does
+// not when the process does.
+func TestHealthCondition(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	start := func() func() {
+		return r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
+			resource, err := announcing(input)
+			return []resources.Resource{resource}, err
+		}, resources.WithCondition("Available"), resources.WithGracePeriod(2*time.Second)), ReconcilerOptions{}))
+	}
+	stop := start()
+	widget := r.widget("")
+	r.create(widget)
+	says := func(want string) {
+		t.Helper()
+		await(r, widget, want, func() bool { return strings.HasPrefix(conditionOf(widget, "Available"), want) })
+	}
+	text := "ConfigMap " + r.namespace + "/told: status is OperationPending"
+	says("False OperationPending: " + text)
+	says("False Degraded: Component is degraded: " + text)
+	r.annotate(`{"grade":"Down"}`)
+	says("False Down: Component is down: " + text)
+
+	stop()
+	stop = start()
+	change(r, widget, func(w *Widget) { w.Labels = map[string]string{"process": "next"} })
+	says("False Down: ")
+	r.annotate(`{"grade":"Healthy"}`)
+	says("False OperationPending: ")
+	r.annotate(`{"grade":"Down"}`)
+	says("False Down: ")
+	change(r, widget, func(w *Widget) { w.Spec.RequeueInterval = &metav1.Duration{Duration: time.Hour} })
+	says("False OperationPending: ")
+	says("False Down: ")
+
+	r.annotate(`{"status":"Operational"}`)
+	says("True Healthy: 1 dependent is ready")
+	awaitReady(r, widget)
+	r.annotate(`{"status":"OperationFailing"}`)
+	says("False OperationFailing: ConfigMap " + r.namespace + "/told: failed: status is OperationFailing")
+	awaitState(r, widget, StateError, "Error")
+	change(r, widget, func(w *Widget) { w.Spec.Presence = PresencePaused })
+	awaitState(r, widget, StatePending, "Paused")
+	if got := conditionOf(widget, "Available"); strings.HasPrefix(got, "True") {
+		t.Errorf("a paused component must not say anything new: %s", got)
+	}
+	change(r, widget, func(w *Widget) { w.Spec.Presence = PresenceArchived })
+	says("True Archived: ")
+	r.delete(widget)
+	r.awaitGone(widget)
+	stop()
+}
+
+// TestReuseOfTypedResources: the resources of a component are made again only if it has changed, unless one of them has a guard or an extractor, which may remember something.
+func TestReuseOfTypedResources(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason string
+		guard  func(corev1.ConfigMap) (concepts.GuardStatusWithReason, error)
+		reused bool
+	}{
+		{"data in cells only", nil, true},
+		{"a guard", func(corev1.ConfigMap) (concepts.GuardStatusWithReason, error) {
+			return concepts.GuardStatusWithReason{Status: concepts.GuardStatusUnblocked}, nil
+		}, false},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			var calls atomic.Int64
+			r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
+				calls.Add(1)
+				told := concepts.NewData[string]("what was told")
+				source, err := configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: "told"}}).
+					WithData(concepts.Into(told, func(c corev1.ConfigMap) (string, bool, error) {
+						return c.Annotations["told"], c.Annotations["told"] != "", nil
+					})).Build()
+				if err != nil {
+					return nil, err
+				}
+				user, err := configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: "user"}}).
+					WithDataGuard(told).WithGuard(tc.guard).WithMutation(configmap.Mutation{Name: "told", Mutate: func(m *configmap.Mutator) error {
+					m.EditData(func(e *editors.ConfigMapDataEditor) error {
+						value, err := told.Require()
+						e.Set("told", value)
+						return err
+					})
+					return nil
+				}}).Build()
+				return []resources.Resource{source, user}, err
+			}), ReconcilerOptions{}))
+			widget := r.widget("")
+			r.create(widget)
+			await(r, widget, "held back", func() bool {
+				_, _, message := widget.Status.GetState()
+				return strings.Contains(message, `held back: waiting for data "what was told"`)
+			})
+			before := calls.Load()
+			for _, told := range []string{"a", "b"} {
+				r.annotate(`{"told":"` + told + `"}`)
+				testenv.Eventually(t, func() (bool, string) {
+					got := r.configMap("user")["told"]
+					return got == told, "the ConfigMap has " + got
+				})
+			}
+			awaitReady(r, widget)
+			if made := calls.Load() - before; tc.reused != (made == 0) {
+				t.Errorf("the resources were made %d times more", made)
+			}
+			r.delete(widget)
+			r.awaitGone(widget)
+		})
+	}
+}
+
+// TestUnmatchedSelectorsAreNoticed: a selector that matches no container is a warning, once.
+func TestUnmatchedSelectorsAreNoticed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
+		resource, err := pod.NewBuilder(&corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: "web"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "example.io/web"}}},
+		}).WithMutation(pod.Mutation{Name: "typo", Mutate: func(m *pod.Mutator) error {
+			m.EditContainers(selectors.ContainerNamed("wbe"), func(*editors.ContainerEditor) error { return nil })
+			return nil
+		}}).Build()
+		return []resources.Resource{resource}, err
+	}), ReconcilerOptions{}))
+	widget := r.widget("")
+	r.create(widget)
+	r.awaitEvent("Noticed", "Pod "+r.namespace+`/web: mutation "typo": edit 1 of containers: its selector matches none of the containers, which are ["web"]`)
+	awaitReady(r, widget)
+	r.delete(widget)
+	r.awaitGone(widget)
+}
