@@ -19,6 +19,7 @@ func benchmarks() []benchmark {
 		{"delete", deleteComponent},
 		{"clm", commandLine},
 		{"noop", noop},
+		{"resources", typedResources},
 		{"render", render},
 		{"large", large},
 		{"cold-start", coldStart},

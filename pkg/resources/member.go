@@ -53,13 +53,21 @@ func (m *member) object(n int) (client.Object, error) {
 	}
 	m.prototype = object
 	if !m.late {
-		if err := m.resource.Mutate(object); err != nil {
-			return nil, err //nolint:wrapcheck // it names the resource
+		if err := m.mutate(object); err != nil {
+			return nil, err
 		}
 		m.noteWarnings()
 	}
 	m.annotate(object, n)
 	return behaviors.Attach(object, m.behaviors()...), nil
+}
+
+// mutate applies the mutations to an object that has none of them yet.
+func (m *member) mutate(object client.Object) error {
+	if amendable, ok := m.resource.(concepts.Amendable); ok {
+		return amendable.Amend(object, false) //nolint:wrapcheck // it names the resource
+	}
+	return m.resource.Mutate(object) //nolint:wrapcheck // it names the resource
 }
 
 // annotate sets the policies of the object, and its place in the order of deletion.

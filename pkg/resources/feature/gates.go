@@ -48,39 +48,20 @@ func (g *VersionGate) When(condition bool) *VersionGate {
 
 // Enabled reports whether the gate is on. Conditions are checked first; if one of them is false, a malformed version is no error.
 func (g *VersionGate) Enabled() (bool, error) {
-	enabled, _, err := g.answer()
-	return enabled, err
+	condition, constraint, err := g.obstacle()
+	return err == nil && condition < 0 && constraint == nil, err
 }
 
 // Why names the first condition or constraint that does not hold.
 func (g *VersionGate) Why() string {
-	_, why, err := g.answer()
-	if err != nil {
+	switch condition, constraint, err := g.obstacle(); {
+	case err != nil:
 		return "cannot tell: " + err.Error()
-	}
-	return why
-}
-
-func (g *VersionGate) answer() (enabled bool, why string, err error) {
-	for i, condition := range g.conditions {
-		if !condition {
-			return false, fmt.Sprintf("off: condition %d of %d is false", i+1, len(g.conditions)), nil
-		}
-	}
-	for _, constraint := range g.constraints {
-		accepted, err := constraint.Enabled(g.current)
-		if err != nil {
-			return false, "", fmt.Errorf("version %q: %w", g.current, err)
-		}
-		if !accepted {
-			return false, fmt.Sprintf("off: version %s is not %s", g.current, describe(constraint)), nil
-		}
-	}
-	return true, g.whyOn(), nil
-}
-
-func (g *VersionGate) whyOn() string {
-	if len(g.conditions) == 0 && len(g.constraints) == 0 {
+	case condition >= 0:
+		return fmt.Sprintf("off: condition %d of %d is false", condition+1, len(g.conditions))
+	case constraint != nil:
+		return fmt.Sprintf("off: version %s is not %s", g.current, describe(constraint))
+	case len(g.conditions) == 0 && len(g.constraints) == 0:
 		return "on: there are no conditions"
 	}
 	var reasons []string
@@ -91,6 +72,23 @@ func (g *VersionGate) whyOn() string {
 		reasons = append(reasons, fmt.Sprintf("version %s is %s", g.current, describe(constraint)))
 	}
 	return "on: " + strings.Join(reasons, ", ")
+}
+
+// obstacle returns the number of the first condition that is false, or else -1 and the first constraint that does not accept the version; nil if there is none.
+func (g *VersionGate) obstacle() (condition int, constraint VersionConstraint, err error) {
+	if i := slices.Index(g.conditions, false); i >= 0 {
+		return i, nil, nil
+	}
+	for _, constraint := range g.constraints {
+		accepted, err := constraint.Enabled(g.current)
+		if err != nil {
+			return -1, nil, fmt.Errorf("version %q: %w", g.current, err)
+		}
+		if !accepted {
+			return -1, constraint, nil
+		}
+	}
+	return -1, nil, nil
 }
 
 // describe names a constraint.

@@ -40,6 +40,7 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 			plan.after = check.after
 		}
 		if form != onlySuspension {
+			plan.mutations = make([]mutation, 0, len(mutations)+1)
 			for i, m := range mutations {
 				plan.begin(mutation{number: i + 1, name: m.Name})
 				if err := record(mutator, m); err != nil {

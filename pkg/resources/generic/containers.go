@@ -75,24 +75,28 @@ func (c *containers) run(feature int) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	matched := make([]bool, len(edits))
-	// Selectors see the containers as they were before the first edit of this feature.
-	snapshot := make([]corev1.Container, len(*c.list))
+	// All selectors are asked before the first edit, so that they see the containers as they were before.
+	selected, matched := make([][]int, len(*c.list)), make([]bool, len(edits))
 	for i := range *c.list {
-		(*c.list)[i].DeepCopyInto(&snapshot[i])
-	}
-	for i := range snapshot {
 		for j, e := range edits {
-			if !e.selector(i, &snapshot[i]) {
-				continue
-			}
-			matched[j] = true
-			if err := e.edit(editors.NewContainerEditor(&(*c.list)[i])); err != nil {
-				return fmt.Errorf("container %q: %w", snapshot[i].Name, err)
+			if e.selector(i, &(*c.list)[i]) {
+				selected[i], matched[j] = append(selected[i], j), true
 			}
 		}
 	}
-	return c.checkMatched(feature, edits, matched)
+	if err := c.checkMatched(feature, edits, matched); err != nil {
+		return err
+	}
+	for i, chosen := range selected {
+		container := &(*c.list)[i]
+		name := container.Name
+		for _, j := range chosen {
+			if err := edits[j].edit(editors.NewContainerEditor(container)); err != nil {
+				return fmt.Errorf("container %q: %w", name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // checkMatched notes edits that have selected no container, unless their selector accepts any.

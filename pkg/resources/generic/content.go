@@ -6,27 +6,52 @@ package generic
 import (
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// keepServerFields copies those fields that only the server and controllers set from one object to another of the same Go type: some of the metadata, and the status.
-func keepServerFields(from, to client.Object) {
-	to.SetUID(from.GetUID())
-	to.SetResourceVersion(from.GetResourceVersion())
-	to.SetGeneration(from.GetGeneration())
-	to.SetCreationTimestamp(from.GetCreationTimestamp())
-	to.SetDeletionTimestamp(from.GetDeletionTimestamp())
-	to.SetDeletionGracePeriodSeconds(from.GetDeletionGracePeriodSeconds())
-	to.SetManagedFields(from.GetManagedFields())
-	if source, ok := from.(*unstructured.Unstructured); ok {
-		if target, ok := to.(*unstructured.Unstructured); ok && source.Object["status"] != nil {
-			target.Object["status"] = source.Object["status"]
-		}
-		return
+// serverFields are the fields of an object that only the server and controllers set: some of the metadata, and the status.
+type serverFields struct {
+	uid             types.UID
+	resourceVersion string
+	generation      int64
+	createdAt       metav1.Time
+	deletedAt       *metav1.Time
+	gracePeriod     *int64
+	managedFields   []metav1.ManagedFieldsEntry
+	status          any // the field Status; nil if there is none
+}
+
+func serverFieldsOf(object client.Object) serverFields {
+	fields := serverFields{
+		uid: object.GetUID(), resourceVersion: object.GetResourceVersion(), generation: object.GetGeneration(), createdAt: object.GetCreationTimestamp(),
+		deletedAt: object.GetDeletionTimestamp(), gracePeriod: object.GetDeletionGracePeriodSeconds(), managedFields: object.GetManagedFields(),
 	}
-	if target := statusOf(to); target.IsValid() {
-		target.Set(statusOf(from))
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		fields.status = u.Object["status"]
+	} else if status := statusOf(object); status.IsValid() {
+		fields.status = status.Interface()
+	}
+	return fields
+}
+
+// restore sets the fields in an object of the same Go type.
+func (f serverFields) restore(object client.Object) {
+	object.SetUID(f.uid)
+	object.SetResourceVersion(f.resourceVersion)
+	object.SetGeneration(f.generation)
+	object.SetCreationTimestamp(f.createdAt)
+	object.SetDeletionTimestamp(f.deletedAt)
+	object.SetDeletionGracePeriodSeconds(f.gracePeriod)
+	object.SetManagedFields(f.managedFields)
+	switch u, ok := object.(*unstructured.Unstructured); {
+	case f.status == nil:
+	case ok:
+		u.Object["status"] = f.status
+	default:
+		statusOf(object).Set(reflect.ValueOf(f.status))
 	}
 }
 

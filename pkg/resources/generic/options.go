@@ -38,6 +38,10 @@ type Policies struct {
 
 // annotations returns the policies as annotations have them, by the part of the key that follows the name of the reconciler.
 func (p Policies) annotations() map[string]string {
+	given := map[string]string{}
+	if p == (Policies{}) {
+		return given
+	}
 	values := map[string]string{
 		types.AnnotationKeySuffixAdoptionPolicy:    string(p.Adoption),
 		types.AnnotationKeySuffixReconcilePolicy:   string(p.Reconcile),
@@ -47,7 +51,6 @@ func (p Policies) annotations() map[string]string {
 		types.AnnotationKeySuffixDriftPolicy:       string(p.Drift),
 		types.AnnotationKeySuffixDeletePropagation: string(p.DeletePropagation),
 	}
-	given := map[string]string{}
 	for suffix, value := range values {
 		if value != "" {
 			given[suffix] = annotations.Kebab(value)

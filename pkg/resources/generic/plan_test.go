@@ -72,7 +72,7 @@ func TestSelectorsSeeASnapshot(t *testing.T) {
 	if diff := cmp.Diff([]corev1.Container{{Name: "x", Image: "of-x"}, {Name: "b"}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	want := []string{`mutation "one": edit 3 of containers: its selector matches none of the containers, which are ["x" "b"]`}
+	want := []string{`mutation "one": edit 3 of containers: its selector matches none of the containers, which are ["a" "b"]`}
 	if diff := cmp.Diff(want, resource.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

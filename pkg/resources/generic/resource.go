@@ -97,9 +97,9 @@ func (r *Resource[T, P, S]) Mutate(current client.Object) error {
 	if !ok || object == nil {
 		return fmt.Errorf("mutating %s: object has type %T; allowed is %T", r.text(), current, r.base)
 	}
-	before := copyOf[T](object)
+	kept := serverFieldsOf(object)
 	*object = *copyOf[T](r.base)
-	keepServerFields(before, object)
+	kept.restore(object)
 	suspending := r.suspending
 	r.suspending = false
 	r.observed = object

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ContainerSelector reports whether a container is selected. It gets the position of the container in its list, and a copy of the container that must not be changed.
+// ContainerSelector reports whether a container is selected. It gets the position of the container in its list, and the container, which it must not change.
 type ContainerSelector func(index int, container *corev1.Container) bool
 
 // AllContainers selects all containers.
