@@ -24,6 +24,7 @@ import (
 // member is a resource in a set.
 type member struct {
 	set          *set
+	index        int // among all resources that the generator has returned
 	resource     Resource
 	registration concepts.Registration
 	// step is the step in which the object is applied. Late means that it is mutated only then.
@@ -45,8 +46,8 @@ func (m *member) isOn() (bool, error) {
 	return on, nil
 }
 
-// object returns the object, which is the n-th of the set, with its behaviors.
-func (m *member) object(n int) (client.Object, error) {
+// object returns the object with its behaviors.
+func (m *member) object() (client.Object, error) {
 	object, err := m.resource.Object()
 	if err != nil {
 		return nil, fmt.Errorf("resource %s: %w", m.resource.Identity(), err)
@@ -58,7 +59,7 @@ func (m *member) object(n int) (client.Object, error) {
 		}
 		m.noteWarnings()
 	}
-	m.annotate(object, n)
+	m.annotate(object)
 	return behaviors.Attach(object, m.behaviors()...), nil
 }
 
@@ -71,14 +72,14 @@ func (m *member) mutate(object client.Object) error {
 }
 
 // annotate sets the policies of the object, and its place in the order of deletion.
-func (m *member) annotate(object client.Object, n int) {
+func (m *member) annotate(object client.Object) {
 	annotations := maps.Clone(object.GetAnnotations())
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	set := func(suffix, value string) { annotations[m.set.annotationPrefix+suffix] = value }
-	if _, ok := annotations[m.set.annotationPrefix+types.AnnotationKeySuffixDeleteOrder]; !ok && n > 0 {
-		set(types.AnnotationKeySuffixDeleteOrder, deleteOrder(n))
+	if _, ok := annotations[m.set.annotationPrefix+types.AnnotationKeySuffixDeleteOrder]; !ok && m.index > 0 {
+		set(types.AnnotationKeySuffixDeleteOrder, deleteOrder(m.index))
 	}
 	for suffix, value := range m.registration.Policies {
 		set(suffix, value)

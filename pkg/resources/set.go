@@ -43,7 +43,7 @@ func newSet(resources []Resource) (*set, error) {
 			problems = append(problems, fmt.Errorf("resource %d is nil", i))
 			continue
 		}
-		m := &member{set: s, resource: resource, registration: registrationOf(resource)}
+		m := &member{set: s, index: i, resource: resource, registration: registrationOf(resource)}
 		on, err := m.isOn()
 		if err != nil {
 			problems = append(problems, err)
@@ -190,7 +190,7 @@ func (s *set) objects() ([]client.Object, error) {
 			reads = append(reads, m)
 			continue
 		}
-		object, err := m.object(len(objects))
+		object, err := m.object()
 		if err != nil {
 			return nil, err
 		}
@@ -260,5 +260,5 @@ func (s *set) Warnings() []string {
 	return slices.Clone(s.warnings)
 }
 
-// deleteOrder returns the order in which the object is deleted that is the n-th to be applied.
+// deleteOrder returns the order in which the object of the n-th resource is deleted. Resources that are off count, so that switching one on does not change the others.
 func deleteOrder(n int) string { return strconv.Itoa(max(-n, types.MinOrder)) }

@@ -207,12 +207,13 @@ func (h handwritten) Mutate(current client.Object) error {
 // TestAnnotations: policies and the order of deletion.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
-	objects, err := generate(t, build(t, configMap("0")), build(t, configMap("1").Auxiliary().WithApplyOrder(3)), handwritten{"2"}, build(t, configMap("3").WithDeleteOrder(9)))
+	off := build(t, configMap("off").GatedBy(feature.NewBooleanGate(false)))
+	objects, err := generate(t, build(t, configMap("0")), off, build(t, configMap("1").Auxiliary().WithApplyOrder(3)), handwritten{"2"}, build(t, configMap("3").WithDeleteOrder(9)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []map[string]string{
-		nil, {"await": "never", "apply-order": "3", "delete-order": "-1"}, {"delete-order": "-2"}, {"delete-order": "9"},
+		nil, {"await": "never", "apply-order": "3", "delete-order": "-2"}, {"delete-order": "-3"}, {"delete-order": "9"},
 	}
 	for i, object := range objects {
 		for suffix, value := range want[i] {
