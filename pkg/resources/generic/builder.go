@@ -204,6 +204,9 @@ func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 	if b.kind.Check != nil {
 		problems = append(problems, b.kind.Check(b.base))
 	}
+	if b.handlers.over(b.kind.Defaults).ConvergingStatus == nil {
+		problems = append(problems, errors.New("a function is required that says how far the object is"))
+	}
 	return problems
 }
 

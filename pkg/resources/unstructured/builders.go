@@ -70,13 +70,8 @@ func kindOf[S concepts.Converging](
 		GroupVersionKind: schema.GroupVersionKind{Kind: "resource"}, // for the error that there is no object
 		AnyScope:         true,
 		NewMutator:       NewMutator,
-		Check: func(object *unstructured.Unstructured) error {
-			if converge == nil {
-				return errors.Join(check(object), errors.New("a function is required that says how far the object is"))
-			}
-			return check(object)
-		},
-		Defaults: generic.Handlers[*unstructured.Unstructured, *Mutator, S]{ConvergingStatus: converge},
+		Check:            check,
+		Defaults:         generic.Handlers[*unstructured.Unstructured, *Mutator, S]{ConvergingStatus: converge},
 	}
 	if object != nil {
 		kind.GroupVersionKind = object.GroupVersionKind()
