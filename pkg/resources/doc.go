@@ -9,9 +9,9 @@
 //
 // # Order
 //
-// Resources are applied in the order in which they are returned, as far as that matters: a resource with a guard, and one that needs data of an earlier resource, begin a new
-// step (see package behaviors), which begins when everything before is applied. Other resources of a step are applied side by side. They are deleted in the reverse of the order
-// in which they are returned, one after the other.
+// Resources are applied wave by wave, and within a wave in the order in which they are returned, as far as that matters: a resource with a guard, and one that needs data of an
+// earlier resource, begin a new step (see package behaviors), which begins when everything before is applied. Other resources of a step are applied side by side. Resources are
+// deleted in the reverse of that order, one after the other.
 //
 // # Data
 //

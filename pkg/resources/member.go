@@ -15,6 +15,7 @@ import (
 	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/status"
@@ -24,7 +25,7 @@ import (
 // member is a resource in a set.
 type member struct {
 	set          *set
-	index        int // among all resources that the generator has returned
+	index        int // in the order in which all resources that the generator has returned are applied, if all are on
 	resource     Resource
 	registration concepts.Registration
 	// step is the step in which the object is applied. Late means that it is mutated only then.
@@ -32,6 +33,15 @@ type member struct {
 	late bool
 	// prototype has the Go type of the object.
 	prototype client.Object
+}
+
+// applyOrder returns the wave of the object. An invalid one is refused later.
+func (m *member) applyOrder() int {
+	order, err := annotations.Order(m.registration.Policies[types.AnnotationKeySuffixApplyOrder])
+	if err != nil {
+		return 0
+	}
+	return order
 }
 
 // isOn reports whether the object should exist.
@@ -73,12 +83,12 @@ func (m *member) mutate(object client.Object) error {
 
 // annotate sets the policies of the object, and its place in the order of deletion.
 func (m *member) annotate(object client.Object) {
-	annotations := maps.Clone(object.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
+	values := maps.Clone(object.GetAnnotations())
+	if values == nil {
+		values = map[string]string{}
 	}
-	set := func(suffix, value string) { annotations[m.set.annotationPrefix+suffix] = value }
-	if _, ok := annotations[m.set.annotationPrefix+types.AnnotationKeySuffixDeleteOrder]; !ok && m.index > 0 {
+	set := func(suffix, value string) { values[m.set.annotationPrefix+suffix] = value }
+	if _, ok := values[m.set.annotationPrefix+types.AnnotationKeySuffixDeleteOrder]; !ok && m.index > 0 {
 		set(types.AnnotationKeySuffixDeleteOrder, deleteOrder(m.index))
 	}
 	for suffix, value := range m.registration.Policies {
@@ -87,8 +97,8 @@ func (m *member) annotate(object client.Object) {
 	if m.registration.Auxiliary {
 		set(types.AnnotationKeySuffixAwait, types.AwaitNever)
 	}
-	if len(annotations) > 0 {
-		object.SetAnnotations(annotations)
+	if len(values) > 0 {
+		object.SetAnnotations(values)
 	}
 }
 

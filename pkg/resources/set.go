@@ -4,6 +4,7 @@
 package resources
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,15 +44,9 @@ func newSet(resources []Resource) (*set, error) {
 			problems = append(problems, fmt.Errorf("resource %d is nil", i))
 			continue
 		}
-		m := &member{set: s, index: i, resource: resource, registration: registrationOf(resource)}
-		on, err := m.isOn()
-		if err != nil {
-			problems = append(problems, err)
-		}
-		if on {
-			s.members = append(s.members, m)
-		}
+		s.members = append(s.members, &member{set: s, resource: resource, registration: registrationOf(resource)})
 	}
+	problems = append(problems, s.arrange()...)
 	problems = append(problems, s.checkIdentities()...)
 	problems = append(problems, s.checkData()...)
 	if err := errors.Join(problems...); err != nil {
@@ -63,6 +58,25 @@ func newSet(resources []Resource) (*set, error) {
 		s.custom = s.custom || m.registration.Custom
 	}
 	return s, s.checkAmendable()
+}
+
+// arrange brings the members into the order in which they are applied, and takes those out that are off.
+func (s *set) arrange() []error {
+	slices.SortStableFunc(s.members, func(a, b *member) int { return cmp.Compare(a.applyOrder(), b.applyOrder()) })
+	var problems []error
+	var on []*member
+	for i, m := range s.members {
+		m.index = i
+		isOn, err := m.isOn()
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if isOn {
+			on = append(on, m)
+		}
+	}
+	s.members = on
+	return problems
 }
 
 func (s *set) checkIdentities() []error {

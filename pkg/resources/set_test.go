@@ -163,6 +163,10 @@ func TestRefusedSets(t *testing.T) {
 			`resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`,
 		},
 		{
+			"data of one that is applied in a later wave", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithApplyOrder(1)), build(t, configMap("1").WithDataGuard(a))},
+			`resource v1/ConfigMap/shop/1 uses the data "a", which no earlier resource extracts`,
+		},
+		{
 			"data of one that is off",
 			[]resources.Resource{build(t, configMap("0").WithData(into(a)).GatedBy(feature.NewBooleanGate(false))), build(t, configMap("1").WithDataGuard(a))},
 			`resource v1/ConfigMap/shop/1 uses the data "a"`,
@@ -213,7 +217,7 @@ func TestAnnotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []map[string]string{
-		nil, {"await": "never", "apply-order": "3", "delete-order": "-2"}, {"delete-order": "-3"}, {"delete-order": "9"},
+		nil, {"delete-order": "-2"}, {"delete-order": "9"}, {"await": "never", "apply-order": "3", "delete-order": "-4"},
 	}
 	for i, object := range objects {
 		for suffix, value := range want[i] {
@@ -225,7 +229,7 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("object %d: unexpected annotations %v", i, object.GetAnnotations())
 		}
 	}
-	if objects[2].GetLabels()["mutated"] != "true" {
+	if objects[1].GetLabels()["mutated"] != "true" {
 		t.Error("the handwritten resource is not mutated")
 	}
 }
