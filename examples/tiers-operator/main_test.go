@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component"
@@ -71,6 +72,7 @@ func TestLife(t *testing.T) {
 	l.WaitReady(t, l.app)
 	l.runs("example.io/tiers:2.0.0 SCHEMA=2.0.0")
 
+	migration := l.migration()
 	l.app.Spec.Presence = component.PresenceSuspended
 	l.Apply(t, l.app)
 	l.available("True Suspended", "")
@@ -79,6 +81,10 @@ func TestLife(t *testing.T) {
 	l.Apply(t, l.app)
 	l.WaitReady(t, l.app)
 	l.exist("ConfigMap Deployment HorizontalPodAutoscaler Ingress Job NetworkPolicy PodDisruptionBudget Service StatefulSet")
+
+	if l.migration() != migration {
+		t.Error("the migration ran again because of the suspension")
+	}
 
 	l.Delete(t, l.app)
 	l.WaitGone(t, l.app)
@@ -121,6 +127,14 @@ func (l life) ready() int32 {
 	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "app"}}
 	l.Get(l.t, web)
 	return web.Status.ReadyReplicas
+}
+
+// migration identifies the Job.
+func (l life) migration() types.UID {
+	l.t.Helper()
+	migration := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "app-migration"}}
+	l.Get(l.t, migration)
+	return migration.UID
 }
 
 // available waits for the condition Available.

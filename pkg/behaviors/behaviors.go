@@ -62,6 +62,8 @@ type Read struct {
 	// Judge, if it is not nil, has the component wait until the object is ready, as if it was a dependent of the same stage; an object that does not exist is not ready. It gets the
 	// same objects as Take, after Take has returned no error.
 	Judge status.Judge
+	// Grace is how long the object may be not ready before its grade counts; see Graceful. Zero means that this never ends.
+	Grace time.Duration
 	// Optional means that the component does not wait for an object that does not exist.
 	Optional bool
 }

@@ -112,6 +112,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 		}
 	}
 	plan := bookkeeping.Next(wanted, request.Inventory, source.Policies.Prune)
+	plan.Release(manifests.Read(wanted))
 	request.forDecisions().ProtectHome(plan.Items)
 	if err := bookkeeping.Validate(wanted, plan.Items, source.Additional); err != nil {
 		return nil, err
@@ -128,6 +129,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	call.Executor.Manifests = manifests
 	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	call.Deletions, call.Policies = request.Deletions, source.Policies
+	call.Pacing.Resumed = plan.Resumed
 	call.Pacing.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true

@@ -105,6 +105,69 @@ func TestObjectsOfOthersAreRead(t *testing.T) {
 	w.mustDelete()
 }
 
+// TestHandingOver: an object that was a dependent, and is only read from now on, is orphaned, not deleted.
+func TestHandingOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	own := func() []client.Object {
+		return append(reader(w)[1:], objects(w, "apiVersion: v1\nkind: Secret\nmetadata: {name: database}\nstringData: {host: a}\n")...)
+	}
+	w.settleObjects(own, done)
+	uid := w.get("v1", "Secret", "database").GetUID()
+	w = w.heir()
+	w.settleObjects(func() []client.Object { return reader(w) }, done)
+	w.expectInventory("ConfigMap client Ready Current", "ConfigMap later Ready Current")
+	if secret := w.get("v1", "Secret", "database"); secret.GetUID() != uid || len(secret.GetLabels()) > 0 {
+		t.Errorf("the Secret must stay, without an owner: %v", secret.Object["metadata"])
+	}
+	if diff := diffData(map[string]any{"value": "YQ=="}, w.configMap("client")); diff != "" {
+		t.Error(diff)
+	}
+	w.mustDelete()
+	if w.get("v1", "Secret", "database").GetUID() != uid {
+		t.Error("the Secret has gone with the owner")
+	}
+}
+
+// TestReadsForSuspendedForms: a suspended form gets the data of objects that others own, whichever object reads them.
+func TestReadsForSuspendedForms(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var host string
+	generate := func() []client.Object {
+		host = ""
+		list := objects(w, configMapsNamed("carrier", "client"))
+		carrier := behaviors.Attach(list[0], behaviors.Reads{{
+			GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+			NamespacedName:   apitypes.NamespacedName{Namespace: w.namespace, Name: "database"},
+			Take: func(secret *unstructured.Unstructured) (err error) {
+				host, _, err = unstructured.NestedString(secret.Object, "data", "host")
+				return err
+			},
+		}})
+		complete := func(manifest *unstructured.Unstructured) error {
+			if host == "" {
+				return errors.New("there is no host")
+			}
+			return unstructured.SetNestedField(manifest.Object, host, "data", "value")
+		}
+		suspend := behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(manifest.Object, "true", "data", "suspended")
+		})
+		return []client.Object{carrier, behaviors.Attach(list[1], behaviors.AtStep(1), behaviors.Complete(complete), suspend)}
+	}
+	if err := w.client.Create(t.Context(), w.secret(map[string]string{"host": "a"})); err != nil {
+		t.Fatal(err)
+	}
+	w.settleObjects(generate, done)
+	w.suspendedObjects(generate)
+	if diff := diffData(map[string]any{"value": "YQ==", "suspended": "true"}, w.configMap("client")); diff != "" {
+		t.Error(diff)
+	}
+	w.settleObjects(generate, done)
+	w.mustDelete()
+}
+
 // TestObjectsOfUnknownTypesAreRead as if they did not exist, until their type is served.
 func TestObjectsOfUnknownTypesAreRead(t *testing.T) {
 	t.Parallel()

@@ -127,6 +127,26 @@ func TestSuspensionDeletesInOrder(t *testing.T) {
 	w.mustDelete()
 }
 
+// TestSuspensionDoesNotRecreate: suspended forms, and what follows them, are applied in place, even if changes of the manifest recreate the object.
+func TestSuspensionDoesNotRecreate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifest := strings.ReplaceAll(suspendable, `PREFIX/apply-order: "1"`, `PREFIX/update-policy: recreate`)
+	attached := map[string]any{"shop": toZero}
+	everything := func() []client.Object { return withSuspension(w, manifest, attached) }
+	w.settleObjects(everything, done)
+	uid := w.get("apps/v1", "Deployment", "shop").GetUID()
+	w.suspended(manifest, attached)
+	if w.replicas("shop") != 0 {
+		t.Error("not suspended")
+	}
+	w.settleObjects(everything, done)
+	if w.replicas("shop") == 0 || w.get("apps/v1", "Deployment", "shop").GetUID() != uid {
+		t.Error("the Deployment was recreated, or not resumed")
+	}
+	w.mustDelete()
+}
+
 // TestSuspension suspends, rests, and resumes, with a restart in between.
 func TestSuspension(t *testing.T) {
 	t.Parallel()

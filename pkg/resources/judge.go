@@ -4,7 +4,7 @@
 package resources
 
 import (
-	"fmt"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -39,60 +39,81 @@ func (j *judge) Rules() string {
 
 // Judge returns the status of an object.
 func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
-	j.member.set.mu.Lock()
-	defer j.member.set.mu.Unlock()
-	if err := j.member.record(object); err != nil {
-		return unknown(err)
-	}
 	if j.suspended {
-		return j.suspension()
+		suspension, err := j.suspensionOf(object)
+		if err != nil {
+			return unknown(err)
+		}
+		// What is being suspended need not do its job any more.
+		result := status.Result{Status: status.InProgressStatus, Reason: string(suspension.Status), Message: suspension.Reason, Grade: status.GradeHealthy}
+		if suspension.Status == concepts.SuspensionStatusSuspended {
+			result.Status = status.CurrentStatus
+		}
+		return result
 	}
-	return j.converging(operationOf(object))
-}
-
-func (j *judge) converging(op concepts.ConvergingOperation) status.Result {
-	statusOf := statusOf(j.member.resource)
-	if statusOf == nil || !j.member.registration.Judged {
+	if !j.member.registration.Judged {
 		return status.Result{Status: status.CurrentStatus}
 	}
-	converging, err := statusOf(op)
+	converging, grace, err := j.statusOf(object)
 	if err != nil {
 		return unknown(err)
 	}
 	reason, message := converging.Describe()
-	result := status.Result{Status: status.InProgressStatus, Reason: reason, Message: message}
+	result := status.Result{Status: status.InProgressStatus, Reason: reason, Message: message, Grade: status.Grade(grace.Status)}
 	switch {
 	case converging.IsConverged():
 		result.Status = status.CurrentStatus
 	case converging.IsFailing():
 		result.Status = status.FailedStatus
 	}
-	graceful, ok := j.member.resource.(concepts.Graceful)
-	if !ok {
-		return result
-	}
-	grace, err := graceful.GraceStatus()
-	if err != nil {
-		return unknown(fmt.Errorf("grace status: %w", err))
-	}
-	result.Grade = status.Grade(grace.Status)
 	return result
 }
 
-func (j *judge) suspension() status.Result {
-	suspendable, ok := j.member.resource.(concepts.Suspendable)
-	if !ok {
-		return status.Result{Status: status.CurrentStatus}
+// statusOf asks the resource how far an object is, and how well it does its job. Only a resource that is not Judging has to be asked by one goroutine at a time.
+func (j *judge) statusOf(object *unstructured.Unstructured) (converging concepts.Converging, grace concepts.GraceStatusWithReason, err error) {
+	if judging, ok := j.member.resource.(concepts.Judging); ok {
+		observed, err := typed(object, j.member.prototype)
+		if err != nil {
+			return nil, grace, err
+		}
+		return judging.StatusOf(operationOf(object), observed) //nolint:wrapcheck // the reconciler names the object
 	}
-	suspension, err := suspendable.SuspensionStatus()
-	if err != nil {
-		return unknown(err)
+	j.member.set.mu.Lock()
+	defer j.member.set.mu.Unlock()
+	if err := j.member.record(object); err != nil {
+		return nil, grace, err
 	}
-	result := status.Result{Status: status.InProgressStatus, Reason: string(suspension.Status), Message: suspension.Reason}
-	if suspension.Status == concepts.SuspensionStatusSuspended {
-		result.Status = status.CurrentStatus
+	ask := statusOf(j.member.resource)
+	if ask == nil {
+		return nil, grace, errors.New("the resource says that it has a status, and has no ConvergingStatus")
 	}
-	return result
+	if converging, err = ask(operationOf(object)); err != nil {
+		return nil, grace, err
+	}
+	if graceful, ok := j.member.resource.(concepts.Graceful); ok {
+		grace, err = graceful.GraceStatus()
+	}
+	return converging, grace, err
+}
+
+// suspensionOf asks the resource how far the suspension of an object is.
+func (j *judge) suspensionOf(object *unstructured.Unstructured) (suspension concepts.SuspensionStatusWithReason, err error) {
+	if judging, ok := j.member.resource.(concepts.Judging); ok {
+		observed, err := typed(object, j.member.prototype)
+		if err != nil {
+			return suspension, err
+		}
+		return judging.SuspensionStatusOf(observed) //nolint:wrapcheck // the reconciler names the object
+	}
+	j.member.set.mu.Lock()
+	defer j.member.set.mu.Unlock()
+	if err := j.member.record(object); err != nil {
+		return suspension, err
+	}
+	if suspendable, ok := j.member.resource.(concepts.Suspendable); ok {
+		return suspendable.SuspensionStatus() //nolint:wrapcheck // the reconciler names the object
+	}
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
 }
 
 func unknown(err error) status.Result {

@@ -208,11 +208,30 @@ func (m *member) amend(manifest *unstructured.Unstructured, change func(concepts
 	if err != nil {
 		return err
 	}
+	announced := maps.Clone(object.GetAnnotations())
 	if err := change(amendable, object); err != nil {
 		return err
 	}
+	m.keepPolicies(object, announced)
 	m.noteWarnings()
 	return replaceContent(manifest, object)
+}
+
+// keepPolicies keeps the policies with which the object was announced, whatever mutations make of its annotations.
+func (m *member) keepPolicies(object client.Object, announced map[string]string) {
+	isPolicy := func(key, _ string) bool { return strings.HasPrefix(key, m.set.annotationPrefix) }
+	values := maps.Clone(object.GetAnnotations())
+	maps.DeleteFunc(values, isPolicy)
+	for key, value := range announced {
+		if !isPolicy(key, value) {
+			continue
+		}
+		if values == nil {
+			values = map[string]string{}
+		}
+		values[key] = value
+	}
+	object.SetAnnotations(values)
 }
 
 func (m *member) noteWarnings() {
@@ -236,6 +255,7 @@ func (m *member) read(before bool) (behaviors.Read, error) {
 		GroupVersionKind: object.GetObjectKind().GroupVersionKind(),
 		NamespacedName:   apitypes.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
 		Optional:         m.registration.Absence == concepts.AbsenceIsFine,
+		Grace:            m.grace(),
 		Take:             func(*unstructured.Unstructured) error { return nil },
 	}
 	if before {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,8 @@ type set struct {
 	mu sync.Mutex
 
 	members []*member
+	// owns means that some resources are written, if they are on.
+	owns bool
 	// varies means that the set must not be used again, custom that some of its members have statuses that depend on the input.
 	varies, custom bool
 	// input identifies the input, if custom.
@@ -40,7 +43,7 @@ func newSet(resources []Resource) (*set, error) {
 	s := &set{}
 	var problems []error
 	for i, resource := range resources {
-		if resource == nil {
+		if isNil(resource) {
 			problems = append(problems, fmt.Errorf("resource %d is nil", i))
 			continue
 		}
@@ -60,6 +63,15 @@ func newSet(resources []Resource) (*set, error) {
 	return s, s.checkAmendable()
 }
 
+// isNil reports whether a value is nil, or a nil pointer.
+func isNil(value any) bool {
+	if value == nil {
+		return true
+	}
+	pointer := reflect.ValueOf(value)
+	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
+}
+
 // arrange brings the members into the order in which they are applied, and takes those out that are off.
 func (s *set) arrange() []error {
 	slices.SortStableFunc(s.members, func(a, b *member) int { return cmp.Compare(a.applyOrder(), b.applyOrder()) })
@@ -67,6 +79,7 @@ func (s *set) arrange() []error {
 	var on []*member
 	for i, m := range s.members {
 		m.index = i
+		s.owns = s.owns || !m.registration.ReadOnly
 		isOn, err := m.isOn()
 		if err != nil {
 			problems = append(problems, err)
@@ -111,7 +124,7 @@ func (s *set) checkData() []error {
 		for i, cell := range slices.Concat(r.Requires, r.Uses) {
 			required := i < len(r.Requires)
 			switch {
-			case cell == nil:
+			case isNil(cell):
 				problems = append(problems, fmt.Errorf("resource %s: data must not be nil", m.resource.Identity()))
 			case !produced[cell] && (required || all[cell]):
 				problems = append(problems, fmt.Errorf("resource %s uses the data %q, which no earlier resource extracts", m.resource.Identity(), cell.Name()))
@@ -214,7 +227,7 @@ func (s *set) objects() ([]client.Object, error) {
 		objects, reads = append(objects, object), nil
 	}
 	if len(objects) == 0 {
-		if len(reads) > 0 {
+		if len(reads) > 0 && !s.owns {
 			return nil, inventory.NewRefusedError("all resources are read-only; at least one must be an object of the component")
 		}
 		return nil, nil

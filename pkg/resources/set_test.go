@@ -154,6 +154,8 @@ func TestRefusedSets(t *testing.T) {
 		want   string
 	}{
 		{"nil", []resources.Resource{nil}, "resource 0 is nil"},
+		{"a nil pointer", []resources.Resource{(*configmap.Resource)(nil)}, "resource 0 is nil"},
+		{"data that are a nil pointer", []resources.Resource{build(t, configMap("0").WithOptionalData((*concepts.Data[string])(nil)))}, "resource v1/ConfigMap/shop/0: data must not be nil"},
 		{"twice the same", []resources.Resource{build(t, configMap("0")), build(t, configMap("0"))}, "resource v1/ConfigMap/shop/0 is there more than once"},
 		{"data that nobody extracts", []resources.Resource{build(t, configMap("0").WithDataGuard(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`},
 		{"data of itself", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithOptionalData(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`},
@@ -163,7 +165,8 @@ func TestRefusedSets(t *testing.T) {
 			`resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`,
 		},
 		{
-			"data of one that is applied in a later wave", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithApplyOrder(1)), build(t, configMap("1").WithDataGuard(a))},
+			"data of one that is applied in a later wave",
+			[]resources.Resource{build(t, configMap("0").WithData(into(a)).WithApplyOrder(1)), build(t, configMap("1").WithDataGuard(a))},
 			`resource v1/ConfigMap/shop/1 uses the data "a", which no earlier resource extracts`,
 		},
 		{
@@ -184,6 +187,10 @@ func TestRefusedSets(t *testing.T) {
 		if _, err := generate(t, tc.set...); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)
 		}
+	}
+	off := feature.NewBooleanGate(false)
+	if objects, err := generate(t, build(t, configMap("0").ReadOnly(concepts.AbsenceBlocks)), build(t, configMap("1").GatedBy(off))); err != nil || len(objects) > 0 {
+		t.Errorf("all that is written is off: %v, %v", objects, err)
 	}
 	if objects, err := generate(t); err != nil || len(objects) > 0 {
 		t.Errorf("no resources: %v, %v", objects, err)

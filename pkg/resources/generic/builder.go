@@ -236,6 +236,9 @@ func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 	if b.registration.ReadOnly && (b.registration.Gate != nil || len(policies) > 0) {
 		problems = append(problems, errors.New("a read-only resource can have neither policies nor a gate, because it is never written or deleted"))
 	}
+	if _, purged := policies[types.AnnotationKeySuffixPurgeOrder]; purged && (len(b.extractions) > 0 || len(b.extractors) > 0) {
+		problems = append(problems, errors.New("purge-order: data cannot be extracted from an object that is deleted while others need them"))
+	}
 	if b.addressed && b.kind.Addressed.ConvergingStatus == nil {
 		problems = append(problems, errors.New("AwaitAddress: the kind has no address; allowed for Services and Ingresses"))
 	}

@@ -102,7 +102,7 @@ func (c *containers) run(feature int) error {
 // checkMatched notes edits that have selected no container, unless their selector accepts any.
 func (c *containers) checkMatched(feature int, edits []containerEdit, matched []bool) error {
 	for j, e := range edits {
-		if matched[j] || e.selector(-1, &corev1.Container{}) {
+		if matched[j] || acceptsAny(e.selector) {
 			continue
 		}
 		what := fmt.Sprintf("edit %d of %s: its selector matches none of the %s, which are %s", j+1, c.title, c.title, c.names())
@@ -111,6 +111,16 @@ func (c *containers) checkMatched(feature int, edits []containerEdit, matched []
 		}
 	}
 	return nil
+}
+
+// acceptsAny reports whether a selector accepts a container of which nothing is known. One that fails because of that does not.
+func acceptsAny(selector selectors.ContainerSelector) (accepts bool) {
+	defer func() {
+		if recover() != nil {
+			accepts = false
+		}
+	}()
+	return selector(-1, &corev1.Container{})
 }
 
 func (c *containers) names() string {

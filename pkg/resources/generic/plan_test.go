@@ -93,6 +93,8 @@ func TestUnmatchedSelectors(t *testing.T) {
 		{"a position", selectors.ContainerAtIndex(0), false},
 		{"all but one, which is the only one", selectors.ContainerNotNamed("web"), false},
 		{"all", selectors.AllContainers(), false},
+		{"one by what it must have", func(_ int, c *corev1.Container) bool { return len(c.Env) > 0 && c.Env[0].Name == "A" }, true},
+		{"one that expects a real container", func(i int, _ *corev1.Container) bool { return []bool{false}[i] }, true},
 	} {
 		edits := named("typo", func(m *mutator) { m.EditContainers(tc.selector, nothing) })
 		resource := build(t, newBuilder(base("web")).WithMutation(edits))

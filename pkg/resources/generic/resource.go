@@ -21,6 +21,7 @@ import (
 type Resource[T any, P Object[T], S concepts.Converging] struct {
 	base         P
 	amend        func(object P, form form) (warnings []string, err error)
+	gates        []gated
 	life         life[P, S]
 	guard        func(T) (concepts.GuardStatusWithReason, error)
 	extractors   []func(T) error
@@ -39,6 +40,20 @@ type life[P client.Object, S concepts.Converging] struct {
 	suspension func(P) (concepts.SuspensionStatusWithReason, error)
 }
 
+func (l life[P, S]) graceOf(object P) (concepts.GraceStatusWithReason, error) {
+	if l.grace != nil {
+		return l.grace(object)
+	}
+	return grading.Of(l.converging(concepts.ConvergingOperationNone, object))
+}
+
+func (l life[P, S]) suspensionOf(object P) (concepts.SuspensionStatusWithReason, error) {
+	if l.suspension != nil {
+		return l.suspension(object)
+	}
+	return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
+}
+
 // newResource returns what a builder describes. Later changes of the builder do not affect it.
 func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converging](b *Builder[T, P, M, F, S]) *Resource[T, P, S] {
 	base := copyOf[T](b.base)
@@ -50,7 +65,7 @@ func newResource[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Conver
 	handlers := b.handlers.over(defaults)
 	r := &Resource[T, P, S]{
 		base: base, guard: b.guard, extractors: slices.Clone(b.extractors), registration: b.registration,
-		amend: newAmender(b, handlers.SuspendMutation),
+		amend: newAmender(b, handlers.SuspendMutation), gates: gatesOf(b.mutations),
 		life: life[P, S]{
 			converging: handlers.ConvergingStatus, grace: handlers.GraceStatus, deletes: handlers.DeleteOnSuspend, suspension: handlers.SuspensionStatus,
 		},
@@ -133,11 +148,8 @@ func (r *Resource[T, P, S]) change(manifest client.Object, form form) (err error
 // PreviewObject returns the object with all mutations whose features are on, and without what suspends it. It changes nothing. It fails if two mutations give one field different
 // values.
 func (r *Resource[T, P, S]) PreviewObject() (P, error) {
-	object := copyOf[T](r.base)
-	if _, err := r.amend(object, preview); err != nil {
-		return nil, fmt.Errorf("mutating %s: %w", r.text(), err)
-	}
-	return object, nil
+	object, _, err := r.preview()
+	return object, err
 }
 
 // RecordObservation keeps the object, which must not be changed afterwards.
@@ -163,10 +175,30 @@ func (r *Resource[T, P, S]) ConvergingStatus(op concepts.ConvergingOperation) (S
 
 // GraceStatus returns how well the object does its job.
 func (r *Resource[T, P, S]) GraceStatus() (concepts.GraceStatusWithReason, error) {
-	if r.life.grace != nil {
-		return r.life.grace(r.current())
+	return r.life.graceOf(r.current())
+}
+
+// StatusOf returns how far an object of this kind is, and how well it does its job.
+func (r *Resource[T, P, S]) StatusOf(op concepts.ConvergingOperation, object client.Object) (concepts.Converging, concepts.GraceStatusWithReason, error) {
+	observed, ok := object.(P)
+	if !ok || observed == nil {
+		return nil, concepts.GraceStatusWithReason{}, fmt.Errorf("%s: observed object has type %T; allowed is %T", r.text(), object, r.base)
 	}
-	return grading.Of(r.ConvergingStatus(concepts.ConvergingOperationNone))
+	status, err := r.life.converging(op, observed)
+	if err != nil {
+		return nil, concepts.GraceStatusWithReason{}, err
+	}
+	grace, err := r.life.graceOf(observed)
+	return status, grace, err
+}
+
+// SuspensionStatusOf returns how far the suspension of an object of this kind is.
+func (r *Resource[T, P, S]) SuspensionStatusOf(object client.Object) (concepts.SuspensionStatusWithReason, error) {
+	observed, ok := object.(P)
+	if !ok || observed == nil {
+		return concepts.SuspensionStatusWithReason{}, fmt.Errorf("%s: observed object has type %T; allowed is %T", r.text(), object, r.base)
+	}
+	return r.life.suspensionOf(observed)
 }
 
 // DeleteOnSuspend reports whether the object is deleted when it is suspended.
@@ -182,10 +214,7 @@ func (r *Resource[T, P, S]) Suspend() error {
 
 // SuspensionStatus returns how far the suspension is.
 func (r *Resource[T, P, S]) SuspensionStatus() (concepts.SuspensionStatusWithReason, error) {
-	if r.life.suspension == nil {
-		return concepts.SuspensionStatusWithReason{Status: concepts.SuspensionStatusSuspended}, nil
-	}
-	return r.life.suspension(r.current())
+	return r.life.suspensionOf(r.current())
 }
 
 // GuardStatus asks the guard. Without a guard, the answer is Unblocked.

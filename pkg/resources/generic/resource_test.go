@@ -125,6 +125,10 @@ func TestBuildErrors(t *testing.T) {
 		{"a negative grace period", newBuilder(base()).WithGracePeriod(-time.Second), "grace period -1s: allowed are zero and above"},
 		{"policies of an object of others", newBuilder(base()).ReadOnly(concepts.AbsenceBlocks).Unowned(), "a read-only resource can have neither policies nor a gate"},
 		{"a gate of an object of others", newBuilder(base()).ReadOnly(concepts.AbsenceIsFine).GatedBy(feature.NewBooleanGate(true)), "a read-only resource can have neither policies nor a gate"},
+		{
+			"data of an object that goes", newBuilder(base()).WithPurgeOrder(0).WithDataExtractor(func(appsv1.Deployment) error { return nil }),
+			"purge-order: data cannot be extracted from an object that is deleted while others need them",
+		},
 		{"no address", newBuilder(base()).AwaitAddress(), "AwaitAddress: the kind has no address"},
 	} {
 		if _, err := tc.b.Build(); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -217,12 +221,12 @@ func TestRegistration(t *testing.T) {
 	gate := feature.NewBooleanGate(true)
 	resource := build(t, newBuilder(base()).
 		WithPolicies(generic.Policies{Adoption: inventory.AdoptionPolicyIfUnowned, Delete: inventory.DeletePolicyDelete, ReapplyInterval: time.Hour, ReadyTimeout: time.Minute}).
-		Unowned().WithApplyOrder(-2).WithDeleteOrder(3).WithPurgeOrder(4).GatedBy(gate).Auxiliary().WithGracePeriod(time.Minute).
+		Unowned().WithApplyOrder(-2).WithDeleteOrder(3).GatedBy(gate).Auxiliary().WithGracePeriod(time.Minute).
 		WithData(concepts.Into(host, func(d appsv1.Deployment) (string, bool, error) { return d.Name, true, nil })).
 		WithDataGuard(port).WithOptionalData(host))
 	got := resource.Registration()
 	want := map[string]string{
-		"adoption-policy": "if-unowned", "delete-policy": "orphan-on-delete", "reapply-interval": "1h0m0s", "ready-timeout": "1m0s", "apply-order": "-2", "delete-order": "3", "purge-order": "4",
+		"adoption-policy": "if-unowned", "delete-policy": "orphan-on-delete", "reapply-interval": "1h0m0s", "ready-timeout": "1m0s", "apply-order": "-2", "delete-order": "3",
 	}
 	if diff := cmp.Diff(want, got.Policies); diff != "" {
 		t.Errorf("policies (-want +got):\n%s", diff)

@@ -160,6 +160,24 @@ func (m *Manifests) change(t *Object, what string, behavior func(manifest *unstr
 	return completed, nil
 }
 
+// Read returns the objects that desired objects read, and that are not desired themselves.
+func (m *Manifests) Read(wanted []*Object) map[types.ObjectID]bool {
+	var read map[types.ObjectID]bool
+	for _, t := range wanted {
+		if !t.Reading {
+			continue
+		}
+		reading, _ := behaviors.Of[behaviors.Reading](m.Source(t))
+		for _, r := range reading.Reads() {
+			if read == nil {
+				read = map[types.ObjectID]bool{}
+			}
+			read[types.ObjectID{GroupKind: r.GroupKind(), Namespace: r.Namespace, Name: r.Name}] = true
+		}
+	}
+	return read
+}
+
 // Reset lets behaviors forget the data of earlier calls.
 func (m *Manifests) Reset(wanted []*Object) {
 	for _, t := range wanted {

@@ -120,14 +120,14 @@ func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.R
 }
 
 // judge notes whether the component waits for an object of others.
-func (s *Steps) judge(t *desired.Object, read behaviors.Read, object *unstructured.Unstructured) {
+func (s *Steps) judge(read behaviors.Read, object *unstructured.Unstructured) {
 	if read.Judge == nil || object == nil && read.Optional {
 		return
 	}
 	item := itemOf(nameOf(read))
 	if object == nil {
 		s.waits = true
-		s.call.Report.AwaitsHealth(item, "does not exist", report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace})
+		s.call.Report.AwaitsHealth(item, "does not exist", report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
 		return
 	}
 	result := judges.Guarded(read.Judge, object)
@@ -141,7 +141,7 @@ func (s *Steps) judge(t *desired.Object, read behaviors.Read, object *unstructur
 	if result.Status == status.FailedStatus {
 		s.call.Report.Fails(item, result.Message)
 	}
-	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), report.Health{Reason: result.Reason, Grade: result.Health(), Grace: t.Grace})
+	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), report.Health{Reason: result.Reason, Grade: result.Health(), Grace: read.Grace})
 }
 
 // Waits reports whether the component waits for objects of others that Begin has met since the last call.

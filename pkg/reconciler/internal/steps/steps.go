@@ -84,7 +84,7 @@ func (s *Steps) obstacle(ctx context.Context, t *desired.Object) (reason string,
 			s.await(t, missing)
 			return missing.Reason, nil
 		}
-		s.judge(t, read, object)
+		s.judge(read, object)
 	}
 	return s.guard(t), nil
 }

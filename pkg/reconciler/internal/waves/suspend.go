@@ -74,10 +74,15 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspen
 	return true, nil
 }
 
-// extractAll extracts the data that late suspended forms need.
+// extractAll extracts the data that late suspended forms need, and has objects of others read. What is missing then, the forms say if they need it.
 func (w *Waves) extractAll(ctx context.Context, wanted []*desired.Object) error {
 	if !slices.ContainsFunc(wanted, func(t *desired.Object) bool { return t.Suspended && t.Late }) {
 		return nil
+	}
+	for _, t := range wanted {
+		if _, err := w.steps.Read(ctx, t); err != nil {
+			return err
+		}
 	}
 	present, err := w.present(ctx, slices.DeleteFunc(slices.Clone(wanted), func(t *desired.Object) bool { return !t.Extracting }))
 	if err != nil {

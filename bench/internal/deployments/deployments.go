@@ -1,75 +1,24 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package main
+package deployments
 
 import (
-	"context"
-	"fmt"
 	"strconv"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/component-operator/runtime/bench/internal/measured"
-	"github.com/component-operator/runtime/bench/internal/processor"
-	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/resources"
 	"github.com/component-operator/runtime/pkg/resources/deployment"
 	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/resources/selectors"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
-// typedResources measures the processor time of building and mutating Deployments, beside that of copying the same objects and making the same changes without builders.
-func typedResources(ctx context.Context, l *lab) ([]measured.Figure, error) {
-	const count = 500
-	ctx = generating.WithReconcilerName(ctx, "bench.component-operator.io")
-	generator := resources.NewGenerator(func(context.Context, resources.Input) ([]resources.Resource, error) { return typedDeployments(count) })
-	repeats := pick(l, 20, 100)
-	typed, err := meanTime(repeats, func() error {
-		objects, err := generator.Generate(ctx, "default", "typed", types.UnstructurableMap{})
-		if err == nil && len(objects) != count {
-			err = fmt.Errorf("%d objects", len(objects))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	byHand, err := meanTime(repeats, func() error {
-		for i := range count {
-			changeByHand(deploymentNamed(i).DeepCopy())
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return []measured.Figure{
-		measured.Amount("CPU of building and mutating 500 Deployments with 5 mutations each", typed.Seconds()*1000, "ms").AtMost(measured.BarValue, 20),
-		measured.Amount("CPU of copying and changing them by hand", byHand.Seconds()*1000, "ms"),
-	}, nil
-}
-
-// meanTime returns the mean processor time of a call.
-func meanTime(calls int, call func() error) (time.Duration, error) {
-	if err := call(); err != nil { // fills what is filled once
-		return 0, err
-	}
-	before := processor.Time()
-	for range calls {
-		if err := call(); err != nil {
-			return 0, err
-		}
-	}
-	return (processor.Time() - before) / time.Duration(calls), nil
-}
-
-func typedDeployments(count int) ([]resources.Resource, error) {
+// Typed returns Deployments with five mutations each.
+func Typed(count int) ([]resources.Resource, error) {
 	since2, err := feature.Semver(">= 2")
 	if err != nil {
 		return nil, err
@@ -96,15 +45,16 @@ func typedDeployments(count int) ([]resources.Resource, error) {
 	}
 	all := make([]resources.Resource, count)
 	for i := range all {
-		if all[i], err = deployment.NewBuilder(deploymentNamed(i)).WithMutation(mutations...).Build(); err != nil {
+		if all[i], err = deployment.NewBuilder(Named(i)).WithMutation(mutations...).Build(); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func deploymentNamed(i int) *appsv1.Deployment {
-	labels := map[string]string{"app": "typed-" + strconv.Itoa(i)}
+// Named returns the n-th Deployment without mutations.
+func Named(n int) *appsv1.Deployment {
+	labels := map[string]string{"app": "typed-" + strconv.Itoa(n)}
 	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: labels["app"], Labels: labels},
 		Spec: appsv1.DeploymentSpec{
@@ -120,8 +70,8 @@ func deploymentNamed(i int) *appsv1.Deployment {
 	}
 }
 
-// changeByHand makes the changes of the mutations.
-func changeByHand(d *appsv1.Deployment) {
+// Change makes the changes of the mutations by hand.
+func Change(d *appsv1.Deployment) {
 	d.Spec.Replicas = new(int32(3))
 	d.Labels["tier"] = "web"
 	containers := &d.Spec.Template.Spec.Containers
