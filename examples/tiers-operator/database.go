@@ -24,7 +24,7 @@ import (
 
 // settings are what all tiers need to know.
 func (a application) settings() (resources.Resource, error) {
-	return built(configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: a.metadata("settings"), Data: map[string]string{"database": a.name + "-database", "host": a.Host}}).Build())
+	return configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: a.metadata("settings"), Data: map[string]string{"database": a.name + "-database", "host": a.Host}}).Build()
 }
 
 // isolation lets only the web servers and the migration reach the database.
@@ -32,20 +32,20 @@ func (a application) isolation() (resources.Resource, error) {
 	client := func(tier string) networkingv1.NetworkPolicyPeer {
 		return networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: a.labels(tier)}}
 	}
-	return built(networkpolicy.NewBuilder(&networkingv1.NetworkPolicy{
+	return networkpolicy.NewBuilder(&networkingv1.NetworkPolicy{
 		ObjectMeta: a.metadata("database"),
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: a.labels("database")},
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{client("web"), client("migration")}}},
 		},
-	}).Build())
+	}).Build()
 }
 
 func (a application) databaseService() (resources.Resource, error) {
-	return built(service.NewBuilder(&corev1.Service{
+	return service.NewBuilder(&corev1.Service{
 		ObjectMeta: a.metadata("database"),
 		Spec:       corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Selector: a.labels("database"), Ports: []corev1.ServicePort{{Name: "sql", Port: 5432}}},
-	}).Build())
+	}).Build()
 }
 
 // database keeps its volume when the application is deleted, because StatefulSets do.
@@ -63,7 +63,7 @@ func (a application) database() (resources.Resource, error) {
 			},
 		},
 	}
-	return built(statefulset.NewBuilder(database).WithMutation(statefulset.Mutation{Name: "storage", Mutate: func(m *statefulset.Mutator) error {
+	return statefulset.NewBuilder(database).WithMutation(statefulset.Mutation{Name: "storage", Mutate: func(m *statefulset.Mutator) error {
 		m.EnsureReplicas(1)
 		m.EnsureVolumeClaimTemplate(corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Name: "data"},
@@ -73,7 +73,7 @@ func (a application) database() (resources.Resource, error) {
 			},
 		})
 		return nil
-	}}).Build())
+	}}).Build()
 }
 
 // migration brings the schema to the version of the application. A Job cannot be changed, so another version deletes the former one and creates it again. A suspended
@@ -82,13 +82,13 @@ func (a application) migration() (resources.Resource, error) {
 	pod := corev1.PodSpec{
 		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "migration", Image: "example.io/tiers:" + a.Version, Args: []string{"migrate", a.Version}}},
 	}
-	return built(job.NewBuilder(&batchv1.Job{
+	return job.NewBuilder(&batchv1.Job{
 		ObjectMeta: a.metadata("migration"),
 		Spec:       batchv1.JobSpec{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: a.labels("migration")}, Spec: pod}},
 	}).
 		WithPolicies(generic.Policies{Update: inventory.UpdatePolicyRecreate}).
 		WithCustomSuspendDeletionDecision(func(*batchv1.Job) bool { return false }).
-		WithData(concepts.Into(a.migrated, schemaOf)).Build())
+		WithData(concepts.Into(a.migrated, schemaOf)).Build()
 }
 
 // schemaOf returns the version of the schema that a migration has made.

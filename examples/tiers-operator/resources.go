@@ -40,11 +40,6 @@ func generate(_ context.Context, input resources.Input) ([]resources.Resource, e
 	return all, errors.Join(problems...)
 }
 
-// built lets a function that returns a typed resource return any.
-func built[R resources.Resource](resource R, err error) (resources.Resource, error) {
-	return resource, err
-}
-
 // metadata returns name and labels of an object of a tier.
 func (a application) metadata(tier string) metav1.ObjectMeta {
 	name := a.name

@@ -35,7 +35,7 @@ func (a application) web() (resources.Resource, error) {
 			},
 		},
 	}
-	return built(deployment.NewBuilder(web).WithDataGuard(a.migrated).WithMutation(deployment.Mutation{Name: "version", Mutate: func(m *deployment.Mutator) error {
+	return deployment.NewBuilder(web).WithDataGuard(a.migrated).WithMutation(deployment.Mutation{Name: "version", Mutate: func(m *deployment.Mutator) error {
 		m.EditDeploymentSpec(func(e *editors.DeploymentSpecEditor) error {
 			e.SetProgressDeadlineSeconds(10)
 			e.SetStrategy(appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: ptr.To(intstr.FromInt32(1)), MaxSurge: ptr.To(intstr.FromInt32(1))}})
@@ -57,20 +57,20 @@ func (a application) web() (resources.Resource, error) {
 			return nil
 		})
 		return nil
-	}}).Build())
+	}}).Build()
 }
 
 // budget is the number of web servers that must stay when nodes are drained.
 func (a application) budget() (resources.Resource, error) {
-	return built(pdb.NewBuilder(&policyv1.PodDisruptionBudget{
+	return pdb.NewBuilder(&policyv1.PodDisruptionBudget{
 		ObjectMeta: a.metadata("web"),
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: a.labels("web")}},
-	}).Build())
+	}).Build()
 }
 
 // autoscaler is auxiliary: without metrics, it keeps the number of web servers, and the application works.
 func (a application) autoscaler() (resources.Resource, error) {
-	return built(hpa.NewBuilder(&autoscalingv2.HorizontalPodAutoscaler{
+	return hpa.NewBuilder(&autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: a.metadata("web"),
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: a.name},
@@ -82,18 +82,18 @@ func (a application) autoscaler() (resources.Resource, error) {
 				},
 			}},
 		},
-	}).Auxiliary().Build())
+	}).Auxiliary().Build()
 }
 
 func (a application) service() (resources.Resource, error) {
-	return built(service.NewBuilder(&corev1.Service{
+	return service.NewBuilder(&corev1.Service{
 		ObjectMeta: a.metadata("web"),
 		Spec:       corev1.ServiceSpec{Selector: a.labels("web"), Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromString("http")}}},
-	}).Build())
+	}).Build()
 }
 
 func (a application) ingress() (resources.Resource, error) {
-	return built(ingress.NewBuilder(&networkingv1.Ingress{ObjectMeta: a.metadata("web")}).WithMutation(ingress.Mutation{Name: "host", Mutate: func(m *ingress.Mutator) error {
+	return ingress.NewBuilder(&networkingv1.Ingress{ObjectMeta: a.metadata("web")}).WithMutation(ingress.Mutation{Name: "host", Mutate: func(m *ingress.Mutator) error {
 		m.EditIngressSpec(func(e *editors.IngressSpecEditor) error {
 			e.EnsurePath(a.Host, networkingv1.HTTPIngressPath{
 				Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix),
@@ -102,5 +102,5 @@ func (a application) ingress() (resources.Resource, error) {
 			return nil
 		})
 		return nil
-	}}).Build())
+	}}).Build()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/component-operator/runtime/pkg/component/internal/health"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
+	"github.com/component-operator/runtime/pkg/generator"
 )
 
 // verdict is what the status says about a component.
@@ -69,6 +70,19 @@ func (s *Status) setState(v verdict, now metav1.Time) {
 			condition.Message = message
 		}
 	}
+}
+
+// healthCondition returns the type of the condition that the generator names for the health of the dependents; empty if it names none.
+func (w *worker) healthCondition() ConditionType {
+	if conditioned, ok := w.generator.(generator.Conditioned); ok {
+		return ConditionType(conditioned.Condition())
+	}
+	return ""
+}
+
+// isOwnCondition reports whether the reconciler itself has a condition of that type.
+func isOwnCondition(name ConditionType) bool {
+	return name == ConditionTypeReady || name == ConditionTypeReconciling || name == ConditionTypeStalled
 }
 
 // setHealth sets the condition that says how well the dependents do their job.

@@ -18,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
-	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -124,8 +123,8 @@ func (e ending) note(d decision, now metav1.Time) {
 
 // noteHealth writes the condition that the generator names into the status in memory. It returns the delay until the next pass, which may be due earlier because of it.
 func (e ending) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.Duration {
-	conditioned, ok := e.pass.worker.generator.(generator.Conditioned)
-	if !ok || conditioned.Condition() == "" {
+	name := e.pass.worker.healthCondition()
+	if name == "" || isOwnCondition(name) {
 		return d.requeue
 	}
 	facts := health.Facts{Outcome: o.Kind, Message: o.Message, Inventory: e.pass.status.Inventory, Since: d.since, Now: now.Time}
@@ -136,7 +135,7 @@ func (e ending) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time
 	if !known {
 		return d.requeue
 	}
-	e.pass.status.setHealth(ConditionType(conditioned.Condition()), condition, now)
+	e.pass.status.setHealth(name, condition, now)
 	if condition.Wake == 0 {
 		return d.requeue
 	}

@@ -116,6 +116,26 @@ func TestHealthCondition(t *testing.T) {
 	stop()
 }
 
+// TestOwnConditionsAreTaken: a generator cannot name a condition that the reconciler has itself.
+func TestOwnConditionsAreTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(context.Context, resources.Input) ([]resources.Resource, error) {
+		return nil, nil
+	}, resources.WithCondition("Stalled")), ReconcilerOptions{}))
+	widget := r.widget("")
+	r.create(widget)
+	await(r, widget, "refused", func() bool {
+		_, _, message := widget.Status.GetState()
+		return strings.Contains(message, `condition "Stalled", which the reconciler has already; allowed are other names than Ready, Reconciling and Stalled`)
+	})
+	if got := conditionOf(widget, ConditionTypeStalled); !strings.HasPrefix(got, "True Error: ") {
+		t.Errorf("the condition of the reconciler has changed: %s", got)
+	}
+	r.delete(widget)
+	r.awaitGone(widget)
+}
+
 // TestReuseOfTypedResources: the resources of a component are made again only if it has changed, unless one of them has a guard or an extractor, which may remember something.
 func TestReuseOfTypedResources(t *testing.T) {
 	t.Parallel()
