@@ -11,7 +11,7 @@ import (
 
 type warningsKey struct{}
 
-// Warnings collects what generators notice that is no error. It is safe for concurrent use.
+// Warnings collects the warnings of generators. It is safe for concurrent use.
 type Warnings struct {
 	mu      sync.Mutex
 	sources []func() []string

@@ -124,7 +124,7 @@ func judgesMetadata(judge status.Judge, kind schema.GroupKind) bool {
 	return ok && metadata.JudgesMetadata(kind)
 }
 
-// Guarded asks a judge about an object that is no dependent, and is not changed. A panic counts as UnknownStatus.
+// Guarded returns what a judge says about an object that is not a dependent. A panic of the judge counts as UnknownStatus.
 func Guarded(judge status.Judge, object *unstructured.Unstructured) status.Result {
 	if result, terminating := status.Terminating(object); terminating {
 		return result

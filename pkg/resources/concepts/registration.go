@@ -35,7 +35,7 @@ type Registration struct {
 	Guarded bool
 	// Suspendable means that the object has a suspended form.
 	Suspendable bool
-	// Judged means that ConvergingStatus tells whether the object is ready. Otherwise the judge of the component does.
+	// Judged means that ConvergingStatus decides whether the object is ready. Otherwise, the judge of the component decides.
 	Judged bool
 	// Addressed means that the object is ready only when it has an address.
 	Addressed bool

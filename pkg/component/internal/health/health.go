@@ -103,7 +103,7 @@ func (f Facts) unhealthy() Condition {
 		}
 	}
 	if worst == "" {
-		// The pass waits for something that is no dependent.
+		// The pass waits for something other than a dependent.
 		return Condition{Reason: string(concepts.OperationalStatusPending), Message: f.Message}
 	}
 	return Condition{Reason: worst, Message: messages[worst] + texts.Notices(notices[worst]), Wake: wake}
