@@ -53,6 +53,8 @@ type Observation struct {
 	Deadline time.Time
 	// PrunePolicy is the value of the annotation of that name; empty if there is none.
 	PrunePolicy string
+	// Suspended means that the suspended form of the object was applied last.
+	Suspended bool
 	// Rules identifies the rules by which the status was computed; see Judges.
 	Rules string
 	// Object is the object itself, without managedFields, if a Need demands that; else nil. It must not be changed.
@@ -106,6 +108,8 @@ type Reader struct {
 	OwnerLabel string
 	// PrunePolicyAnnotation is the key of the annotation with the prune policy.
 	PrunePolicyAnnotation string
+	// DigestAnnotation is the key of the annotation with the digest of the manifest that was applied last, and SuspendedDigest the prefix of the digests of suspended forms.
+	DigestAnnotation, SuspendedDigest string
 	// Manager is the field manager that writes dependents.
 	Manager string
 	// Judges compute the status.
@@ -134,7 +138,7 @@ func (r *Reader) ReadMetadata(gvk schema.GroupVersionKind, object *metav1.Partia
 }
 
 func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) Observation {
-	labels := object.GetLabels()
+	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	observation := Observation{
 		UID:             object.GetUID(),
 		ResourceVersion: object.GetResourceVersion(),
@@ -143,7 +147,8 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 		Record:          RecordLabel(labels),
 		Deleting:        object.GetDeletionTimestamp() != nil,
 		Outcome:         r.outcome(labels[r.OwnerLabel], judged),
-		PrunePolicy:     object.GetAnnotations()[r.PrunePolicyAnnotation],
+		PrunePolicy:     annotations[r.PrunePolicyAnnotation],
+		Suspended:       r.SuspendedDigest != "" && strings.HasPrefix(annotations[r.DigestAnnotation], r.SuspendedDigest),
 		Finalizers:      strings.Join(object.GetFinalizers(), ","),
 	}
 	var uncounted []fieldpath.Path

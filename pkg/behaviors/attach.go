@@ -111,6 +111,7 @@ func namesOf(behavior any) []string {
 	note("Reading", implements[Reading](behavior))
 	note("Late", implements[Late](behavior))
 	note("Awaited", implements[Awaited](behavior))
+	note("Ordered", implements[Ordered](behavior))
 	note("Graceful", implements[Graceful](behavior))
 	note("Resetting", implements[Resetting](behavior))
 	note("Suspending", implements[Suspending](behavior))

@@ -21,7 +21,7 @@ type Stepped interface {
 
 // Guarded is the behavior of an object that is applied only if a guard allows it.
 type Guarded interface {
-	// Guard returns why the object must not be applied yet; empty if it may be applied. It is called when the step of the object is about to begin. As
+	// Guard returns why the object must not be applied yet; empty if it may be applied. It is called when the step of the object is about to begin, after all reads of the step. As
 	// long as it returns a reason, neither this step nor what comes later is applied; what was applied earlier stays as it is, and drift is corrected.
 	// The component names the object and the reason. A change of an object whose data are extracted (see Extracting) leads to another pass; for
 	// other reasons, the requeue interval of the component applies.
@@ -66,6 +66,8 @@ type Read struct {
 	Grace time.Duration
 	// Optional means that the component does not wait for an object that does not exist.
 	Optional bool
+	// After means that the object is read when the step has ended; so it holds back only later steps. It is not read while the component is suspended.
+	After bool
 }
 
 // Late is the behavior of an object whose manifest is complete only when its step begins, because it needs data of other objects.
@@ -91,6 +93,13 @@ type Graceful interface {
 	// GracePeriod returns how long the object may be not ready before the condition says that the component is degraded or down. It begins when the component stops being ready, and
 	// again when its spec changes. Zero means that it never ends.
 	GracePeriod() time.Duration
+}
+
+// Ordered is the behavior of an object that says itself when it is deleted. The annotation delete-order takes precedence. Unlike the annotation, the order is no part of the
+// manifest: changing it does not write the object.
+type Ordered interface {
+	// DeleteOrder returns the wave in which the object is deleted.
+	DeleteOrder() int
 }
 
 // Resetting is the behavior of a set of objects that keeps data between calls of its behaviors. It is attached to any of the objects.
@@ -143,6 +152,12 @@ type GracePeriod time.Duration
 
 // GracePeriod returns the constant.
 func (p GracePeriod) GracePeriod() time.Duration { return time.Duration(p) }
+
+// DeleteOrder is an Ordered with a constant order.
+type DeleteOrder int
+
+// DeleteOrder returns the constant.
+func (o DeleteOrder) DeleteOrder() int { return int(o) }
 
 // Reset is a Resetting in the form of a function.
 type Reset func()

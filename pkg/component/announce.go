@@ -133,14 +133,18 @@ func (a *announcer) drift(subject *unstructured.Unstructured, memory *memory, po
 	}
 }
 
-// noticed warns once about each mistake that the generator has noticed.
-func (a *announcer) noticed(subject *unstructured.Unstructured, memory *memory, warnings []string) {
+// noticed warns once about each mistake that the generator has noticed, and again if it comes back with another declaration. What a guard holds back has no mistakes meanwhile.
+func (a *announcer) noticed(subject *unstructured.Unstructured, memory *memory, declaration string, warnings []string) {
+	if memory.noticedIn != declaration {
+		memory.noticed = slices.DeleteFunc(memory.noticed, func(warning string) bool { return !slices.Contains(warnings, warning) })
+		memory.noticedIn = declaration
+	}
 	for _, warning := range warnings {
 		if !slices.Contains(memory.noticed, warning) {
 			a.warn(subject, "Noticed", texts.Bound(warning))
+			memory.noticed = append(memory.noticed, warning)
 		}
 	}
-	memory.noticed = warnings
 }
 
 // released reports the dependents that were orphaned on request of the user.

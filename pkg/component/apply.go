@@ -133,7 +133,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	}
 	result, err := a.pass.destination.Target().Engine.Apply(ctx, a.request(generated, judge))
 	a.pass.took(&result)
-	a.pass.worker.announcer.noticed(a.pass.subject, a.pass.memory, generated.Warnings.All())
+	a.announceWarnings(generated)
 	switch {
 	case err != nil:
 		return outcomes.Of(err)
@@ -163,6 +163,7 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 	request.Suspend = true
 	result, err := a.pass.destination.Target().Engine.Apply(ctx, request)
 	a.pass.took(&result)
+	a.announceWarnings(generated)
 	switch {
 	case err != nil:
 		return outcomes.Of(err)
@@ -176,6 +177,11 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 		message = "no dependent has a suspended form, so all are left alone"
 	}
 	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, a.pass.settings.timing.requeue)}
+}
+
+// announceWarnings reports what the generator, and the behaviors of its objects, have noticed.
+func (a application) announceWarnings(generated *generation.Result) {
+	a.pass.worker.announcer.noticed(a.pass.subject, a.pass.memory, a.pass.declared.Digest.Value, generated.Warnings.All())
 }
 
 func isSuspending(object client.Object) bool {

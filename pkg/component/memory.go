@@ -36,8 +36,9 @@ type memory struct {
 	finished bool
 	// refusals is the number of consecutive passes with refused input.
 	refusals int
-	// noticed has the mistakes of the generator that have been reported.
-	noticed []string
+	// noticed has the mistakes of the generator that have been reported for the declaration with the digest noticedIn.
+	noticed   []string
+	noticedIn string
 	// drifted has the dependents whose drift has been reported.
 	drifted map[string]bool
 }

@@ -213,7 +213,7 @@ func TestUnmatchedSelectorsAreNoticed(t *testing.T) {
 	}), ReconcilerOptions{}))
 	widget := r.widget("")
 	r.create(widget)
-	r.awaitEvent("Noticed", "Pod "+r.namespace+`/web: mutation "typo": edit 1 of containers: its selector matches none of the containers, which are ["web"]`)
+	r.awaitEvent("Noticed", "Pod "+r.namespace+`/web: mutation "typo": containers: the selector of edit 1 matches none of ["web"]`)
 	awaitReady(r, widget)
 	r.delete(widget)
 	r.awaitGone(widget)

@@ -24,6 +24,7 @@ func allBehaviors() []any {
 		behaviors.DeletedOnSuspend{},
 		behaviors.Reads{},
 		behaviors.GracePeriod(1),
+		behaviors.DeleteOrder(1),
 		behaviors.Reset(func() {}),
 		behaviors.Guard(func() (string, error) { return "", nil }),
 		behaviors.Complete(func(*unstructured.Unstructured) error { return nil }), behaviors.Extract(func(*unstructured.Unstructured) error { return nil }),
@@ -59,7 +60,7 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 		"patches that rename": {made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming}, nil)), ""},
 		"patches that rename and remove": {
 			made(manifests.NewKustomizeObjectTransformer([]manifests.KustomizePatch{renaming, removing}, nil)),
-			"ConfigMap ns/typed has behaviors (Awaited, Extracting, Graceful, Guarded, Judged, Late, Reading, Resetting, Stepped, Suspending)",
+			"ConfigMap ns/typed has behaviors (Awaited, Extracting, Graceful, Guarded, Judged, Late, Ordered, Reading, Resetting, Stepped, Suspending)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +78,7 @@ func TestTransformersKeepBehaviors(t *testing.T) {
 			if err != nil || len(transformed) != 3 {
 				t.Fatal(transformed, err)
 			}
-			want := []string{"Awaited", "Extracting", "Graceful", "Guarded", "Judged", "Late", "Reading", "Resetting", "Stepped", "Suspending"}
+			want := []string{"Awaited", "Extracting", "Graceful", "Guarded", "Judged", "Late", "Ordered", "Reading", "Resetting", "Stepped", "Suspending"}
 			for i, names := range [][]string{want, nil, want} {
 				if diff := cmp.Diff(names, behaviors.Names(transformed[i])); diff != "" {
 					t.Errorf("behaviors of %s (-want +got):\n%s", transformed[i].GetName(), diff)

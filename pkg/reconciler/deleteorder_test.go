@@ -4,9 +4,15 @@
 package reconciler_test
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
@@ -36,4 +42,39 @@ func TestReversedDeletion(t *testing.T) {
 	if got := actions(heir.mustApply("")); !slices.Contains(got, "Deleted ConfigMap first") {
 		t.Errorf("first stays: %v", got)
 	}
+}
+
+// TestOrdersOfBehaviors: objects are deleted in the waves that their behaviors say, unless they have the annotation. A change of the order is recorded, and writes no object.
+func TestOrdersOfBehaviors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	orders := []behaviors.DeleteOrder{-1, 5, 2}
+	generate := func() []client.Object {
+		list := objects(w, strings.ReplaceAll(configMapsNamed("a", "b", "c"), "{name: b}", `{name: b, annotations: {PREFIX/delete-order: "-4", PREFIX/update-policy: recreate}}`))
+		for i, order := range orders {
+			list[i] = behaviors.Attach(list[i], order)
+		}
+		return list
+	}
+	w.settleObjects(generate, done)
+	w.requests.Reset()
+	orders = []behaviors.DeleteOrder{7, 5, -2}
+	result := w.settleObjects(generate, done)
+	w.expectActions(result)
+	if writes := w.requests.Count(testenv.Request.IsWrite); writes > 0 {
+		t.Errorf("%d writes, although only orders have changed", writes)
+	}
+	w.mustDelete()
+	var deleted []string
+	for _, request := range w.requests.All() {
+		if request.Method == http.MethodDelete {
+			deleted = append(deleted, request.Path[strings.LastIndex(request.Path, "/")+1:])
+		}
+	}
+	if got := strings.Join(deleted, " "); got != "b c a" {
+		t.Errorf("deleted in the order %s", got)
+	}
+	orders[0] = 40000
+	_, err := w.applyObjects(generate())
+	w.expectRefusal(err, "ConfigMap NS/a: delete order 40000 is not allowed; allowed are -32768 to 32767")
 }

@@ -154,7 +154,8 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		options: options,
 		keys:    keys,
 		reader: &observe.Reader{
-			OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, Manager: options.FieldOwner, Judges: owners, Clock: options.Clock,
+			OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: desired.DigestSuspended,
+			Manager: options.FieldOwner, Judges: owners, Clock: options.Clock,
 		},
 		judges:       owners,
 		memory:       memory.New(),

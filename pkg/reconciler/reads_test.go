@@ -277,6 +277,98 @@ func TestForbiddenReads(t *testing.T) {
 	}
 }
 
+// TestReadsBeforeManifests: all reads of a step come before its manifests are completed and its guards are asked, whichever object reads. So says the plan.
+func TestReadsBeforeManifests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := w.client.Create(t.Context(), w.secret(map[string]string{"host": "a"})); err != nil {
+		t.Fatal(err)
+	}
+	var host string
+	generate := func() []client.Object {
+		list := objects(w, configMapsNamed("a", "b"))
+		user := behaviors.Attach(list[0], behaviors.Guard(func() (string, error) {
+			if host == "" {
+				return "there is no host", nil
+			}
+			return "", nil
+		}), behaviors.Complete(func(manifest *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(manifest.Object, host, "data", "value")
+		}))
+		carrier := behaviors.Attach(list[1], behaviors.Reset(func() { host = "" }), behaviors.Reads{{
+			GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"},
+			NamespacedName:   apitypes.NamespacedName{Namespace: w.namespace, Name: "database"},
+			Take: func(secret *unstructured.Unstructured) error {
+				host, _, _ = unstructured.NestedString(secret.Object, "data", "host")
+				return nil
+			},
+		}})
+		return []client.Object{user, carrier}
+	}
+	w.settleObjects(generate, done)
+	if diff := diffData(map[string]any{"value": "YQ=="}, w.configMap("a")); diff != "" {
+		t.Error(diff)
+	}
+	w.mustDelete()
+}
+
+// TestReadsAfterTheStep hold back what comes after the object, not the object itself.
+func TestReadsAfterTheStep(t *testing.T) {
+	t.Parallel()
+	for reason, tc := range map[string]struct {
+		setup     option
+		namespace string
+		exists    bool
+		want      string
+	}{
+		"missing":   {want: "Secret database: does not exist"},
+		"no data":   {want: "Secret database: its data cannot be used: has no host", exists: true},
+		"forbidden": {want: "Secret database: cannot be read: ", exists: true, setup: answering("/secrets/database", http.StatusForbidden, metav1.StatusReasonForbidden)},
+		"misplaced": {want: "Secret database: cannot be read: its type is namespaced, and no namespace is given", namespace: "none"},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			var options []option
+			if tc.setup != nil {
+				options = append(options, tc.setup)
+			}
+			w := newWorld(t, options...)
+			if tc.exists {
+				if err := w.client.Create(t.Context(), w.secret(map[string]string{"port": "a"})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			place := apitypes.NamespacedName{Namespace: w.namespace, Name: "database"}
+			if tc.namespace != "" {
+				place.Namespace = ""
+			}
+			generate := func() []client.Object {
+				list := objects(w, configMapsNamed("carrier", "later"))
+				return []client.Object{behaviors.Attach(list[0], behaviors.Reads{{
+					GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, NamespacedName: place, After: true, Judge: byPhase{},
+					Take: func(secret *unstructured.Unstructured) error {
+						if secret == nil {
+							return nil
+						}
+						return errors.New("has no host")
+					},
+				}}), behaviors.Attach(list[1], behaviors.AtStep(1))}
+			}
+			w.settleObjects(generate, func(result reconciler.Result) (bool, string) {
+				got := notices(result.Waits)
+				return strings.Contains(got, tc.want), got
+			})
+			if w.configMap("carrier") == nil {
+				t.Error("the object that reads must be applied")
+			}
+			if held := w.configMap("later") == nil; held != (reason != "missing") {
+				t.Errorf("later steps are held back: %v", held)
+			}
+			w.mustDelete()
+		})
+	}
+}
+
 // TestBadReads are refused, or named, with the object and what is wrong.
 func TestBadReads(t *testing.T) {
 	t.Parallel()

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // TestSteps applies the steps of a wave one after the other in one pass: a step waits for the answers of the one before, not until its objects are ready,
@@ -82,5 +84,34 @@ func TestRequestsOfSteps(t *testing.T) {
 	}
 	if n := w.requests.Count(func(testenv.Request) bool { return true }); n != 0 {
 		t.Errorf("expected no requests, got:\n%s", fmt.Sprint(w.requests))
+	}
+}
+
+// TestBehaviorsThatRefuse: what a guard or a late manifest refuses is an error that no retry cures. The plan says the same.
+func TestBehaviorsThatRefuse(t *testing.T) {
+	t.Parallel()
+	refusal := reconciler.RefusedError{Problems: []string{"this cannot work"}}
+	for reason, behavior := range map[string]any{
+		"a guard":         behaviors.Guard(func() (string, error) { return "", &refusal }),
+		"a late manifest": behaviors.Complete(func(*unstructured.Unstructured) error { return &refusal }),
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			list := objects(w, configMapsNamed("a", "b"))
+			list[1] = behaviors.Attach(list[1], behavior, behaviors.AtStep(1))
+			_, err := w.applyObjects(list)
+			w.expectRefusal(err, "this cannot work")
+			plan, err := w.engine.Plan(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: list, Digest: w.digest}, reconciler.PlanOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, change := range plan.Changes {
+				if change.Object.Name == "b" && change.Refusal != "this cannot work" {
+					t.Errorf("the plan says %+v", change)
+				}
+			}
+			w.mustDelete()
+		})
 	}
 }

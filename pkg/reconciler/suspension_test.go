@@ -140,11 +140,22 @@ func TestSuspensionDoesNotRecreate(t *testing.T) {
 	if w.replicas("shop") != 0 {
 		t.Error("not suspended")
 	}
-	w.settleObjects(everything, done)
+	// The record says that the object is to be resumed when the process ends, and no longer that it was suspended.
+	mortal := w.restart(func(s *setup) { s.config = dying(s.config, 0) })
+	testenv.Eventually(t, func() (bool, string) {
+		result, err := mortal.applyObjects(everything())
+		return err != nil, notices(result.Waits)
+	})
+	if i := slices.IndexFunc(mortal.owner.Inventory, func(item *reconciler.InventoryItem) bool { return item.Name == "shop" }); strings.Contains(mortal.owner.Inventory[i].Digest, "suspended") {
+		t.Fatalf("expected a record without a suspended form, got %v", mortal.owner.Inventory[i])
+	}
+	mortal.engine.Close()
+	heir := mortal.restart()
+	heir.settleObjects(everything, done)
 	if w.replicas("shop") == 0 || w.get("apps/v1", "Deployment", "shop").GetUID() != uid {
 		t.Error("the Deployment was recreated, or not resumed")
 	}
-	w.mustDelete()
+	heir.mustDelete()
 }
 
 // TestSuspension suspends, rests, and resumes, with a restart in between.

@@ -12,8 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// exactly is typed, and fails if the Go type does not know a field of the object.
+func exactly(object *unstructured.Unstructured, prototype client.Object) (client.Object, error) {
+	return decode(object, prototype, true)
+}
+
 // typed returns a copy of an object with the Go type of a prototype.
 func typed(object *unstructured.Unstructured, prototype client.Object) (client.Object, error) {
+	return decode(object, prototype, false)
+}
+
+func decode(object *unstructured.Unstructured, prototype client.Object, exact bool) (client.Object, error) {
 	if _, ok := prototype.(*unstructured.Unstructured); ok {
 		return object.DeepCopy(), nil
 	}
@@ -21,7 +30,7 @@ func typed(object *unstructured.Unstructured, prototype client.Object) (client.O
 	if !ok {
 		return nil, fmt.Errorf("%T is no type of objects", prototype)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, result); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, result, exact); err != nil {
 		return nil, fmt.Errorf("decoding the object as %T: %w", prototype, err)
 	}
 	return result, nil

@@ -149,21 +149,22 @@ func Example_data() {
 	// web ADDRESS=shop.example.org
 }
 
-// playThrough does what the reconciler does: it asks the guard, extracts data, asks again, and completes the manifest.
+// playThrough does what the reconciler does: it extracts data and asks the guard, before and after the Service has an address, and completes the manifest.
 func playThrough(frontend, web client.Object) {
 	guarded, _ := behaviors.Of[behaviors.Guarded](web)
-	fmt.Println(guarded.Guard())
-	live := withAddress()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&live)
-	if err != nil {
-		fmt.Println(err)
-	}
 	extracting, _ := behaviors.Of[behaviors.Extracting](frontend)
-	if err := extracting.Extract(&unstructured.Unstructured{Object: content}); err != nil {
-		fmt.Println(err)
+	for _, live := range []corev1.Service{{}, withAddress()} {
+		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&live)
+		if err != nil {
+			fmt.Println(err)
+		}
+		if err := extracting.Extract(&unstructured.Unstructured{Object: content}); err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(guarded.Guard())
 	}
-	fmt.Println(guarded.Guard())
-	if content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(behaviors.Bare(web)); err != nil {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(behaviors.Bare(web))
+	if err != nil {
 		fmt.Println(err)
 	}
 	late, _ := behaviors.Of[behaviors.Late](web)

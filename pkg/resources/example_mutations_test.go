@@ -160,7 +160,7 @@ func Example_build() {
 	_, err := configmap.NewBuilder(&corev1.ConfigMap{}).AwaitAddress().Build()
 	fmt.Println(err)
 	// Output:
-	// building ConfigMap : metadata.name must not be empty
+	// building ConfigMap: metadata.name must not be empty
 	// metadata.namespace must not be empty
 	// AwaitAddress: the kind has no address; allowed for Services and Ingresses
 }

@@ -58,7 +58,7 @@ func Example_options() {
 	}
 	// Output:
 	// data map[shop.example.org/adoption-policy:always shop.example.org/delete-policy:orphan-on-delete shop.example.org/prune-policy:confirm]
-	// dashboard map[shop.example.org/await:never shop.example.org/delete-order:-1]
+	// dashboard map[shop.example.org/await:never]
 }
 
 // An object that somebody else owns.
@@ -268,5 +268,5 @@ func Example_strict() {
 	}
 	fmt.Println(web.Mutate(&appsv1.Deployment{}))
 	// Output:
-	// mutating Deployment shop/web: mutation "typo": edits of containers: edit 1 of containers: its selector matches none of the containers, which are ["web"]
+	// mutating Deployment shop/web: mutation "typo": containers: the selector of edit 1 matches none of ["web"]
 }

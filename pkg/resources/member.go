@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,9 @@ import (
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -31,8 +34,21 @@ type member struct {
 	// step is the step in which the object is applied. Late means that it is mutated only then.
 	step int
 	late bool
+	// trails means that the object is only read, and that no resource which is written comes after it.
+	trails bool
 	// prototype has the Go type of the object.
 	prototype client.Object
+	// sources are the members that have the data which this one uses.
+	sources []source
+	// asked means that the data of the object were extracted in this pass, if it has any.
+	asked bool
+}
+
+// source is a member that has data.
+type source struct {
+	*member
+
+	cell concepts.Cell
 }
 
 // applyOrder returns the wave of the object. An invalid one is refused later.
@@ -46,12 +62,9 @@ func (m *member) applyOrder() int {
 
 // isOn reports whether the object should exist.
 func (m *member) isOn() (bool, error) {
-	if m.registration.Gate == nil {
-		return true, nil
-	}
-	on, err := m.registration.Gate.Enabled()
+	on, err := feature.IsOn(m.registration.Gate)
 	if err != nil {
-		return false, fmt.Errorf("resource %s: deciding whether it exists: %w", m.resource.Identity(), err)
+		return false, fmt.Errorf("resource %s: %w", m.resource.Identity(), err)
 	}
 	return on, nil
 }
@@ -75,22 +88,63 @@ func (m *member) object() (client.Object, error) {
 
 // mutate applies the mutations to an object that has none of them yet.
 func (m *member) mutate(object client.Object) error {
-	if amendable, ok := m.resource.(concepts.Amendable); ok {
-		return amendable.Amend(object, false) //nolint:wrapcheck // it names the resource
-	}
-	return m.resource.Mutate(object) //nolint:wrapcheck // it names the resource
+	return m.change(func() error {
+		if amendable, ok := m.resource.(concepts.Amendable); ok {
+			return amendable.Amend(object, false) //nolint:wrapcheck // it names the resource
+		}
+		return m.resource.Mutate(object) //nolint:wrapcheck // it names the resource
+	})
 }
 
-// annotate sets the policies of the object, and its place in the order of deletion.
+// change has mutations change an object. It refuses those that use data of which it is not known that the object needs them: the object would not follow them.
+func (m *member) change(mutate func() error) error {
+	before := m.undeclaredReads()
+	err := mutate()
+	var problems []string
+	for cell, count := range m.undeclaredReads() {
+		if count > before[cell] {
+			problems = append(problems, fmt.Sprintf("resource %s uses the data %q without saying so; add WithDataGuard or WithOptionalData", m.resource.Identity(), cell.Name()))
+		}
+	}
+	if len(problems) > 0 {
+		return inventory.NewRefusedError(problems...)
+	}
+	return orRefusal(err)
+}
+
+// undeclaredReads returns how often data were used that the resource does not need as far as it says.
+func (m *member) undeclaredReads() map[concepts.Cell]int {
+	var reads map[concepts.Cell]int
+	for _, cell := range m.set.cells {
+		counter, ok := cell.(interface{ Reads() int })
+		if !ok || slices.Contains(m.registration.Requires, cell) || slices.Contains(m.registration.Uses, cell) {
+			continue
+		}
+		if reads == nil {
+			reads = map[concepts.Cell]int{}
+		}
+		reads[cell] = counter.Reads()
+	}
+	return reads
+}
+
+// orRefusal returns an error of a resource. It is a refusal if it comes from a gate, because that depends on the input only.
+func orRefusal(err error) error {
+	var gate *feature.GateError
+	var retriable types.RetriableError
+	if errors.As(err, &gate) && !errors.As(err, &retriable) {
+		return inventory.NewRefusedError(err.Error())
+	}
+	return err
+}
+
+// annotate sets the policies of the object.
 func (m *member) annotate(object client.Object) {
 	values := maps.Clone(object.GetAnnotations())
 	if values == nil {
 		values = map[string]string{}
 	}
 	set := func(suffix, value string) { values[m.set.annotationPrefix+suffix] = value }
-	if _, ok := values[m.set.annotationPrefix+types.AnnotationKeySuffixDeleteOrder]; !ok && m.index > 0 {
-		set(types.AnnotationKeySuffixDeleteOrder, deleteOrder(m.index))
-	}
 	for suffix, value := range m.registration.Policies {
 		set(suffix, value)
 	}
@@ -104,11 +158,12 @@ func (m *member) annotate(object client.Object) {
 
 // behaviors returns what the object brings along.
 func (m *member) behaviors() []any {
-	var all []any
+	// Resources that are off count, so that switching one on does not change the others.
+	all := []any{behaviors.DeleteOrder(max(-m.index, types.MinOrder))}
 	if m.step > 0 {
 		all = append(all, behaviors.AtStep(m.step))
 	}
-	if m.registration.Guarded || len(m.registration.Requires) > 0 {
+	if m.registration.Guarded || len(m.sources) > 0 {
 		all = append(all, behaviors.Guard(m.guard))
 	}
 	if m.registration.Extracts || len(m.registration.Produces) > 0 {
@@ -133,6 +188,9 @@ func (m *member) behaviors() []any {
 func (m *member) guard() (reason string, err error) {
 	m.set.mu.Lock()
 	defer m.set.mu.Unlock()
+	if err := m.checkSources(); err != nil {
+		return "", err
+	}
 	var missing []string
 	for _, cell := range m.registration.Requires {
 		if !cell.IsSet() {
@@ -161,6 +219,21 @@ func (m *member) guard() (reason string, err error) {
 	}
 }
 
+// checkSources refuses data of objects whose turn has not come: they would be awaited for ever. The order of resources does not decide alone.
+func (m *member) checkSources() error {
+	var problems []string
+	for _, source := range m.sources {
+		if !source.asked {
+			problems = append(problems, fmt.Sprintf("%s: its data %q are those of %s, which is applied later; allowed is an apply order after it (transformers can change apply orders, "+
+				"and instances of types that dependents define come last in their wave)", types.IDOf(m.prototype), source.cell.Name(), types.IDOf(source.prototype)))
+		}
+	}
+	if len(problems) > 0 {
+		return inventory.NewRefusedError(problems...)
+	}
+	return nil
+}
+
 // extract takes data from the object as it is in the cluster.
 func (m *member) extract(object *unstructured.Unstructured) error {
 	m.set.mu.Lock()
@@ -169,6 +242,7 @@ func (m *member) extract(object *unstructured.Unstructured) error {
 }
 
 func (m *member) extractLocked(object *unstructured.Unstructured) error {
+	m.asked = true
 	extractable, ok := m.resource.(concepts.DataExtractable)
 	if !ok {
 		return nil
@@ -204,12 +278,12 @@ func (m *member) amend(manifest *unstructured.Unstructured, change func(concepts
 	if !ok {
 		return errors.New("the resource is not concepts.Amendable")
 	}
-	object, err := typed(manifest, m.prototype)
+	object, err := exactly(manifest, m.prototype)
 	if err != nil {
 		return err
 	}
 	announced := maps.Clone(object.GetAnnotations())
-	if err := change(amendable, object); err != nil {
+	if err := m.change(func() error { return change(amendable, object) }); err != nil {
 		return err
 	}
 	m.keepPolicies(object, announced)
@@ -244,8 +318,8 @@ func (m *member) noteWarnings() {
 	}
 }
 
-// read returns how an object is read that somebody else owns. Before means that objects that are applied later may need its data.
-func (m *member) read(before bool) (behaviors.Read, error) {
+// read returns how an object is read that somebody else owns.
+func (m *member) read() (behaviors.Read, error) {
 	object, err := m.resource.Object()
 	if err != nil {
 		return behaviors.Read{}, fmt.Errorf("resource %s: %w", m.resource.Identity(), err)
@@ -256,10 +330,8 @@ func (m *member) read(before bool) (behaviors.Read, error) {
 		NamespacedName:   apitypes.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
 		Optional:         m.registration.Absence == concepts.AbsenceIsFine,
 		Grace:            m.grace(),
-		Take:             func(*unstructured.Unstructured) error { return nil },
-	}
-	if before {
-		read.Take = m.take
+		Take:             m.take,
+		After:            m.trails,
 	}
 	if !m.registration.Auxiliary {
 		read.Judge = &judge{member: m}
@@ -269,14 +341,17 @@ func (m *member) read(before bool) (behaviors.Read, error) {
 
 // take takes data from an object that somebody else owns; nil if it does not exist.
 func (m *member) take(object *unstructured.Unstructured) error {
-	switch {
-	case object == nil && m.registration.Absence == concepts.AbsenceIsFine:
-		return nil
-	case object == nil:
-		return errors.New("it does not exist")
-	default:
+	if object != nil {
 		return m.extract(object)
 	}
+	m.set.mu.Lock()
+	defer m.set.mu.Unlock()
+	m.asked = true
+	// If nothing comes later, only the judge waits for the object.
+	if m.registration.Absence == concepts.AbsenceIsFine || m.trails {
+		return nil
+	}
+	return errors.New("it does not exist")
 }
 
 // suspending is the behavior of a member with a suspended form.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
-	"github.com/component-operator/runtime/pkg/types"
 )
 
 // set has the resources of one component. Functions of its resources are called one at a time: by the pass, and by watches that judge objects.
@@ -27,6 +25,8 @@ type set struct {
 	mu sync.Mutex
 
 	members []*member
+	// cells are all data that are extracted.
+	cells []concepts.Cell
 	// owns means that some resources are written, if they are on.
 	owns bool
 	// varies means that the set must not be used again, custom that some of its members have statuses that depend on the input.
@@ -115,10 +115,13 @@ func (s *set) checkData() []error {
 			if other, ok := names[cell.Name()]; ok && other != cell {
 				problems = append(problems, fmt.Errorf("resource %s: there are several data with the name %q", m.resource.Identity(), cell.Name()))
 			}
+			if !all[cell] {
+				s.cells = append(s.cells, cell)
+			}
 			all[cell], names[cell.Name()] = true, cell
 		}
 	}
-	produced := map[concepts.Cell]bool{}
+	produced := map[concepts.Cell]*member{}
 	for _, m := range s.members {
 		r := m.registration
 		for i, cell := range slices.Concat(r.Requires, r.Uses) {
@@ -126,12 +129,14 @@ func (s *set) checkData() []error {
 			switch {
 			case isNil(cell):
 				problems = append(problems, fmt.Errorf("resource %s: data must not be nil", m.resource.Identity()))
-			case !produced[cell] && (required || all[cell]):
+			case produced[cell] != nil:
+				m.sources = append(m.sources, source{member: produced[cell], cell: cell})
+			case required || all[cell]:
 				problems = append(problems, fmt.Errorf("resource %s uses the data %q, which no earlier resource extracts", m.resource.Identity(), cell.Name()))
 			}
 		}
 		for _, cell := range r.Produces {
-			produced[cell] = true
+			produced[cell] = m
 		}
 	}
 	return problems
@@ -221,7 +226,7 @@ func (s *set) objects() ([]client.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if object, err = withReads(object, reads, true); err != nil {
+		if object, err = withReads(object, reads); err != nil {
 			return nil, err
 		}
 		objects, reads = append(objects, object), nil
@@ -233,16 +238,19 @@ func (s *set) objects() ([]client.Object, error) {
 		return nil, nil
 	}
 	last := len(objects) - 1
+	for _, m := range reads {
+		m.trails = true
+	}
 	var err error
-	if objects[last], err = withReads(objects[last], reads, false); err != nil {
+	if objects[last], err = withReads(objects[last], reads); err != nil {
 		return nil, err
 	}
 	objects[0] = behaviors.Attach(objects[0], behaviors.Reset(s.reset))
 	return objects, nil
 }
 
-// withReads attaches what is read to an object: before it is applied, or if the data do not matter for that, at the same time.
-func withReads(object client.Object, members []*member, before bool) (client.Object, error) {
+// withReads attaches what is read to an object.
+func withReads(object client.Object, members []*member) (client.Object, error) {
 	if len(members) == 0 {
 		return object, nil
 	}
@@ -251,7 +259,7 @@ func withReads(object client.Object, members []*member, before bool) (client.Obj
 		reads = slices.Clone(reading.Reads())
 	}
 	for _, m := range members {
-		read, err := m.read(before)
+		read, err := m.read()
 		if err != nil {
 			return nil, err
 		}
@@ -265,6 +273,7 @@ func (s *set) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.members {
+		m.asked = false
 		for _, cell := range m.registration.Produces {
 			cell.Clear()
 		}
@@ -286,6 +295,3 @@ func (s *set) Warnings() []string {
 	defer s.mu.Unlock()
 	return slices.Clone(s.warnings)
 }
-
-// deleteOrder returns the order in which the object of the n-th resource is deleted. Resources that are off count, so that switching one on does not change the others.
-func deleteOrder(n int) string { return strconv.Itoa(max(-n, types.MinOrder)) }

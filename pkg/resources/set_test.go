@@ -13,10 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/configmap"
@@ -72,14 +74,14 @@ func TestSteps(t *testing.T) {
 		{
 			"data with a guard",
 			[]*configmap.Builder{configMap("0").WithData(into(a)), configMap("1"), configMap("2").WithDataGuard(a), configMap("3").WithOptionalData(a)},
-			[]string{"0 extracting", "0", "1 guarded late", "1 late"},
+			[]string{"0 extracting", "0", "1 guarded late", "1 guarded late"},
 		},
-		{"optional data", []*configmap.Builder{configMap("0").WithData(into(a)), configMap("1").WithOptionalData(a)}, []string{"0 extracting", "1 late"}},
+		{"optional data", []*configmap.Builder{configMap("0").WithData(into(a)), configMap("1").WithOptionalData(a)}, []string{"0 extracting", "1 guarded late"}},
 		{"optional data that nobody has", []*configmap.Builder{configMap("0"), configMap("1").WithOptionalData(a)}, []string{"0", "0 late"}},
 		{
 			"data of two steps",
 			[]*configmap.Builder{configMap("0").WithData(into(a)), configMap("1").WithOptionalData(a).WithData(into(b)), configMap("2").WithOptionalData(a), configMap("3").WithOptionalData(b)},
-			[]string{"0 extracting", "1 extracting late", "1 late", "2 late"},
+			[]string{"0 extracting", "1 guarded extracting late", "1 guarded late", "2 guarded late"},
 		},
 		{
 			"a function that extracts",
@@ -99,7 +101,7 @@ func TestSteps(t *testing.T) {
 		{
 			"an object of others that may be missing",
 			[]*configmap.Builder{configMap("0"), configMap("other").ReadOnly(concepts.AbsenceIsFine).WithData(into(a)), configMap("1").WithOptionalData(a)},
-			[]string{"0", "0 late reading"},
+			[]string{"0", "0 guarded late reading"},
 		},
 		{"an object of others at the end", []*configmap.Builder{configMap("0"), configMap("other").ReadOnly(concepts.AbsenceBlocks)}, []string{"0 reading"}},
 		{"a gate that is off", []*configmap.Builder{configMap("0").WithData(into(a)).GatedBy(feature.NewBooleanGate(false)), configMap("1").WithOptionalData(a)}, []string{"0 late"}},
@@ -180,11 +182,23 @@ func TestRefusedSets(t *testing.T) {
 			`resource v1/ConfigMap/shop/1: there are several data with the name "a"`,
 		},
 		{"data that are nil", []resources.Resource{build(t, configMap("0").WithDataGuard(nil))}, "resource v1/ConfigMap/shop/0: data must not be nil"},
-		{"a gate that fails", []resources.Resource{build(t, configMap("0").GatedBy(brokenGate{}))}, "resource v1/ConfigMap/shop/0: deciding whether it exists: broken"},
+		{"a gate that fails", []resources.Resource{build(t, configMap("0").GatedBy(brokenGate{}))}, "resource v1/ConfigMap/shop/0: cannot tell whether its feature is on: broken"},
+		{
+			"data that are used without saying so",
+			[]resources.Resource{build(t, configMap("0").WithData(into(a))), build(t, configMap("1").WithMutation(using(a))), build(t, configMap("2").WithMutation(using(a)).WithOptionalData(a))},
+			`resource v1/ConfigMap/shop/1 uses the data "a" without saying so; add WithDataGuard or WithOptionalData`,
+		},
+		{
+			"a mutation whose gate fails",
+			[]resources.Resource{build(t, configMap("0").WithMutation(configmap.Mutation{Name: "x", Feature: brokenGate{}, Mutate: using(a).Mutate}))},
+			`mutating ConfigMap shop/0: mutation "x": cannot tell whether its feature is on: broken`,
+		},
 		{"nothing to write", []resources.Resource{build(t, configMap("0").ReadOnly(concepts.AbsenceBlocks))}, "all resources are read-only"},
 		{"a late one that is not amendable", []resources.Resource{build(t, configMap("0").WithDataExtractor(extractor)), handwritten{"1"}}, "it must implement concepts.Amendable"},
 	} {
-		if _, err := generate(t, tc.set...); err == nil || !strings.Contains(err.Error(), tc.want) {
+		_, err := generate(t, tc.set...)
+		var refused *inventory.RefusedError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)
 		}
 	}
@@ -202,6 +216,14 @@ type brokenGate struct{}
 func (brokenGate) Enabled() (bool, error) { return false, errors.New("broken") }
 
 // handwritten is a resource with nothing but the required methods.
+// using is a mutation that uses data.
+func using(data *concepts.Data[string]) configmap.Mutation {
+	return configmap.Mutation{Name: "using " + data.Name(), Mutate: func(*configmap.Mutator) error {
+		data.Get()
+		return nil
+	}}
+}
+
 type handwritten struct{ name string }
 
 func (h handwritten) Identity() string { return "v1/ConfigMap/shop/" + h.name }
@@ -224,13 +246,17 @@ func TestAnnotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []map[string]string{
-		nil, {"delete-order": "-2"}, {"delete-order": "9"}, {"await": "never", "apply-order": "3", "delete-order": "-4"},
+		nil, nil, {"delete-order": "9"}, {"await": "never", "apply-order": "3"},
 	}
+	orders := []int{0, -2, -3, -4}
 	for i, object := range objects {
 		for suffix, value := range want[i] {
 			if got := object.GetAnnotations()[reconcilerName+"/"+suffix]; got != value {
 				t.Errorf("object %d: %s is %q, want %q", i, suffix, got, value)
 			}
+		}
+		if ordered, ok := behaviors.Of[behaviors.Ordered](object); !ok || ordered.DeleteOrder() != orders[i] {
+			t.Errorf("object %d: expected to be deleted in wave %d, got %v", i, orders[i], ordered)
 		}
 		if len(object.GetAnnotations()) != len(want[i]) {
 			t.Errorf("object %d: unexpected annotations %v", i, object.GetAnnotations())
@@ -263,5 +289,26 @@ func TestSpecOf(t *testing.T) {
 	}
 	if _, err := resources.SpecOf[spec](resources.Input{}); err == nil || !strings.Contains(err.Error(), "there are no parameters") {
 		t.Errorf("unexpected error %v", err)
+	}
+}
+
+// TestFieldsThatNoTypeKnows: a late manifest to which a transformer has added a field that the Go type lacks is refused, because a mutation would lose the field.
+func TestFieldsThatNoTypeKnows(t *testing.T) {
+	t.Parallel()
+	a := concepts.NewData[string]("a")
+	objects, err := generate(t, build(t, configMap("0").WithData(into(a))), build(t, configMap("1").WithOptionalData(a)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	late, _ := behaviors.Of[behaviors.Late](objects[1])
+	manifest := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "1"}, "data": map[string]any{"a": "b"},
+	}}
+	if err := late.Complete(manifest); err != nil {
+		t.Errorf("a manifest of the type: %v", err)
+	}
+	manifest.Object["surprise"] = true
+	if err := late.Complete(manifest); err == nil || !strings.Contains(err.Error(), `unknown field "surprise"`) || manifest.Object["surprise"] != true {
+		t.Errorf("unexpected error %v, and manifest %v", err, manifest.Object)
 	}
 }

@@ -21,12 +21,13 @@ type Cell interface {
 	Clear()
 }
 
-// Data is a value that is extracted from one resource, and used by others. Resources that use it say so, so that it is known when it is complete: make a new one in
-// each call of the generator, and capture it in mutations. It must not be used concurrently.
+// Data is a value that is extracted from one resource, and used by others. Resources that use it say so, so that it is known when their objects are complete;
+// a mutation that uses a value without that is refused. Make a new one in each call of the generator, and capture it in mutations. It must not be used concurrently.
 type Data[V any] struct {
 	name  string
 	value V
 	set   bool
+	reads int
 }
 
 // NewData returns a Data without value. The name, such as "database host", appears in messages, and must be unique among the resources of a component.
@@ -39,15 +40,22 @@ func (d *Data[V]) Name() string { return d.name }
 func (d *Data[V]) IsSet() bool { return d.set }
 
 // Get returns the value, and whether there is one.
-func (d *Data[V]) Get() (value V, found bool) { return d.value, d.set }
+func (d *Data[V]) Get() (value V, found bool) {
+	d.reads++
+	return d.value, d.set
+}
 
 // Require returns the value, or an error that names it, which is an ErrDataNotExtracted.
 func (d *Data[V]) Require() (V, error) {
+	d.reads++
 	if !d.set {
 		return d.value, fmt.Errorf("%q: %w", d.name, ErrDataNotExtracted)
 	}
 	return d.value, nil
 }
+
+// Reads returns how often Get and Require were called. It shows which resources use the value.
+func (d *Data[V]) Reads() int { return d.reads }
 
 // Set sets the value.
 func (d *Data[V]) Set(value V) { d.value, d.set = value, true }

@@ -15,6 +15,31 @@ type Gate interface {
 	Enabled() (bool, error)
 }
 
+// IsOn asks a gate; nil is on. The error is a *GateError.
+func IsOn(gate Gate) (bool, error) {
+	if gate == nil {
+		return true, nil
+	}
+	on, err := gate.Enabled()
+	if err != nil {
+		return false, &GateError{Err: err}
+	}
+	return on, nil
+}
+
+// GateError says that a gate cannot tell whether its feature is on. A component with such a gate is refused until its spec changes, unless the error of the gate is a
+// types.RetriableError.
+type GateError struct {
+	// Err is the error of the gate.
+	Err error
+}
+
+// Error returns the error of the gate, and what it prevents.
+func (e *GateError) Error() string { return "cannot tell whether its feature is on: " + e.Err.Error() }
+
+// Unwrap returns the error of the gate.
+func (e *GateError) Unwrap() error { return e.Err }
+
 // Explainer is a Gate that can explain its answer.
 type Explainer interface {
 	// Why says why the gate is on or off, or cannot tell.

@@ -62,14 +62,8 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 
 // record has a mutation record its edits if its feature is on.
 func record[M Mutator](mutator M, mutation feature.Mutation[M]) error {
-	if mutation.Feature != nil {
-		enabled, err := mutation.Feature.Enabled()
-		if err != nil {
-			return fmt.Errorf("deciding whether its feature is on: %w", err)
-		}
-		if !enabled {
-			return nil
-		}
+	if on, err := feature.IsOn(mutation.Feature); err != nil || !on {
+		return err
 	}
 	return mutation.Mutate(mutator)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -169,7 +170,7 @@ func (b *Builder[T, P, M, F, S]) Build() (*Resource[T, P, S], error) {
 		return nil, fmt.Errorf("building a %s: object must not be nil", b.kind.Kind)
 	}
 	if err := errors.Join(b.problems()...); err != nil {
-		return nil, fmt.Errorf("building %s: %w", types.ObjectText(b.kind.GroupKind(), b.base.GetNamespace(), b.base.GetName()), err)
+		return nil, fmt.Errorf("building %s: %w", strings.TrimSpace(types.ObjectText(b.kind.GroupKind(), b.base.GetNamespace(), b.base.GetName())), err)
 	}
 	return newResource(b), nil
 }
@@ -214,12 +215,12 @@ func (b *Builder[T, P, M, F, S]) partProblems() []error {
 	var problems []error
 	for i, mutation := range b.mutations {
 		if mutation.Mutate == nil {
-			problems = append(problems, fmt.Errorf("mutation %d, %q: Mutate must not be nil", i, mutation.Name))
+			problems = append(problems, fmt.Errorf("mutation %d, %q: Mutate must not be nil", i+1, mutation.Name))
 		}
 	}
 	for i, extraction := range b.extractions {
 		if extraction.Cell == nil || extraction.Extract == nil {
-			problems = append(problems, fmt.Errorf("extraction %d: data and function must not be nil", i))
+			problems = append(problems, fmt.Errorf("extraction %d: data and function must not be nil", i+1))
 		}
 	}
 	return problems

@@ -61,7 +61,7 @@ func (c *containers) edit(selector selectors.ContainerSelector, edit func(*edito
 	}
 }
 
-func (c *containers) name() string { return "edits of " + c.title }
+func (c *containers) name() string { return c.title }
 
 func (c *containers) forget() { c.edits = nil }
 
@@ -105,8 +105,7 @@ func (c *containers) checkMatched(feature int, edits []containerEdit, matched []
 		if matched[j] || acceptsAny(e.selector) {
 			continue
 		}
-		what := fmt.Sprintf("edit %d of %s: its selector matches none of the %s, which are %s", j+1, c.title, c.title, c.names())
-		if err := c.plan.unmatched(feature, what); err != nil {
+		if err := c.plan.unmatched(feature, c.title, fmt.Sprintf("the selector of edit %d matches none of %s", j+1, c.names())); err != nil {
 			return err
 		}
 	}
@@ -127,9 +126,6 @@ func (c *containers) names() string {
 	names := make([]string, len(*c.list))
 	for i, container := range *c.list {
 		names[i] = container.Name
-	}
-	if len(names) == 0 {
-		return "none"
 	}
 	return fmt.Sprintf("%q", names)
 }

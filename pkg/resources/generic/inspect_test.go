@@ -44,7 +44,7 @@ func TestInspection(t *testing.T) {
 	if diff := cmp.Diff(expected, object); diff != "" {
 		t.Errorf("object (-want +got):\n%s", diff)
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], `mutation "misspelt": edit 1 of containers: its selector matches none of the containers`) {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], `mutation "misspelt": containers: the selector of edit 1 matches none of`) {
 		t.Errorf("unexpected warnings %q", warnings)
 	}
 	if noticed := inspectable.(concepts.Warning).Warnings(); len(noticed) > 0 {

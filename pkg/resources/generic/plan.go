@@ -4,6 +4,7 @@
 package generic
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -108,12 +109,12 @@ func (p *Plan) prefix(feature int) string {
 	return ""
 }
 
-// unmatched notes that an edit has found nothing to edit.
-func (p *Plan) unmatched(feature int, what string) error {
+// unmatched notes that an edit in a category has found nothing to edit.
+func (p *Plan) unmatched(feature int, category, what string) error {
 	if p.strict {
-		return fmt.Errorf("%s", what)
+		return errors.New(what)
 	}
-	if warning := p.prefix(feature) + what; !slices.Contains(p.warnings, warning) {
+	if warning := p.prefix(feature) + category + ": " + what; !slices.Contains(p.warnings, warning) {
 		p.warnings = append(p.warnings, warning)
 	}
 	return nil

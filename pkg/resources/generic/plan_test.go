@@ -72,7 +72,7 @@ func TestSelectorsSeeASnapshot(t *testing.T) {
 	if diff := cmp.Diff([]corev1.Container{{Name: "x", Image: "of-x"}, {Name: "b"}}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	want := []string{`mutation "one": edit 3 of containers: its selector matches none of the containers, which are ["a" "b"]`}
+	want := []string{`mutation "one": containers: the selector of edit 3 matches none of ["a" "b"]`}
 	if diff := cmp.Diff(want, resource.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
@@ -103,7 +103,7 @@ func TestUnmatchedSelectors(t *testing.T) {
 			t.Errorf("%s: unexpected warnings %q", tc.reason, resource.Warnings())
 		}
 		_, err := build(t, newBuilder(base("web")).WithMutation(edits).WithStrictSelectors()).PreviewObject()
-		if isError := err != nil && strings.Contains(err.Error(), "matches none of the containers"); isError != tc.warns || err != nil != tc.warns {
+		if isError := err != nil && strings.Contains(err.Error(), "matches none of"); isError != tc.warns || err != nil != tc.warns {
 			t.Errorf("%s: unexpected error %v", tc.reason, err)
 		}
 	}
@@ -168,13 +168,13 @@ func TestErrorsNameTheMutation(t *testing.T) {
 		want   string
 	}{
 		{"while it records", mutation{Name: "a", Mutate: func(*mutator) error { return failing }}, `mutating Deployment.apps shop/web: mutation "a": no such thing`},
-		{"in a gate", mutation{Name: "a", Feature: brokenGate{}, Mutate: func(*mutator) error { return nil }}, `mutating Deployment.apps shop/web: mutation "a": deciding whether its feature is on: broken`},
+		{"in a gate", mutation{Name: "a", Feature: brokenGate{}, Mutate: func(*mutator) error { return nil }}, `mutating Deployment.apps shop/web: mutation "a": cannot tell whether its feature is on: broken`},
 		{"in an edit", named("a", func(m *mutator) {
 			m.EditPodSpec(func(*editors.PodSpecEditor) error { return failing })
 		}), `mutating Deployment.apps shop/web: mutation "a": pod spec: no such thing`},
 		{"in an edit of a container", named("a", func(m *mutator) {
 			m.EditContainers(selectors.AllContainers(), func(*editors.ContainerEditor) error { return failing })
-		}), `mutating Deployment.apps shop/web: mutation "a": edits of containers: container "web": no such thing`},
+		}), `mutating Deployment.apps shop/web: mutation "a": containers: container "web": no such thing`},
 	} {
 		_, err := build(t, newBuilder(base("web")).WithMutation(named("fine", func(*mutator) {}), tc.m)).PreviewObject()
 		if err == nil || strings.ReplaceAll(err.Error(), "Deployment ", "Deployment.apps ") != tc.want {

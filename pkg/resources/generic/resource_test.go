@@ -112,13 +112,13 @@ func TestBuildErrors(t *testing.T) {
 		b      *builder
 		want   string
 	}{
-		{"everything that is missing", newBuilder(&appsv1.Deployment{}), "building Deployment : metadata.name must not be empty\nmetadata.namespace must not be empty"},
+		{"everything that is missing", newBuilder(&appsv1.Deployment{}), "building Deployment: metadata.name must not be empty\nmetadata.namespace must not be empty"},
 		{
 			"another type", newBuilder(&appsv1.Deployment{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: base().ObjectMeta}),
 			"type apps/v1, Kind=ReplicaSet: allowed is apps/v1, Kind=Deployment, or none",
 		},
-		{"a mutation without function", newBuilder(base()).WithMutation(mutation{Name: "empty"}), `mutation 0, "empty": Mutate must not be nil`},
-		{"an extraction without data", newBuilder(base()).WithData(concepts.Into[appsv1.Deployment, string](nil, nil)), "extraction 0: data and function must not be nil"},
+		{"a mutation without function", newBuilder(base()).WithMutation(mutation{Name: "empty"}), `mutation 1, "empty": Mutate must not be nil`},
+		{"an extraction without data", newBuilder(base()).WithData(concepts.Into[appsv1.Deployment, string](nil, nil)), "extraction 1: data and function must not be nil"},
 		{"an unknown policy", newBuilder(base()).WithPolicies(generic.Policies{Update: "Overwrite"}), `update-policy: invalid value "overwrite"; allowed are: recreate, replace, ssa-merge, ssa-override`},
 		{"an order that is too great", newBuilder(base()).WithApplyOrder(40000), `apply-order: invalid value "40000"; allowed are: integers from -32768 to 32767`},
 		{"too short a timeout", newBuilder(base()).WithPolicies(generic.Policies{ReadyTimeout: time.Millisecond}), "ready-timeout: invalid value"},

@@ -26,8 +26,6 @@ type Plan struct {
 	prune inventory.PrunePolicy
 	// late says which desired objects are late.
 	late []bool
-	// Resumed are desired objects whose suspended forms were applied last.
-	Resumed map[types.ObjectID]bool
 	// SaveFirst means that the recorded inventory lacks items, or has items that it expects to be gone; the plan must be saved before the first
 	// write.
 	SaveFirst bool
@@ -63,7 +61,6 @@ func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.Pr
 		item.Namespace = t.Key.Namespace
 		planWanted(t, item)
 		p.applied[i], p.late[i] = p.appliedTo(&recorded), t.Late
-		p.noteResumed(t, &recorded)
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
 		// A process that finds only the old record would not delete an object that this call creates.
 		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
@@ -93,17 +90,6 @@ func (p *Plan) unwant(recorded *inventory.Item) *inventory.Item {
 	item := Unwanted(recorded, policies.IsOrphanedOnApply)
 	p.NewOrphans = p.NewOrphans || IsNewOrphan(recorded, item)
 	return item
-}
-
-// noteResumed notes whether the suspended form of a desired object was applied last.
-func (p *Plan) noteResumed(t *desired.Object, recorded *inventory.Item) {
-	if t.Suspended || !IsSuspended(recorded) {
-		return
-	}
-	if p.Resumed == nil {
-		p.Resumed = map[types.ObjectID]bool{}
-	}
-	p.Resumed[t.Key] = true
 }
 
 // Release orphans redundant objects that desired objects read: somebody else is to own them from now on.

@@ -16,8 +16,6 @@ import (
 type Pacing struct {
 	Memory memory.Owner
 	Clock  clock.PassiveClock
-	// Resumed are objects whose suspended forms were applied last.
-	Resumed map[types.ObjectID]bool
 	// TakeOver are objects that are adopted from any owner.
 	TakeOver map[types.ObjectID]bool
 	// Expected is the plan that the call keeps to; nil if there is none.
@@ -27,7 +25,7 @@ type Pacing struct {
 // Paced adds to the situation how long corrections and verifications of the object have to wait, and whether it is adopted from
 // any owner.
 func (p *Pacing) Paced(t *desired.Object, s decisions.Situation) decisions.Situation {
-	s.TakeOver, s.Resumed = p.TakeOver[t.Key], p.Resumed[t.Key]
+	s.TakeOver = p.TakeOver[t.Key]
 	if recalled := p.Memory.Peek(t.Key); recalled != nil {
 		now := p.Clock.Now()
 		s.Correction = recalled.Corrections.Wait(now, memory.CorrectionPacing(t.ReapplyInterval))

@@ -181,7 +181,7 @@ func decideChanged(t *desired.Object, item *inventory.Item, s Situation) Decisio
 	// Another object than the recorded one may have been created from this manifest already. Then applying changes nothing, and there is no
 	// need to recreate it.
 	// Neither is there to suspend it, and to resume it; if that changes a field that cannot be changed, it is recreated after all.
-	if t.Update == inventory.UpdatePolicyRecreate && item.UID != "" && s.Seen.UID == item.UID && !t.Suspended && !s.Resumed {
+	if t.Update == inventory.UpdatePolicyRecreate && item.UID != "" && s.Seen.UID == item.UID && !t.Suspended && !s.Seen.Suspended {
 		d.Action = Recreate
 	}
 	return d

@@ -32,8 +32,6 @@ type Situation struct {
 	Correction, Verification time.Duration
 	// Fight says who changes the object repeatedly; empty if nobody does.
 	Fight string
-	// Resumed means that the suspended form of the object was applied last.
-	Resumed bool
 	// TakeOver means that the object is adopted from any owner.
 	TakeOver bool
 	// WantedAs is the wanted object that this redundant one turned out to be; empty if it is none.

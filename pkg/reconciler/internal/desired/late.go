@@ -209,10 +209,11 @@ func (p Preparer) changedPolicy(announced, completed *unstructured.Unstructured)
 // noForm is what an error of a behavior means for the suspended form.
 const noForm = "its suspended form cannot be made"
 
-// because returns the error of a behavior with what it means.
+// because returns the error of a behavior with what it means. What a behavior refuses is refused.
 func because(consequence string, err error) error {
-	if err == nil {
-		return nil
+	var refused *inventory.RefusedError
+	if err == nil || errors.As(err, &refused) {
+		return err
 	}
 	return &LateError{err: fmt.Errorf("%s: %w", consequence, err)}
 }

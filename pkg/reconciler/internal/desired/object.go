@@ -81,7 +81,7 @@ func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source
 	return wanted, nil
 }
 
-// newObject returns the desired object for one manifest, without its behaviors, and what is wrong with its annotations.
+// newObject returns the desired object for one manifest, with its policies and without its traits, and what is wrong with the policies.
 func (p Preparer) newObject(index int, object *unstructured.Unstructured, source Source) (t *Object, problems []string, err error) {
 	t = &Object{
 		Index:        index,
@@ -94,7 +94,26 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
 		t.Digest, t.Former, err = digestsOf(object, t.Reconcile, source)
 	}
+	if problem := t.orderDeletion(object, source.Objects[index], p.Keys.Prefix); problem != "" {
+		problems = append(problems, problem)
+	}
 	return t, problems, err
+}
+
+// orderDeletion takes the delete order from the behaviors of an object without an annotation, and returns what is wrong with it; empty if nothing is.
+func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object client.Object, prefix string) string {
+	ordered, ok := behaviors.Of[behaviors.Ordered](object)
+	if !ok {
+		return ""
+	}
+	if _, declared := manifest.GetAnnotations()[prefix+types.AnnotationKeySuffixDeleteOrder]; declared {
+		return ""
+	}
+	t.DeleteOrder = ordered.DeleteOrder()
+	if t.DeleteOrder < types.MinOrder || t.DeleteOrder > types.MaxOrder {
+		return fmt.Sprintf("%s: delete order %d is not allowed; allowed are %d to %d", t.Key, t.DeleteOrder, types.MinOrder, types.MaxOrder)
+	}
+	return ""
 }
 
 // come notes the behaviors that came with the object, and returns what is wrong with them; empty if nothing is.

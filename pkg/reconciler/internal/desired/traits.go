@@ -34,7 +34,7 @@ type Traits struct {
 // traitsOf returns the traits of an object, and what is wrong with its behaviors; empty if nothing is.
 func traitsOf(object client.Object) (traits Traits, problem string) {
 	if unknown := behaviors.Unknown(object); len(unknown) > 0 {
-		const allowed = "Stepped, Guarded, Extracting, Reading, Late, Awaited, Graceful, Resetting, Suspending or Judged"
+		const allowed = "Stepped, Guarded, Extracting, Reading, Late, Awaited, Ordered, Graceful, Resetting, Suspending or Judged"
 		return traits, fmt.Sprintf("a value of type %s is attached to it, which is no behavior; allowed are values that implement %s", strings.Join(unknown, ", "), allowed)
 	}
 	if stepped, ok := behaviors.Of[behaviors.Stepped](object); ok {

@@ -20,7 +20,7 @@ type dataFlow struct {
 	planner *planner
 	steps   *steps.Steps
 	changes []inventory.Change // of planner.objects
-	// unknown are the objects so far whose data nobody knows, because they would be created or changed.
+	// unknown are the objects so far whose data nobody knows, because they would be created or changed, or cannot be read.
 	unknown []inventory.ObjectInfo
 }
 
@@ -45,10 +45,8 @@ func (f *dataFlow) plan(ctx context.Context) error {
 	start := 0
 	for _, step := range positions {
 		end := start + len(step)
-		for i := start; i < end; i++ {
-			if err := f.begin(ctx, i); err != nil {
-				return err
-			}
+		if err := f.begin(ctx, start, end); err != nil {
+			return err
 		}
 		for i := start; i < end; i++ {
 			if objects[i].Extracting {
@@ -62,27 +60,47 @@ func (f *dataFlow) plan(ctx context.Context) error {
 	return nil
 }
 
-// begin plans what happens when the turn of an object comes.
-func (f *dataFlow) begin(ctx context.Context, i int) error {
-	t := f.planner.objects[i]
-	missing, err := f.steps.Read(ctx, t)
-	switch {
-	case err != nil:
-		return err
-	case missing != nil && t.Late:
-		return f.leaveOpen(ctx, i, missing.Reason)
-	case missing != nil:
-		if f.changes[i].Verb != "" {
-			addReason(&f.changes[i], missing.Reason)
-		}
-		return nil
-	case t.Late:
-		if err := f.complete(ctx, i, f.steps.Resolve); err != nil {
+// begin plans what happens when the turn of a step comes, whose members are those from start to before end.
+func (f *dataFlow) begin(ctx context.Context, start, end int) error {
+	lacking := map[int]*steps.Missing{}
+	for i := start; i < end; i++ {
+		missing, err := f.steps.Read(ctx, f.planner.objects[i])
+		if err != nil {
 			return err
 		}
+		if missing != nil {
+			lacking[i] = missing
+		}
 	}
-	f.ask(i)
+	for i := start; i < end; i++ {
+		late, missing := f.planner.objects[i].Late, lacking[i]
+		var err error
+		switch {
+		case missing != nil && late:
+			err = f.leaveOpen(ctx, i, missing.Reason)
+		case missing != nil && f.changes[i].Verb != "":
+			addReason(&f.changes[i], missing.Reason)
+		case missing == nil && late:
+			err = f.complete(ctx, i, f.steps.Resolve)
+		}
+		if err != nil {
+			return err
+		}
+		if missing == nil {
+			f.ask(i)
+		}
+	}
+	for i := start; i < end; i++ {
+		if missing := lacking[i]; missing != nil {
+			f.doNotKnow(missing.Object)
+		}
+	}
 	return nil
+}
+
+// doNotKnow notes an object whose data nobody knows.
+func (f *dataFlow) doNotKnow(object inventory.ObjectInfo) {
+	f.unknown = append(f.unknown[:len(f.unknown):len(f.unknown)], object)
 }
 
 // planForms plans the suspended forms of late objects. Data are extracted before anything is suspended.
@@ -144,7 +162,10 @@ func (f *dataFlow) ask(i int) {
 		addReason(change, "whether it is held back "+f.dependence())
 		return
 	}
+	var refused *inventory.RefusedError
 	switch reason, err := steps.Ask(f.planner.call, t); {
+	case errors.As(err, &refused):
+		change.Refusal = refused.Error()
 	case err != nil:
 		addReason(change, "its guard has failed: "+err.Error())
 	case reason != "":
@@ -221,7 +242,7 @@ func (f *dataFlow) extract(ctx context.Context, i int) error {
 			return nil
 		}
 	}
-	f.unknown = append(f.unknown[:len(f.unknown):len(f.unknown)], change.Object)
+	f.doNotKnow(change.Object)
 	return nil
 }
 

@@ -74,13 +74,24 @@ func itemOf(name observe.Name) *inventory.Item {
 type Missing struct {
 	// Reason names the object, and what it lacks.
 	Reason string
+	// Object is the other object.
+	Object inventory.ObjectInfo
 
-	cause error // decides when to repeat the call; nil if an event tells
+	lack  string // Reason without the object
+	cause error  // decides when to repeat the call; nil if an event tells
 }
 
-// Read hands a desired object what it reads without owning it. Missing is nil if that is all the object needs.
+// unread is what is missing if an object cannot be read.
+func unread(item *inventory.Item, why string, cause error) *Missing {
+	return &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), Object: item.Info(), lack: "cannot be read: " + why, cause: cause}
+}
+
+// Read hands a desired object what it reads before its step. Missing is nil if that is all the object needs.
 func (s *Steps) Read(ctx context.Context, t *desired.Object) (missing *Missing, err error) {
 	for _, read := range readsOf(s.call, t) {
+		if read.After {
+			continue
+		}
 		if _, missing, err := s.readOne(ctx, t, read); missing != nil || err != nil {
 			return missing, err
 		}
@@ -88,30 +99,27 @@ func (s *Steps) Read(ctx context.Context, t *desired.Object) (missing *Missing, 
 	return nil, nil //nolint:nilnil // nothing is missing
 }
 
-// readOne hands a desired object one of these objects, which it returns as well; nil if that does not exist.
+// readOne hands a desired object one of the objects that it reads, and returns it as well; nil if that does not exist.
 func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.Read) (object *unstructured.Unstructured, missing *Missing, err error) {
-	if read.Take == nil {
-		return nil, nil, nil
-	}
 	name := nameOf(read)
-	id := types.IDOf(itemOf(name))
+	item := itemOf(name)
 	version, view := s.call.Server.Observer.Version(name)
 	if view == observe.Unseen {
 		if problem := s.misplaced(name); problem != "" {
-			return nil, &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", id, problem)}, nil
+			return nil, unread(item, problem, nil), nil
 		}
 	}
 	object, err = s.fetch(ctx, name, version, view)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, &Missing{Reason: fmt.Sprintf("%s cannot be read: %v", id, err), cause: err}, nil
+		return nil, unread(item, err.Error(), err), nil
 	case err != nil:
-		return nil, nil, fmt.Errorf("reading %s for %s: %w", id, t.Key, err)
+		return nil, nil, fmt.Errorf("reading %s for %s: %w", types.IDOf(item), t.Key, err)
 	}
 	if err = read.Take(object); err == nil {
 		return object, nil, nil
 	}
-	missing = &Missing{Reason: fmt.Sprintf("needs data of %s: %v", id, err), cause: err}
+	missing = &Missing{Reason: fmt.Sprintf("needs data of %s: %v", types.IDOf(item), err), Object: item.Info(), lack: "its data cannot be used: " + err.Error(), cause: err}
 	var retriable types.RetriableError
 	if object == nil && view != observe.Unseen && !errors.As(err, &retriable) {
 		missing.cause = nil
@@ -144,7 +152,7 @@ func (s *Steps) judge(read behaviors.Read, object *unstructured.Unstructured) {
 	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), report.Health{Reason: result.Reason, Grade: result.Health(), Grace: read.Grace})
 }
 
-// Waits reports whether the component waits for objects of others that Begin has met since the last call.
+// Waits reports whether Begin and End have met objects of others since the last call that the component waits for.
 func (s *Steps) Waits() bool {
 	waits := s.waits
 	s.waits = false

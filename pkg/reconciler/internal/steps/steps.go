@@ -26,7 +26,7 @@ import (
 type Steps struct {
 	call *calls.Call
 
-	waits bool // since the last call of Waits, Begin has met an object of others that the component waits for
+	waits bool // since the last call of Waits, an object of others was met that the component waits for
 }
 
 // New returns the steps of a call.
@@ -35,15 +35,8 @@ func New(call *calls.Call) *Steps { return &Steps{call: call} }
 // Begin reads what the members of a step need, asks their guards, and completes their late manifests. It returns the members of the step, whose manifests are
 // complete. If something holds the step back, it reports that, and held is true.
 func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete []*desired.Object, held bool, err error) {
-	for _, t := range members {
-		reason, err := s.obstacle(ctx, t)
-		if err != nil {
-			return nil, false, err
-		}
-		if reason != "" {
-			s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace})
-			held = true
-		}
+	if held, err = s.meetObstacles(ctx, members); err != nil {
+		return nil, false, err
 	}
 	if held || !slices.ContainsFunc(members, func(t *desired.Object) bool { return t.Late }) {
 		return members, held, nil
@@ -73,36 +66,92 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 	return complete, held, err
 }
 
-// obstacle returns why an object must not be applied yet, because of what it reads or of its guard; empty if it may be applied.
-func (s *Steps) obstacle(ctx context.Context, t *desired.Object) (reason string, err error) {
-	for _, read := range readsOf(s.call, t) {
-		object, missing, err := s.readOne(ctx, t, read)
+// meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back.
+func (s *Steps) meetObstacles(ctx context.Context, members []*desired.Object) (held bool, err error) {
+	lacking := map[*desired.Object]bool{}
+	holdBack := func(t *desired.Object, reason string) {
+		s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace})
+		held = true
+	}
+	for _, t := range members {
+		missing, err := s.readBefore(ctx, t)
 		if err != nil {
-			return "", err
+			return false, err
 		}
 		if missing != nil {
 			s.await(t, missing)
-			return missing.Reason, nil
+			holdBack(t, missing.Reason)
+			lacking[t] = true
+		}
+	}
+	for _, t := range members {
+		if lacking[t] {
+			continue
+		}
+		reason, err := s.guard(t)
+		if err != nil {
+			return false, err
+		}
+		if reason != "" {
+			holdBack(t, reason)
+		}
+	}
+	return held, nil
+}
+
+// readBefore is Read, and judges what is read.
+func (s *Steps) readBefore(ctx context.Context, t *desired.Object) (missing *Missing, err error) {
+	for _, read := range readsOf(s.call, t) {
+		if read.After {
+			continue
+		}
+		object, missing, err := s.readOne(ctx, t, read)
+		if missing != nil || err != nil {
+			return missing, err
 		}
 		s.judge(read, object)
 	}
-	return s.guard(t), nil
+	return nil, nil //nolint:nilnil // nothing is missing
 }
 
-// guard returns why an object must not be applied yet; empty if it may be applied.
-func (s *Steps) guard(t *desired.Object) string {
-	if !t.Guarded {
-		return ""
+// readAfter reads what an object wants to have read when its step has ended, and reports what is missing.
+func (s *Steps) readAfter(ctx context.Context, t *desired.Object) (held bool, err error) {
+	for _, read := range readsOf(s.call, t) {
+		if !read.After {
+			continue
+		}
+		object, missing, err := s.readOne(ctx, t, read)
+		if err != nil {
+			return false, err
+		}
+		if missing == nil {
+			s.judge(read, object)
+			continue
+		}
+		s.await(t, missing)
+		s.call.Report.AwaitsHealth(itemOf(nameOf(read)), missing.lack, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
+		held = true
 	}
-	reason, err := Ask(s.call, t)
+	return held, nil
+}
+
+// guard returns why an object must not be applied yet; empty if it may be applied. The error is a *RefusedError.
+func (s *Steps) guard(t *desired.Object) (reason string, err error) {
+	if !t.Guarded {
+		return "", nil
+	}
+	reason, err = Ask(s.call, t)
+	var refused *inventory.RefusedError
 	switch {
+	case errors.As(err, &refused):
+		return "", err
 	case err != nil:
 		s.retry(t, err)
-		return "its guard has failed: " + err.Error()
+		return "its guard has failed: " + err.Error(), nil
 	case reason != "":
-		return "held back: " + reason
+		return "held back: " + reason, nil
 	default:
-		return ""
+		return "", nil
 	}
 }
 
@@ -186,10 +235,15 @@ func (s *Steps) isInForm(t *desired.Object) bool {
 	return bookkeeping.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
-// End extracts the data of the members of a step after they were applied. If an object is not there, or its data cannot be extracted, it reports that,
-// and later steps are held.
+// End extracts the data of the members of a step after they were applied, and reads what they want to have read then. If an object is not there, or its data cannot be used, it
+// reports that, and later steps are held.
 func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, err error) {
 	for _, t := range members {
+		lacks, err := s.readAfter(ctx, t)
+		if err != nil {
+			return false, err
+		}
+		held = held || lacks
 		if !t.Extracting {
 			continue
 		}

@@ -106,13 +106,13 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 	stage, passed := progress{ready: true}, w.passed
 	for _, step := range desired.Group(members, func(t *desired.Object) int { return t.Step }) {
 		complete, held, err := w.steps.Begin(ctx, step)
-		stage.ready = stage.ready && !w.steps.Waits()
 		if err == nil && !held {
 			err = w.applyStep(ctx, complete, members, &stage)
 		}
 		if err == nil && !held {
 			held, err = w.steps.End(ctx, complete)
 		}
+		stage.ready = !w.steps.Waits() && stage.ready
 		if err != nil {
 			return false, err
 		}
