@@ -4,6 +4,7 @@
 package reconciler_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -46,28 +47,29 @@ func TestGradesOfDependents(t *testing.T) {
 	w.heir().settle(degraded, isDegraded)
 }
 
-// gradingJudge finds all objects ready, and grades them by a field.
+// gradingJudge finds all objects ready, and grades them by an annotation.
 type gradingJudge struct{}
 
-func (gradingJudge) Rules() string { return "by field" }
+func (gradingJudge) Rules() string { return "by annotation" }
 
 func (gradingJudge) Judge(object *unstructured.Unstructured) status.Result {
-	value, _, _ := unstructured.NestedString(object.Object, "data", "value")
+	value := cmp.Or(object.GetAnnotations()["grade"], string(status.GradeHealthy))
 	return status.Result{Status: status.CurrentStatus, Grade: status.Grade(value), Message: "is " + value}
 }
 
-// TestGradesOfAJudge: a change of the grade alone wakes the owner.
+// TestGradesOfAJudge: a change of the grade alone wakes the owner. The generation tells that nothing else has changed.
 func TestGradesOfAJudge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.judge = gradingJudge{}
-	w.policies.Drift = reconciler.DriftPolicyIgnore
-	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {value: Healthy}}"
+	const manifest = "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}, spec: {podSelector: {}}}"
 	if result := w.mustApply(manifest); len(result.Unhealthy) > 0 {
 		t.Errorf("want no unhealthy dependents, got %v", result.Unhealthy)
 	}
 	for _, grade := range []status.Grade{status.GradeDown, status.GradeDegraded} {
-		w.patch(w.configMap("a"), `{"data":{"value":"`+string(grade)+`"}}`)
+		w.quiesce()
+		w.patch(w.get("networking.k8s.io/v1", "NetworkPolicy", "a"), `{"metadata":{"annotations":{"grade":"`+string(grade)+`"}}}`)
+		w.awaitEvent()
 		w.settle(manifest, func(r reconciler.Result) (bool, string) {
 			return r.Done && len(r.Unhealthy) == 1 && r.Unhealthy[0].Grade == grade && r.Unhealthy[0].Message == "is "+string(grade), "not seen"
 		})
