@@ -65,13 +65,7 @@ func TestOrdersOfBehaviors(t *testing.T) {
 		t.Errorf("%d writes, although only orders have changed", writes)
 	}
 	w.mustDelete()
-	var deleted []string
-	for _, request := range w.requests.All() {
-		if request.Method == http.MethodDelete {
-			deleted = append(deleted, request.Path[strings.LastIndex(request.Path, "/")+1:])
-		}
-	}
-	if got := strings.Join(deleted, " "); got != "b c a" {
+	if got := w.requested(http.MethodDelete); got != "b c a" {
 		t.Errorf("deleted in the order %s", got)
 	}
 	orders[0] = 40000

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -355,6 +356,17 @@ func (w *world) remove(object client.Object) {
 	if err := w.client.Delete(w.Context(), object, client.PropagationPolicy("Background")); client.IgnoreNotFound(err) != nil {
 		w.Fatal(err)
 	}
+}
+
+// requested returns the names of the objects of all requests with a method, in their order.
+func (w *world) requested(method string) string {
+	var names []string
+	for _, request := range w.requests.All() {
+		if request.Method == method {
+			names = append(names, path.Base(request.Path))
+		}
+	}
+	return strings.Join(names, " ")
 }
 
 // settle waits until the observer has reported something and makes a pass each time, until condition holds.

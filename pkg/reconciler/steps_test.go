@@ -6,7 +6,6 @@ package reconciler_test
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,13 +45,7 @@ metadata: {name: wave, annotations: {PREFIX/apply-order: "1"}}
 	if err != nil || notices(result.Waits) != "Service first: ready-when does not hold: false" {
 		t.Fatal(notices(result.Waits), err)
 	}
-	var order []string
-	for _, request := range w.requests.All() {
-		if request.Method == http.MethodPatch {
-			order = append(order, request.Path[strings.LastIndex(request.Path, "/")+1:])
-		}
-	}
-	if got := strings.Join(order, " "); got != "first second third" {
+	if got := w.requested(http.MethodPatch); got != "first second third" {
 		t.Errorf("unexpected order: %s", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -115,13 +114,7 @@ func TestSuspensionDeletesInOrder(t *testing.T) {
 	w.settleObjects(func() []client.Object { return withSuspension(w, manifests, attached) }, done)
 	w.requests.Reset()
 	w.suspended(manifests, attached)
-	var deleted []string
-	for _, request := range w.requests.All() {
-		if request.Method == http.MethodDelete {
-			deleted = append(deleted, path.Base(request.Path))
-		}
-	}
-	if got := strings.Join(deleted, " "); got != "b c a" {
+	if got := w.requested(http.MethodDelete); got != "b c a" {
 		t.Errorf("deleted in the order %s", got)
 	}
 	w.mustDelete()

@@ -16,6 +16,7 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/generating"
 	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -66,6 +67,9 @@ func (g *Generator) Generate(ctx context.Context, namespace, name string, parame
 	reconcilerName, err := generating.ReconcilerNameFromContext(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if g.generate == nil {
+		return nil, inventory.NewRefusedError("resources.NewGenerator was called with nil; a function is required")
 	}
 	resources, err := g.generate(ctx, Input{Namespace: namespace, Name: name, Parameters: parameters})
 	if err != nil {

@@ -237,6 +237,14 @@ func (h handwritten) Mutate(current client.Object) error {
 	return nil
 }
 
+func TestNoFunction(t *testing.T) {
+	t.Parallel()
+	ctx := generating.WithReconcilerName(t.Context(), reconcilerName)
+	if _, err := resources.NewGenerator(nil).Generate(ctx, "shop", "main", types.UnstructurableMap{}); err == nil || !strings.Contains(err.Error(), "a function is required") {
+		t.Errorf("unexpected error %v", err)
+	}
+}
+
 // TestAnnotations: policies and the order of deletion.
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
