@@ -66,7 +66,8 @@ type Read struct {
 	Grace time.Duration
 	// Optional means that the component does not wait for an object that does not exist.
 	Optional bool
-	// After means that the object is read when the step has ended; so it holds back only later steps. It is not read while the component is suspended.
+	// After means that the object is read when the step has ended. It holds nothing back; the component waits for it, and for its data, nevertheless. So the manifests and guards of other
+	// objects must not need these data. It is neither read in plans, nor while the component is suspended.
 	After bool
 }
 

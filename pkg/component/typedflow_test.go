@@ -165,3 +165,59 @@ func TestObjectsOfOthersAtTheEnd(t *testing.T) {
 	r.delete(widget)
 	r.awaitGone(widget)
 }
+
+// TestObjectsOfOthersBesideInstances: an instance of a type that the component defines is applied last in its wave. What its operator makes can be read at the end, where it holds nothing
+// back; and data of other objects are there for all that come after these, whichever stage they are in.
+func TestObjectsOfOthersBesideInstances(t *testing.T) {
+	t.Parallel()
+	for reason, absence := range map[string]concepts.Absence{"at the end": concepts.AbsenceBlocks, "before the instance": concepts.AbsenceIsFine} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			group := testenv.UniqueName(t) + ".example.io"
+			gadget := func(namespace string) *unstructured.Unstructured {
+				instance := testenv.Object(t, "{apiVersion: "+group+"/v1, kind: Gadget, metadata: {name: it}}")
+				instance.SetNamespace(namespace)
+				return instance
+			}
+			r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
+				named := func(name string) *configmap.Builder {
+					return configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: input.Namespace, Name: name}})
+				}
+				told := concepts.NewData[string]("what was told")
+				definition, err := typedunstructured.NewBuilder(testenv.Object(t, strings.ReplaceAll(gadgets, "GROUP", group))).Build()
+				instance, err2 := typedunstructured.NewBuilder(gadget(input.Namespace)).Build()
+				made := named("made").ReadOnly(absence)
+				own := named("own")
+				if absence == concepts.AbsenceIsFine {
+					made.WithData(concepts.Into(told, func(c corev1.ConfigMap) (string, bool, error) { return c.Name, true, nil }))
+					own.WithOptionalData(told)
+				}
+				read, err3 := made.Build()
+				user, err4 := own.Build()
+				err = errors.Join(err, err2, err3, err4)
+				if absence == concepts.AbsenceIsFine {
+					return []resources.Resource{definition, read, instance, user}, err
+				}
+				return []resources.Resource{definition, instance, user, read}, err
+			}), ReconcilerOptions{}))
+			widget := r.widget("")
+			r.create(widget)
+			testenv.Eventually(t, func() (bool, string) {
+				instance := gadget(r.namespace)
+				err := r.client.Get(t.Context(), client.ObjectKeyFromObject(instance), instance)
+				return err == nil, "the instance is not there"
+			})
+			if absence == concepts.AbsenceBlocks {
+				await(r, widget, "waiting", func() bool {
+					_, _, message := widget.Status.GetState()
+					return strings.Contains(message, "ConfigMap "+r.namespace+"/made: does not exist")
+				})
+				r.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "made"}})
+			}
+			awaitReady(r, widget)
+			r.delete(widget)
+			r.awaitGone(widget)
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
@@ -64,11 +65,23 @@ func TestOrdersOfBehaviors(t *testing.T) {
 	if writes := w.requests.Count(testenv.Request.IsWrite); writes > 0 {
 		t.Errorf("%d writes, although only orders have changed", writes)
 	}
+	// A process that finds no record knows the orders with which the objects were written last.
+	rebuilt, err := w.engine.Rebuild(t.Context(), reconciler.RebuildRequest{ID: w.owner.ID, Objects: generate()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]int{}
+	for _, item := range rebuilt.Inventory {
+		known[item.Name] = item.DeleteOrder
+	}
+	if diff := cmp.Diff(map[string]int{"a": -1, "b": -4, "c": 2}, known); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 	w.mustDelete()
 	if got := w.requested(http.MethodDelete); got != "b c a" {
 		t.Errorf("deleted in the order %s", got)
 	}
 	orders[0] = 40000
-	_, err := w.applyObjects(generate())
+	_, err = w.applyObjects(generate())
 	w.expectRefusal(err, "ConfigMap NS/a: delete order 40000 is not allowed; allowed are -32768 to 32767")
 }

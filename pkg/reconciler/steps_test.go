@@ -6,6 +6,7 @@ package reconciler_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -83,13 +84,20 @@ func TestRequestsOfSteps(t *testing.T) {
 // TestBehaviorsThatRefuse: what a guard or a late manifest refuses is an error that no retry cures. The plan says the same.
 func TestBehaviorsThatRefuse(t *testing.T) {
 	t.Parallel()
-	refusal := reconciler.RefusedError{Problems: []string{"this cannot work"}}
-	for reason, behavior := range map[string]any{
-		"a guard":         behaviors.Guard(func() (string, error) { return "", &refusal }),
-		"a late manifest": behaviors.Complete(func(*unstructured.Unstructured) error { return &refusal }),
-	} {
+	for _, reason := range []string{"a guard", "a late manifest"} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
+			refuses := true
+			refuse := func() error {
+				if refuses {
+					return &reconciler.RefusedError{Problems: []string{"this cannot work"}}
+				}
+				return nil
+			}
+			behavior := map[string]any{
+				"a guard":         behaviors.Guard(func() (string, error) { return "", refuse() }),
+				"a late manifest": behaviors.Complete(func(*unstructured.Unstructured) error { return refuse() }),
+			}[reason]
 			w := newWorld(t)
 			list := objects(w, configMapsNamed("a", "b"))
 			list[1] = behaviors.Attach(list[1], behavior, behaviors.AtStep(1))
@@ -99,10 +107,18 @@ func TestBehaviorsThatRefuse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, change := range plan.Changes {
-				if change.Object.Name == "b" && change.Refusal != "this cannot work" {
-					t.Errorf("the plan says %+v", change)
-				}
+			refused := func(plan reconciler.Plan) bool {
+				return slices.ContainsFunc(plan.Changes, func(c reconciler.Change) bool { return c.Object.Name == "b" && c.Refusal == "this cannot work" })
+			}
+			if !refused(plan) {
+				t.Errorf("the plan says %+v", plan.Changes)
+			}
+			// The same holds for an object that is there already.
+			refuses = false
+			w.settleObjects(func() []client.Object { return list }, done)
+			refuses = true
+			if plan, err = w.engine.Plan(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: list, Digest: w.digest}, reconciler.PlanOptions{}); err != nil || !refused(plan) {
+				t.Errorf("the plan says %+v, %v", plan.Changes, err)
 			}
 			w.mustDelete()
 		})

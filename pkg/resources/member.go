@@ -98,11 +98,11 @@ func (m *member) mutate(object client.Object) error {
 
 // change has mutations change an object. It refuses those that use data of which it is not known that the object needs them: the object would not follow them.
 func (m *member) change(mutate func() error) error {
-	before := m.undeclaredReads()
+	m.set.read = m.set.read[:0]
 	err := mutate()
 	var problems []string
-	for cell, count := range m.undeclaredReads() {
-		if count > before[cell] {
+	for _, cell := range m.set.read {
+		if !slices.Contains(m.registration.Requires, cell) && !slices.Contains(m.registration.Uses, cell) {
 			problems = append(problems, fmt.Sprintf("resource %s uses the data %q without saying so; add WithDataGuard or WithOptionalData", m.resource.Identity(), cell.Name()))
 		}
 	}
@@ -110,22 +110,6 @@ func (m *member) change(mutate func() error) error {
 		return inventory.NewRefusedError(problems...)
 	}
 	return orRefusal(err)
-}
-
-// undeclaredReads returns how often data were used that the resource does not need as far as it says.
-func (m *member) undeclaredReads() map[concepts.Cell]int {
-	var reads map[concepts.Cell]int
-	for _, cell := range m.set.cells {
-		counter, ok := cell.(interface{ Reads() int })
-		if !ok || slices.Contains(m.registration.Requires, cell) || slices.Contains(m.registration.Uses, cell) {
-			continue
-		}
-		if reads == nil {
-			reads = map[concepts.Cell]int{}
-		}
-		reads[cell] = counter.Reads()
-	}
-	return reads
 }
 
 // orRefusal returns an error of a resource. It is a refusal if it comes from a gate, because that depends on the input only.
@@ -178,6 +162,10 @@ func (m *member) behaviors() []any {
 	if m.registration.Suspendable {
 		all = append(all, suspending{m})
 	}
+	if len(m.set.cells) > 0 {
+		// Each object has it, because transformers may remove some.
+		all = append(all, behaviors.Reset(m.set.reset))
+	}
 	if grace := m.grace(); grace > 0 {
 		all = append(all, behaviors.GracePeriod(grace))
 	}
@@ -224,8 +212,8 @@ func (m *member) checkSources() error {
 	var problems []string
 	for _, source := range m.sources {
 		if !source.asked {
-			problems = append(problems, fmt.Sprintf("%s: its data %q are those of %s, which is applied later; allowed is an apply order after it (transformers can change apply orders, "+
-				"and instances of types that dependents define come last in their wave)", types.IDOf(m.prototype), source.cell.Name(), types.IDOf(source.prototype)))
+			problems = append(problems, fmt.Sprintf("%s: its data %q are those of %s, which is applied later, or removed by a transformer; allowed is an apply order after it "+
+				"(instances of types that dependents define come last in their wave)", types.IDOf(m.prototype), source.cell.Name(), types.IDOf(source.prototype)))
 		}
 	}
 	if len(problems) > 0 {
@@ -242,7 +230,7 @@ func (m *member) extract(object *unstructured.Unstructured) error {
 }
 
 func (m *member) extractLocked(object *unstructured.Unstructured) error {
-	m.asked = true
+	m.asked, m.set.dirty = true, true
 	extractable, ok := m.resource.(concepts.DataExtractable)
 	if !ok {
 		return nil
@@ -278,17 +266,15 @@ func (m *member) amend(manifest *unstructured.Unstructured, change func(concepts
 	if !ok {
 		return errors.New("the resource is not concepts.Amendable")
 	}
-	object, err := exactly(manifest, m.prototype)
-	if err != nil {
-		return err
-	}
-	announced := maps.Clone(object.GetAnnotations())
-	if err := m.change(func() error { return change(amendable, object) }); err != nil {
-		return err
-	}
-	m.keepPolicies(object, announced)
-	m.noteWarnings()
-	return replaceContent(manifest, object)
+	return edit(manifest, m.prototype, func(object client.Object) error {
+		announced := maps.Clone(object.GetAnnotations())
+		if err := m.change(func() error { return change(amendable, object) }); err != nil {
+			return err
+		}
+		m.keepPolicies(object, announced)
+		m.noteWarnings()
+		return nil
+	})
 }
 
 // keepPolicies keeps the policies with which the object was announced, whatever mutations make of its annotations.
@@ -318,8 +304,8 @@ func (m *member) noteWarnings() {
 	}
 }
 
-// read returns how an object is read that somebody else owns.
-func (m *member) read() (behaviors.Read, error) {
+// read returns how an object is read that somebody else owns. Again means that another read decides whether it is ready.
+func (m *member) read(again bool) (behaviors.Read, error) {
 	object, err := m.resource.Object()
 	if err != nil {
 		return behaviors.Read{}, fmt.Errorf("resource %s: %w", m.resource.Identity(), err)
@@ -333,10 +319,21 @@ func (m *member) read() (behaviors.Read, error) {
 		Take:             m.take,
 		After:            m.trails,
 	}
-	if !m.registration.Auxiliary {
+	if !m.registration.Auxiliary && !again {
 		read.Judge = &judge{member: m}
 	}
 	return read, nil
+}
+
+// readSources returns the objects of others whose data this one uses, except those that it reads anyway.
+func (m *member) readSources(besides []*member) []*member {
+	var sources []*member
+	for _, source := range m.sources {
+		if source.registration.ReadOnly && !slices.Contains(besides, source.member) && !slices.Contains(sources, source.member) {
+			sources = append(sources, source.member)
+		}
+	}
+	return sources
 }
 
 // take takes data from an object that somebody else owns; nil if it does not exist.
@@ -346,7 +343,7 @@ func (m *member) take(object *unstructured.Unstructured) error {
 	}
 	m.set.mu.Lock()
 	defer m.set.mu.Unlock()
-	m.asked = true
+	m.asked, m.set.dirty = true, true
 	// If nothing comes later, only the judge waits for the object.
 	if m.registration.Absence == concepts.AbsenceIsFine || m.trails {
 		return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // set has the resources of one component. Functions of its resources are called one at a time: by the pass, and by watches that judge objects.
@@ -27,6 +28,10 @@ type set struct {
 	members []*member
 	// cells are all data that are extracted.
 	cells []concepts.Cell
+	// read are the data that mutations have used since it was cleared.
+	read []concepts.Cell
+	// dirty means that members were asked for data since the last reset.
+	dirty bool
 	// owns means that some resources are written, if they are on.
 	owns bool
 	// varies means that the set must not be used again, custom that some of its members have statuses that depend on the input.
@@ -53,6 +58,10 @@ func newSet(resources []Resource) (*set, error) {
 	problems = append(problems, s.checkIdentities()...)
 	problems = append(problems, s.checkData()...)
 	if err := errors.Join(problems...); err != nil {
+		var retriable types.RetriableError
+		if errors.As(err, &retriable) {
+			return nil, err
+		}
 		return nil, inventory.NewRefusedError(strings.Split(err.Error(), "\n")...)
 	}
 	s.assignSteps()
@@ -105,6 +114,13 @@ func (s *set) checkIdentities() []error {
 	return problems
 }
 
+// observe notes who uses a value.
+func (s *set) observe(cell concepts.Cell) {
+	if observable, ok := cell.(interface{ OnRead(f func()) }); ok {
+		observable.OnRead(func() { s.read = append(s.read, cell) })
+	}
+}
+
 // checkData checks that data are extracted before they are used, and that different data have different names. Data that are optional need not be extracted at all,
 // because the resource that has them may be off.
 func (s *set) checkData() []error {
@@ -117,6 +133,7 @@ func (s *set) checkData() []error {
 			}
 			if !all[cell] {
 				s.cells = append(s.cells, cell)
+				s.observe(cell)
 			}
 			all[cell], names[cell.Name()] = true, cell
 		}
@@ -226,7 +243,11 @@ func (s *set) objects() ([]client.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if object, err = withReads(object, reads); err != nil {
+		if object, err = withReads(object, reads, false); err != nil {
+			return nil, err
+		}
+		// Objects of managed types are applied later than others of their wave, so a user also reads what it needs itself.
+		if object, err = withReads(object, m.readSources(reads), true); err != nil {
 			return nil, err
 		}
 		objects, reads = append(objects, object), nil
@@ -242,15 +263,14 @@ func (s *set) objects() ([]client.Object, error) {
 		m.trails = true
 	}
 	var err error
-	if objects[last], err = withReads(objects[last], reads); err != nil {
+	if objects[last], err = withReads(objects[last], reads, false); err != nil {
 		return nil, err
 	}
-	objects[0] = behaviors.Attach(objects[0], behaviors.Reset(s.reset))
 	return objects, nil
 }
 
-// withReads attaches what is read to an object.
-func withReads(object client.Object, members []*member) (client.Object, error) {
+// withReads attaches what is read to an object. Again means that other objects read it as well, and await it.
+func withReads(object client.Object, members []*member, again bool) (client.Object, error) {
 	if len(members) == 0 {
 		return object, nil
 	}
@@ -259,7 +279,7 @@ func withReads(object client.Object, members []*member) (client.Object, error) {
 		reads = slices.Clone(reading.Reads())
 	}
 	for _, m := range members {
-		read, err := m.read()
+		read, err := m.read(again)
 		if err != nil {
 			return nil, err
 		}
@@ -272,6 +292,10 @@ func withReads(object client.Object, members []*member) (client.Object, error) {
 func (s *set) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.dirty {
+		return
+	}
+	s.dirty = false
 	for _, m := range s.members {
 		m.asked = false
 		for _, cell := range m.registration.Produces {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,6 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/resources"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/configmap"
+	"github.com/component-operator/runtime/pkg/resources/deployment"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -300,23 +302,47 @@ func TestSpecOf(t *testing.T) {
 	}
 }
 
-// TestFieldsThatNoTypeKnows: a late manifest to which a transformer has added a field that the Go type lacks is refused, because a mutation would lose the field.
+// TestFieldsThatNoTypeKnows: mutations of a late manifest keep fields that a transformer has added and the Go type lacks. If they would lose one, they fail.
 func TestFieldsThatNoTypeKnows(t *testing.T) {
 	t.Parallel()
 	a := concepts.NewData[string]("a")
-	objects, err := generate(t, build(t, configMap("0").WithData(into(a))), build(t, configMap("1").WithOptionalData(a)))
+	web, err := deployment.NewBuilder(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}).WithOptionalData(a).
+		WithMutation(deployment.Mutation{Name: "replicas", Mutate: func(m *deployment.Mutator) error {
+			m.EnsureReplicas(3)
+			m.EnsureContainerEnvVar(corev1.EnvVar{Name: "A", Value: "b"})
+			return nil
+		}}).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := generate(t, build(t, configMap("0").WithData(into(a))), web)
 	if err != nil {
 		t.Fatal(err)
 	}
 	late, _ := behaviors.Of[behaviors.Late](objects[1])
-	manifest := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "1"}, "data": map[string]any{"a": "b"},
-	}}
-	if err := late.Complete(manifest); err != nil {
-		t.Errorf("a manifest of the type: %v", err)
+	manifest := func(container map[string]any) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "shop", "name": "web"},
+			"spec": map[string]any{"surprise": true, "replicas": int64(1), "paused": true},
+		}}
+		if container != nil {
+			u.Object["spec"].(map[string]any)["template"] = map[string]any{"spec": map[string]any{"containers": []any{container}}}
+		}
+		return u
 	}
-	manifest.Object["surprise"] = true
-	if err := late.Complete(manifest); err == nil || !strings.Contains(err.Error(), `unknown field "surprise"`) || manifest.Object["surprise"] != true {
-		t.Errorf("unexpected error %v, and manifest %v", err, manifest.Object)
+	kept := manifest(nil)
+	if err := late.Complete(kept); err != nil {
+		t.Fatal(err)
+	}
+	spec, _, _ := unstructured.NestedMap(kept.Object, "spec")
+	if spec["surprise"] != true || spec["replicas"] != int64(3) || spec["paused"] != true {
+		t.Errorf("unexpected spec %v", spec)
+	}
+	lossy := manifest(map[string]any{"name": "web", "secret": "x"})
+	if err := late.Complete(lossy); err == nil || !strings.Contains(err.Error(), `v1.Deployment does not know: unknown field "spec.template.spec.containers[0].secret"`) {
+		t.Errorf("unexpected error %v", err)
+	}
+	if diff := cmp.Diff(manifest(map[string]any{"name": "web", "secret": "x"}), lossy); diff != "" {
+		t.Errorf("the manifest has changed (-want +got):\n%s", diff)
 	}
 }

@@ -27,7 +27,7 @@ type Data[V any] struct {
 	name  string
 	value V
 	set   bool
-	reads int
+	onRead func()
 }
 
 // NewData returns a Data without value. The name, such as "database host", appears in messages, and must be unique among the resources of a component.
@@ -41,21 +41,27 @@ func (d *Data[V]) IsSet() bool { return d.set }
 
 // Get returns the value, and whether there is one.
 func (d *Data[V]) Get() (value V, found bool) {
-	d.reads++
+	d.read()
 	return d.value, d.set
 }
 
 // Require returns the value, or an error that names it, which is an ErrDataNotExtracted.
 func (d *Data[V]) Require() (V, error) {
-	d.reads++
+	d.read()
 	if !d.set {
 		return d.value, fmt.Errorf("%q: %w", d.name, ErrDataNotExtracted)
 	}
 	return d.value, nil
 }
 
-// Reads returns how often Get and Require were called. It shows which resources use the value.
-func (d *Data[V]) Reads() int { return d.reads }
+// OnRead has a function called by Get and Require, instead of the one before. It tells which resources use the value.
+func (d *Data[V]) OnRead(f func()) { d.onRead = f }
+
+func (d *Data[V]) read() {
+	if d.onRead != nil {
+		d.onRead()
+	}
+}
 
 // Set sets the value.
 func (d *Data[V]) Set(value V) { d.value, d.set = value, true }

@@ -37,6 +37,7 @@ type Object struct {
 	Instance      bool // of a managed type
 	RemovesItself bool // it counts as completed if it is gone after it was ready
 	Decisive      bool // its outcome decides something
+	Ordered       bool // it says itself when it is deleted, and its manifest does not
 	Suspended     bool // its manifest is that of its suspended form
 	Vanishing     bool // it is deleted when it is suspended
 	Unchanged     bool // its suspended form is its manifest
@@ -109,7 +110,7 @@ func (t *Object) orderDeletion(manifest *unstructured.Unstructured, object clien
 	if _, declared := manifest.GetAnnotations()[prefix+types.AnnotationKeySuffixDeleteOrder]; declared {
 		return ""
 	}
-	t.DeleteOrder = ordered.DeleteOrder()
+	t.DeleteOrder, t.Ordered = ordered.DeleteOrder(), true
 	if t.DeleteOrder < types.MinOrder || t.DeleteOrder > types.MaxOrder {
 		return fmt.Sprintf("%s: delete order %d is not allowed; allowed are %d to %d", t.Key, t.DeleteOrder, types.MinOrder, types.MaxOrder)
 	}

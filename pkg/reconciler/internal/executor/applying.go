@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,12 +28,17 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/server"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // marks returns the labels and annotations of a dependent.
 func (x *Executor) marks(t *desired.Object) (labels, annotations map[string]string) {
-	return map[string]string{x.Server.Keys.OwnerLabel: x.Owner.Label},
-		map[string]string{x.Server.Keys.OwnerAnnotation: x.Owner.ID, x.Server.Keys.Digest: t.Digest}
+	annotations = map[string]string{x.Server.Keys.OwnerAnnotation: x.Owner.ID, x.Server.Keys.Digest: t.Digest}
+	if t.Ordered {
+		// A lost record is made again from it. It is no part of the digest.
+		annotations[x.Server.Keys.Prefix+types.AnnotationKeySuffixDeleteOrder] = strconv.Itoa(t.DeleteOrder)
+	}
+	return map[string]string{x.Server.Keys.OwnerLabel: x.Owner.Label}, annotations
 }
 
 // SetMarks adds the labels and annotations of a dependent to an object, without a request.

@@ -154,10 +154,11 @@ func (f *dataFlow) remember() (undo func()) {
 // ask says in the change of an object that its guard holds it back.
 func (f *dataFlow) ask(i int) {
 	change, t := &f.changes[i], f.planner.objects[i]
-	if !t.Guarded || change.Verb == "" || t.Late && len(f.unknown) > 0 {
+	isUnknown, stays := len(f.unknown) > 0, change.Verb == ""
+	if !t.Guarded || isUnknown && (t.Late || stays) {
 		return
 	}
-	if len(f.unknown) > 0 {
+	if isUnknown {
 		change.DependsOn = f.unknown
 		addReason(change, "whether it is held back "+f.dependence())
 		return
@@ -166,6 +167,8 @@ func (f *dataFlow) ask(i int) {
 	switch reason, err := steps.Ask(f.planner.call, t); {
 	case errors.As(err, &refused):
 		change.Refusal = refused.Error()
+	case stays:
+		// It was applied before; the guard does not take it back.
 	case err != nil:
 		addReason(change, "its guard has failed: "+err.Error())
 	case reason != "":

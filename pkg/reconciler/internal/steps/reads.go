@@ -127,32 +127,31 @@ func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.R
 	return object, missing, nil
 }
 
-// judge notes whether the component waits for an object of others.
-func (s *Steps) judge(read behaviors.Read, object *unstructured.Unstructured) {
+// judge reports, and returns, whether the component waits for an object of others.
+func (s *Steps) judge(read behaviors.Read, object *unstructured.Unstructured) (waits bool) {
 	if read.Judge == nil || object == nil && read.Optional {
-		return
+		return false
 	}
 	item := itemOf(nameOf(read))
 	if object == nil {
-		s.waits = true
 		s.call.Report.AwaitsHealth(item, "does not exist", report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
-		return
+		return true
 	}
 	result := judges.Guarded(read.Judge, object)
 	if result.Deadline > 0 {
 		s.call.Report.RequeueAfter(result.Deadline)
 	}
 	if result.Status == status.CurrentStatus {
-		return
+		return false
 	}
-	s.waits = true
 	if result.Status == status.FailedStatus {
 		s.call.Report.Fails(item, result.Message)
 	}
 	s.call.Report.AwaitsHealth(item, cmp.Or(result.Message, "status is "+result.Status.String()), report.Health{Reason: result.Reason, Grade: result.Health(), Grace: read.Grace})
+	return true
 }
 
-// Waits reports whether Begin and End have met objects of others since the last call that the component waits for.
+// Waits reports whether Begin has met objects of others since the last call that the component waits for.
 func (s *Steps) Waits() bool {
 	waits := s.waits
 	s.waits = false

@@ -26,7 +26,7 @@ import (
 type Steps struct {
 	call *calls.Call
 
-	waits bool // since the last call of Waits, an object of others was met that the component waits for
+	waits bool // since the last call of Waits, Begin has met an object of others that the component waits for
 }
 
 // New returns the steps of a call.
@@ -109,30 +109,32 @@ func (s *Steps) readBefore(ctx context.Context, t *desired.Object) (missing *Mis
 		if missing != nil || err != nil {
 			return missing, err
 		}
-		s.judge(read, object)
+		s.waits = s.judge(read, object) || s.waits
 	}
 	return nil, nil //nolint:nilnil // nothing is missing
 }
 
-// readAfter reads what an object wants to have read when its step has ended, and reports what is missing.
-func (s *Steps) readAfter(ctx context.Context, t *desired.Object) (held bool, err error) {
-	for _, read := range readsOf(s.call, t) {
-		if !read.After {
-			continue
+// ReadAfter reads what the members of a step want to have read when it has ended. It reports, and returns, whether the component waits for any of that.
+func (s *Steps) ReadAfter(ctx context.Context, members []*desired.Object) (waits bool, err error) {
+	for _, t := range members {
+		for _, read := range readsOf(s.call, t) {
+			if !read.After {
+				continue
+			}
+			object, missing, err := s.readOne(ctx, t, read)
+			switch {
+			case err != nil:
+				return false, err
+			case missing == nil:
+				waits = s.judge(read, object) || waits
+			default:
+				s.await(t, missing)
+				s.call.Report.AwaitsHealth(itemOf(nameOf(read)), missing.lack, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
+				waits = true
+			}
 		}
-		object, missing, err := s.readOne(ctx, t, read)
-		if err != nil {
-			return false, err
-		}
-		if missing == nil {
-			s.judge(read, object)
-			continue
-		}
-		s.await(t, missing)
-		s.call.Report.AwaitsHealth(itemOf(nameOf(read)), missing.lack, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
-		held = true
 	}
-	return held, nil
+	return waits, nil
 }
 
 // guard returns why an object must not be applied yet; empty if it may be applied. The error is a *RefusedError.
@@ -235,15 +237,10 @@ func (s *Steps) isInForm(t *desired.Object) bool {
 	return bookkeeping.IsSuspended(s.call.Ledger.Of(t)) && view == observe.Present && seen.Status == status.CurrentStatus && !s.call.Server.Outdated(t.Key, seen)
 }
 
-// End extracts the data of the members of a step after they were applied, and reads what they want to have read then. If an object is not there, or its data cannot be used, it
-// reports that, and later steps are held.
+// End extracts the data of the members of a step after they were applied. If an object is not there, or its data cannot be extracted, it reports that,
+// and later steps are held.
 func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, err error) {
 	for _, t := range members {
-		lacks, err := s.readAfter(ctx, t)
-		if err != nil {
-			return false, err
-		}
-		held = held || lacks
 		if !t.Extracting {
 			continue
 		}

@@ -64,6 +64,12 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspen
 	if !stage.ready {
 		return false, nil
 	}
+	for _, t := range wave {
+		if item := w.call.Ledger.Of(t); t.Vanishing && bookkeeping.IsWritten(item) && !slices.Contains(present, t) {
+			// The process that has deleted it could not record that.
+			bookkeeping.Vanish(item)
+		}
+	}
 	vanishing := slices.DeleteFunc(present, func(t *desired.Object) bool { return !t.Vanishing })
 	slices.SortStableFunc(vanishing, func(a, b *desired.Object) int { return cmp.Compare(a.DeleteOrder, b.DeleteOrder) })
 	for _, members := range desired.Group(vanishing, func(t *desired.Object) int { return t.DeleteOrder }) {

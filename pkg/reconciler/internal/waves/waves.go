@@ -36,7 +36,7 @@ type Waves struct {
 	pruner  *pruner
 	steps   *steps.Steps
 	carryOn bool
-	passed  bool   // some dependents are not ready that nothing has waited for
+	passed  bool   // some objects are not ready that no wave has waited for
 	visited []bool // by the index of the desired object; whether the call has come to it
 }
 
@@ -110,7 +110,7 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 			err = w.applyStep(ctx, complete, members, &stage)
 		}
 		if err == nil && !held {
-			held, err = w.steps.End(ctx, complete)
+			held, err = w.endStep(ctx, complete)
 		}
 		stage.ready = !w.steps.Waits() && stage.ready
 		if err != nil {
@@ -125,6 +125,16 @@ func (w *Waves) applyStage(ctx context.Context, members []*desired.Object, waveS
 		w.call.Report.StopsAt(members[0].ApplyOrder, waveSize)
 	}
 	return stage.ready, nil
+}
+
+// endStep extracts the data of a step, and reads what its members want to have read then.
+func (w *Waves) endStep(ctx context.Context, members []*desired.Object) (held bool, err error) {
+	waits, err := w.steps.ReadAfter(ctx, members)
+	if err != nil {
+		return false, err
+	}
+	w.passed = w.passed || waits
+	return w.steps.End(ctx, members)
 }
 
 // progress says how far a stage is.
