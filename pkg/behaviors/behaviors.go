@@ -66,8 +66,8 @@ type Read struct {
 	Grace time.Duration
 	// Optional means that the component does not wait for an object that does not exist.
 	Optional bool
-	// After means that the object is read when the step has ended. It holds nothing back; the component waits for it, and for its data, nevertheless. So the manifests and guards of other
-	// objects must not need these data. It is neither read in plans, nor while the component is suspended.
+	// After means that the object is read when the step has ended. It holds nothing back, and the component waits for it and for its data nevertheless. So manifests and guards of
+	// other objects must not need these data. Neither plans nor passes of a suspended component read it.
 	After bool
 }
 
@@ -96,8 +96,8 @@ type Graceful interface {
 	GracePeriod() time.Duration
 }
 
-// Ordered is the behavior of an object that says itself when it is deleted. The annotation delete-order takes precedence. Unlike the annotation, the order is no part of the
-// manifest: changing it does not write the object.
+// Ordered is the behavior of an object that says itself when it is deleted. The annotation delete-order of the manifest takes precedence. The order is no part of the manifest: a
+// change of the order alone does not write the object. When the object is written, it gets the annotation, from which a lost record is made again.
 type Ordered interface {
 	// DeleteOrder returns the wave in which the object is deleted.
 	DeleteOrder() int

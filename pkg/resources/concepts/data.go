@@ -24,9 +24,9 @@ type Cell interface {
 // Data is a value that is extracted from one resource, and used by others. Resources that use it say so, so that it is known when their objects are complete;
 // a mutation that uses a value without that is refused. Make a new one in each call of the generator, and capture it in mutations. It must not be used concurrently.
 type Data[V any] struct {
-	name  string
-	value V
-	set   bool
+	name   string
+	value  V
+	set    bool
 	onRead func()
 }
 

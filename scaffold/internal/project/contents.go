@@ -22,7 +22,7 @@ func ContentsFolder(options *Options) string {
 		return path.Join(generatorFolder, "chart")
 	case GeneratorKustomize:
 		return path.Join(generatorFolder, "kustomization")
-	case GeneratorGo:
+	case GeneratorGo, GeneratorResources:
 	}
 	return ""
 }
@@ -49,7 +49,7 @@ func LoadContents(ctx context.Context, options *Options, folder string) (*conten
 		request.Reference = existing("kustomization", options.Kustomization)
 		made, err := contents.Kustomization(ctx, request)
 		return made, naming("kustomization", folder, err)
-	case GeneratorGo:
+	case GeneratorGo, GeneratorResources:
 	}
 	return contents.Code(ctx, request)
 }

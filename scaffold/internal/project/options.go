@@ -29,6 +29,8 @@ type GeneratorKind string
 const (
 	// GeneratorGo is a function in Go.
 	GeneratorGo GeneratorKind = "go"
+	// GeneratorResources is a function in Go that returns typed resources.
+	GeneratorResources GeneratorKind = "resources"
 	// GeneratorHelm renders a chart.
 	GeneratorHelm GeneratorKind = "helm"
 	// GeneratorKustomize builds a kustomization.
@@ -252,7 +254,7 @@ func moduleProblems(goModule string) []string {
 }
 
 func (o *Options) checkChoices(refuse func(flag, value, allowed string)) {
-	if generators := []GeneratorKind{GeneratorGo, GeneratorHelm, GeneratorKustomize}; !slices.Contains(generators, o.Generator) {
+	if generators := []GeneratorKind{GeneratorGo, GeneratorResources, GeneratorHelm, GeneratorKustomize}; !slices.Contains(generators, o.Generator) {
 		refuse("generator", string(o.Generator), "must be one of "+list(generators))
 	}
 	for _, row := range []struct {

@@ -84,7 +84,11 @@ func Render(options *Options, contents *contents.Contents) (Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers := []string{common, string(options.Generator)}
+	layers := []string{common}
+	if ContentsFolder(options) == "" {
+		layers = append(layers, "workload")
+	}
+	layers = append(layers, string(options.Generator))
 	if data.WebhookServer {
 		layers = append(layers, "webhooks")
 	}

@@ -27,8 +27,9 @@ var variants = map[string]variant{
 	"helm-plain":         {GeneratorHelm, false, false, LicenseNone, nil, false},
 	"kustomize-validate": {GeneratorKustomize, true, false, LicenseApache, nil, false},
 	"kustomize-mutate":   {GeneratorKustomize, false, true, LicenseNone, []string{"v1alpha1"}, true}, // and convert
-	"go-mutate":          {GeneratorGo, false, true, LicenseApache, nil, false},
-	"helm-validate":      {GeneratorHelm, true, false, LicenseNone, []string{"v1alpha1"}, true}, // and convert
+	"resources-mutate":   {GeneratorResources, false, true, LicenseApache, nil, false},
+	"resources-validate": {GeneratorResources, true, false, LicenseNone, []string{"v1alpha1"}, true}, // and convert
+	"helm-validate":      {GeneratorHelm, true, false, LicenseNone, []string{"v1alpha1"}, true},      // and convert
 }
 
 // options returns complete options of the variant.
@@ -52,7 +53,7 @@ func (v variant) options(t *testing.T) *Options {
 		options.Chart = "testdata/chart"
 	case GeneratorKustomize:
 		options.Kustomization = "testdata/kustomization"
-	case GeneratorGo:
+	case GeneratorGo, GeneratorResources:
 	}
 	if err := options.Complete(); err != nil {
 		t.Fatal(err)
