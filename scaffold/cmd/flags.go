@@ -47,8 +47,8 @@ func declareOptions(flags *pflag.FlagSet, o *project.Options) {
 	flags.StringVar(&o.Resource, "resource", "", "plural name of the kind in lower case (default: derived from the kind)")
 	flags.StringVar(&o.OperatorName, "operator-name", "", "name that identifies the operator in clusters, such as webshop.shop.example.org (required)")
 	flags.StringVar(&o.GoModule, "go-module", "", "path of the Go module, such as example.org/webshop-operator (required)")
-	flags.StringVar((*string)(&o.Generator), "generator", "",
-		"what renders the dependents: go, resources (typed resources in Go), helm or kustomize (default: what --chart or --kustomization say, else go)")
+	flags.StringVar((*string)(&o.Generator), "generator", "", "what renders the dependents: go, resources (Go with typed resources), helm or kustomize "+
+		"(default: what --chart or --kustomization say, else go)")
 	flags.StringVar(&o.Chart, "chart", "", "chart to build the operator around: a folder, a packaged chart, oci://HOST/PATH or https://HOST/PATH#CHART")
 	flags.StringVar(&o.Kustomization, "kustomization", "", "folder of the kustomization to build the operator around")
 	flags.StringVar(&o.Image, "image", "", "name of the operator's image (default: the last element of the module, with the tag latest)")

@@ -329,3 +329,24 @@ func TestUpdateKeepsConflictingEdits(t *testing.T) {
 		t.Errorf("unexpected files:\n%s%s", got["api/v1alpha1/doc.go"], got["api/v1/doc.go"])
 	}
 }
+
+// TestUpdateChangesGenerator makes the dependents typed resources, and plain objects again. An edit of what both have stays.
+func TestUpdateChangesGenerator(t *testing.T) {
+	t.Parallel()
+	const objects = "pkg/generator/objects.go"
+	edit := func(folder string) {
+		replace(t, folder, objects, "Selector: meta.Labels,\n", "Type:     corev1.ServiceTypeLoadBalancer,\n\t\t\tSelector: meta.Labels,\n")
+	}
+	folder := newProject(t)
+	edit(folder)
+	for _, generator := range []string{"resources", "go"} {
+		if shown, err := scaffold(t, "--update", "--generator="+generator, folder); err != nil {
+			t.Fatalf("%v\n%s", err, shown)
+		}
+		fresh := newProject(t, "--generator="+generator)
+		edit(fresh)
+		if diff := cmp.Diff(files(t, fresh), files(t, folder)); diff != "" {
+			t.Errorf("%s: unlike a new project:\n%s", generator, diff)
+		}
+	}
+}

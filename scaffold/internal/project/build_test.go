@@ -131,7 +131,7 @@ func define(t *testing.T, folder string) {
 // of tests of dependencies.
 func fillModuleCache(t *testing.T, runtimePath string) {
 	t.Helper()
-	for _, name := range []string{"go-both", "resources-mutate", "helm-both", "kustomize-mutate"} { // one of each generator
+	for _, name := range []string{"go-both", "resources-plain", "helm-both", "kustomize-mutate"} { // one of each generator
 		folder := filepath.Join(t.TempDir(), "project")
 		options := variants[name].options(t)
 		options.RuntimePath = runtimePath

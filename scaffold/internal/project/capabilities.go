@@ -3,12 +3,16 @@
 
 package project
 
+import "slices"
+
 // capability is a spec of package component that the spec of a component may embed.
 type capability struct {
 	// Type is the name of the spec.
 	Type string
 	// Line says what it does.
 	Line string
+	// TypedLine says what it does if the dependents are typed resources. Defaults to Line.
+	TypedLine string
 	// Fields are the JSON names of its fields.
 	Fields []string
 	// Embedded reports whether it is on from the start. It is if its fields steer nothing but the reconciliation of the component itself.
@@ -17,7 +21,10 @@ type capability struct {
 
 // capabilities are all that component offers. A test compares them with that package.
 var capabilities = []capability{
-	{Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can pause the reconciliation."},
+	{
+		Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can pause the reconciliation.",
+		TypedLine: "users can suspend a component: its dependents are scaled down.",
+	},
 	{
 		Type: "PresenceSpec", Fields: []string{"presence"},
 		Line: "users can suspend a component (its dependents are scaled down), pause it (it shows what would be done), or archive it (its dependents are deleted).",
@@ -43,4 +50,15 @@ var capabilities = []capability{
 	{Type: "DriftSpec", Fields: []string{"driftPolicy"}, Line: "users can choose what happens if other clients change dependents."},
 	{Type: "DeletionSpec", Fields: []string{"maxDeletions"}, Line: "users can choose how many dependents may be deleted at once without approval."},
 	{Type: "TypeSpec", Fields: []string{"additionalManagedTypes"}, Line: "users can name further types whose instances block the deletion of the component."},
+}
+
+// capabilitiesOf returns all capabilities, as they are with a kind of generator.
+func capabilitiesOf(generator GeneratorKind) []capability {
+	result := slices.Clone(capabilities)
+	for i, capability := range result {
+		if generator == GeneratorResources && capability.TypedLine != "" {
+			result[i].Line = capability.TypedLine
+		}
+	}
+	return result
 }

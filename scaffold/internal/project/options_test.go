@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 		"an owner is in a comment":               {func(o *Options) { o.Owner = "a\nb" }, []string{`--owner: invalid value "a\nb"`}},
 		"licenses":                               {func(o *Options) { o.License = "MIT" }, []string{`--license: invalid value "MIT"`, "none, Apache-2.0"}},
 		"headers name a license":                 {func(o *Options) { o.SPDXHeaders = true }, []string{"--spdx-license-headers", "--license"}},
-		"generators":                             {func(o *Options) { o.Generator = "jsonnet" }, []string{`--generator: invalid value "jsonnet"`, "go"}},
+		"generators":                             {func(o *Options) { o.Generator = "jsonnet" }, []string{`--generator: invalid value "jsonnet"`, "go, resources, helm, kustomize"}},
 		"Go is too old":                          {func(o *Options) { o.GoVersion = "1.20" }, []string{`--go-version: invalid value "1.20"`, versions.golang}},
 		"Kubernetes is too old":                  {func(o *Options) { o.KubernetesVersion = "v0.30.0" }, []string{`--kubernetes-version: invalid value "v0.30.0"`, versions.kubernetes}},
 		"a version":                              {func(o *Options) { o.ControllerRuntimeVersion = "latest" }, []string{`--controller-runtime-version: invalid value "latest"`}},

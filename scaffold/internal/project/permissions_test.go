@@ -34,7 +34,7 @@ func TestOperatorMayHandOutPaths(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(chart, "templates/monitor.yaml"), []byte(monitor), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	options := variants["helm-plain"].options(t)
+	options := variants["helm-convert"].options(t)
 	options.Chart = chart
 	tree := renderWith(t, options)
 	for path, want := range map[string]string{

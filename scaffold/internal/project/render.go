@@ -23,6 +23,8 @@ const (
 	suffix    = ".tmpl"
 	partsFile = "parts" + suffix
 	common    = "common"
+	// code is the layer of all generators that are written in Go.
+	code = "code"
 )
 
 // parameters are what templates see.
@@ -50,6 +52,8 @@ type parameters struct {
 	WebhookServer bool
 	// Capabilities are the specs that the spec of the component may embed.
 	Capabilities []capability
+	// Typed reports whether the dependents are typed resources.
+	Typed bool
 	// LogrVersion is the version of the logging interface.
 	LogrVersion string
 	// Contents are what the operator is built around.
@@ -85,8 +89,8 @@ func Render(options *Options, contents *contents.Contents) (Tree, error) {
 		return nil, err
 	}
 	layers := []string{common}
-	if ContentsFolder(options) == "" {
-		layers = append(layers, "workload")
+	if options.Generator == GeneratorGo || options.Generator == GeneratorResources {
+		layers = append(layers, code)
 	}
 	layers = append(layers, string(options.Generator))
 	if data.WebhookServer {
@@ -130,7 +134,7 @@ func newParameters(options *Options, contents *contents.Contents) (*parameters, 
 		Group: options.GroupName, Version: options.GroupVersion, Stored: true, Plural: options.Resource, Singular: strings.ToLower(options.Kind),
 		ImageRepository: repository, ImageTag: tag,
 		Licensed: options.License != LicenseNone, Validating: options.ValidatingWebhook, Mutating: options.MutatingWebhook,
-		LogrVersion: versions.logr, Contents: contents, Sample: " {}",
+		Typed: options.Generator == GeneratorResources, LogrVersion: versions.logr, Contents: contents, Sample: " {}",
 	}
 	data.setValues()
 	permissions := permissionsOf(options, contents)
@@ -158,7 +162,7 @@ func newParameters(options *Options, contents *contents.Contents) (*parameters, 
 func (p *parameters) setValues() {
 	types := p.Contents.Types
 	if types == nil {
-		p.Capabilities = capabilities
+		p.Capabilities = capabilitiesOf(p.Generator)
 		return
 	}
 	p.DangerousTypes = types.Numbers

@@ -18,7 +18,7 @@ func TestNumbersThatAreNoIntegers(t *testing.T) {
 		"ratio: 5":   "$(CONTROLLER_GEN) crd paths=./api/...",
 	} {
 		chart := writeChart(t, value+"\n", "data: {ratio: '{{ .Values.ratio }}'}\n")
-		options := variants["helm-plain"].options(t)
+		options := variants["helm-convert"].options(t)
 		options.Chart = chart
 		if makefile := string(renderWith(t, options)["Makefile"].Content); !strings.Contains(makefile, want) {
 			t.Errorf("%s: want %q in the Makefile", value, want)
@@ -30,7 +30,7 @@ func TestNumbersThatAreNoIntegers(t *testing.T) {
 func TestRandomValues(t *testing.T) {
 	t.Parallel()
 	for data, random := range map[string]bool{"data: {password: '{{ randAlphaNum 12 }}'}\n": true, "data: {}\n": false} {
-		options := variants["helm-plain"].options(t)
+		options := variants["helm-convert"].options(t)
 		options.Chart = writeChart(t, "", data)
 		tree := renderWith(t, options)
 		if test := string(tree["pkg/generator/generator_test.go"].Content); strings.Contains(test, "GetSpec(), Random: true}") != random {

@@ -24,12 +24,11 @@ var variants = map[string]variant{
 	"go-both":            {GeneratorGo, true, true, LicenseNone, nil, true},
 	"go-convert":         {GeneratorGo, false, false, LicenseApache, []string{"v1alpha1", "v1beta1"}, false},
 	"helm-both":          {GeneratorHelm, true, true, LicenseApache, nil, true},
-	"helm-plain":         {GeneratorHelm, false, false, LicenseNone, nil, false},
+	"helm-convert":       {GeneratorHelm, false, false, LicenseNone, []string{"v1alpha1"}, false},
 	"kustomize-validate": {GeneratorKustomize, true, false, LicenseApache, nil, false},
 	"kustomize-mutate":   {GeneratorKustomize, false, true, LicenseNone, []string{"v1alpha1"}, true}, // and convert
-	"resources-mutate":   {GeneratorResources, false, true, LicenseApache, nil, false},
-	"resources-validate": {GeneratorResources, true, false, LicenseNone, []string{"v1alpha1"}, true}, // and convert
-	"helm-validate":      {GeneratorHelm, true, false, LicenseNone, []string{"v1alpha1"}, true},      // and convert
+	"resources-both":     {GeneratorResources, true, true, LicenseNone, []string{"v1alpha1"}, false}, // and convert
+	"resources-plain":    {GeneratorResources, false, false, LicenseApache, nil, true},
 }
 
 // options returns complete options of the variant.

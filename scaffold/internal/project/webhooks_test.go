@@ -22,7 +22,7 @@ import (
 func TestConversionInChart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	tree := render(t, variants["helm-validate"])
+	tree := render(t, variants["resources-both"])
 	tree["chart/files/crds/shop.example.org_webshops.yaml"] = File{Content: []byte(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
