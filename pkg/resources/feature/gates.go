@@ -27,14 +27,14 @@ func IsOn(gate Gate) (bool, error) {
 	return on, nil
 }
 
-// GateError says that a gate cannot tell whether its feature is on. A component with such a gate is refused until its spec changes, unless the error of the gate is a
+// GateError means that a gate could not decide whether its feature is on. The component is then refused until its spec changes, unless the gate returned a
 // types.RetriableError.
 type GateError struct {
 	// Err is the error of the gate.
 	Err error
 }
 
-// Error returns the error of the gate, and what it prevents.
+// Error returns what the gate could not decide, and why.
 func (e *GateError) Error() string { return "cannot tell whether its feature is on: " + e.Err.Error() }
 
 // Unwrap returns the error of the gate.
