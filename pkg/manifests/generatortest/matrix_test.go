@@ -232,7 +232,7 @@ func TestMatrixProblems(t *testing.T) {
 		{"a selector", only(web("web")), nil, nil},
 		{
 			"a selector that matches nothing", only(web("wep")), nil,
-			[]string{all + `apps/v1/Deployment/default/web: mutation "image": edit 1 of containers: its selector matches none of the containers, which are ["web"]`},
+			[]string{all + `apps/v1/Deployment/default/web: mutation "image": containers: the selector of edit 1 matches none of ["web"]`},
 		},
 		{"data of a case", sharing(ours), withObjects(configMapIn("default", "a", map[string]string{"value": "x"})), nil},
 		{"data of the declared object", sharing(func(b *configmap.Builder) {
