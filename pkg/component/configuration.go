@@ -49,7 +49,7 @@ type ImpersonationConfiguration interface {
 	GetImpersonationGroups() []string
 }
 
-// SuspensionConfiguration pauses reconciliation.
+// SuspensionConfiguration suspends a component.
 type SuspensionConfiguration interface {
 	// IsSuspended reports whether the component is suspended. Then its dependents are left alone, unless the generator is a generator.Suspending: then
 	// PresenceSuspended applies. It has no effect while the component is being deleted.

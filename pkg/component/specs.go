@@ -91,7 +91,8 @@ func (s *ImpersonationSpec) GetImpersonationGroups() []string { return nil }
 
 // SuspensionSpec implements SuspensionConfiguration.
 type SuspensionSpec struct {
-	// Suspend pauses reconciliation until it is unset, or until the component is deleted.
+	// Suspend suspends the component until it is unset, or until the component is deleted. Dependents that the operator can suspend are suspended, for example by
+	// scaling them down. All others are left alone.
 	Suspend bool `json:"suspend,omitempty"`
 }
 

@@ -20,26 +20,47 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
+// attempt is what comes of generating a case.
+type attempt struct {
+	// text is that of the golden file; empty if failed, and if an error was wanted.
+	text     string
+	problems []string
+	// failed means that there is no text although there should be.
+	failed bool
+}
+
+// failure is an attempt that yields no text.
+func failure(problems ...string) attempt { return attempt{problems: problems, failed: true} }
+
 // examine returns all problems of a case.
 func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
 	scheme, err := s.scheme()
 	if err != nil {
 		return []string{err.Error()}
 	}
+	tried := s.try(ctx, c, scheme)
+	if tried.failed || c.Err != "" {
+		return tried.problems
+	}
+	return append(tried.problems, s.compare(c.Name, tried.text, update)...)
+}
+
+// try generates twice and examines what comes.
+func (s Suite) try(ctx context.Context, c Case, scheme *runtime.Scheme) attempt {
 	before := c.Parameters.ToUnstructured()
 	objects, err := s.generate(ctx, c, scheme)
 	if c.Err != "" {
 		if err == nil || !strings.Contains(err.Error(), c.Err) {
-			return []string{fmt.Sprintf("got error %v, want one with %q", err, c.Err)}
+			return failure(fmt.Sprintf("got error %v, want one with %q", err, c.Err))
 		}
-		return nil
+		return attempt{}
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("generating: %s", err)}
+		return failure(fmt.Sprintf("generating: %s", err))
 	}
 	normalised, problems := normalise(objects, scheme)
 	if len(problems) > 0 {
-		return problems
+		return failure(problems...)
 	}
 	problems = s.check(normalised, c.Namespace)
 	again, failures := s.generateAgain(ctx, c, scheme, objects)
@@ -48,16 +69,16 @@ func (s Suite) examine(ctx context.Context, c Case, update bool) []string {
 	}
 	text, err := render(normalised)
 	if err != nil {
-		return []string{err.Error()}
+		return failure(err.Error())
 	}
 	problems = append(problems, failures...)
 	if len(failures) == 0 {
 		problems = append(problems, compareAgain(text, again)...)
 	}
 	if diff := cmp.Diff(before, c.Parameters.ToUnstructured()); diff != "" {
-		problems = append(problems, "the generator changed its parameters (-before +after):\n"+diff)
+		problems = append(problems, "generating changed the parameters (-before +after):\n"+diff)
 	}
-	return append(problems, s.compare(c.Name, text, update)...)
+	return attempt{text: text, problems: problems}
 }
 
 // scheme returns the types of Kubernetes and those that the generator contributes.

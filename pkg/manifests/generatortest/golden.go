@@ -75,27 +75,37 @@ func diffLines(want, got string) string {
 	return cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }
 
-// strays finds, or removes, golden files without a case.
-func (s Suite) strays(cases []Case, update bool) []string {
+// strays finds, or removes, golden files that are not among the known ones. The reason says what an unknown one lacks.
+func (s Suite) strays(known []string, reason string, update bool) []string {
 	paths, err := filepath.Glob(filepath.Join(s.Folder, "*.yaml"))
 	if err != nil {
 		return []string{fmt.Sprintf("listing golden files: %s", err)}
 	}
 	var problems []string
 	for _, path := range paths {
-		known := slices.ContainsFunc(cases, func(c Case) bool { return c.Err == "" && s.path(c.Name) == path })
-		if known {
+		if slices.Contains(known, path) {
 			continue
 		}
 		content, err := os.ReadFile(path)
 		if err == nil && update && bytes.HasPrefix(content, []byte(header)) {
 			err = os.Remove(path)
 		} else if err == nil {
-			err = errors.New("there is no case for it")
+			err = errors.New(reason)
 		}
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("golden file %s: %s", path, err))
 		}
 	}
 	return problems
+}
+
+// filesOf returns the golden files that cases have.
+func (s Suite) filesOf(cases []Case) []string {
+	var paths []string
+	for _, c := range cases {
+		if c.Err == "" {
+			paths = append(paths, s.path(c.Name))
+		}
+	}
+	return paths
 }

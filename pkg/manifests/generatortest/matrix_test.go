@@ -319,7 +319,7 @@ func TestMatrixCases(t *testing.T) {
 		{"parameters that are changed", func(_ context.Context, input resources.Input) ([]resources.Resource, error) {
 			input.Parameters.(sharing)["added"] = "x"
 			return nil, nil
-		}, Case{Parameters: parameters}, "1.0.0 a: the function changed its parameters (-before +after):"},
+		}, Case{Parameters: parameters}, "1.0.0 a: generating changed the parameters (-before +after):"},
 		{"random values that are expected", func(context.Context, resources.Input) ([]resources.Resource, error) {
 			resource, err := of(settings("a").WithMutation(entry("random", rand.Text()))).resource()
 			return []resources.Resource{resource}, err

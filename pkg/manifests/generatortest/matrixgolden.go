@@ -4,11 +4,7 @@
 package generatortest
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -54,29 +50,5 @@ func (m Matrix) compare(results []result, update bool) []string {
 	for _, problem := range suite.compare(indexName, index.String(), update) {
 		problems = append(problems, "which combinations have the same outcome: "+problem)
 	}
-	return append(problems, m.outdated(known, update)...)
-}
-
-// outdated finds, or removes, golden files that no outcome has.
-func (m Matrix) outdated(known []string, update bool) []string {
-	paths, err := filepath.Glob(filepath.Join(m.Folder, "*.yaml"))
-	if err != nil {
-		return []string{fmt.Sprintf("listing golden files: %s", err)}
-	}
-	var problems []string
-	for _, path := range paths {
-		if slices.Contains(known, path) {
-			continue
-		}
-		content, err := os.ReadFile(path)
-		if err == nil && update && bytes.HasPrefix(content, []byte(header)) {
-			err = os.Remove(path)
-		} else if err == nil {
-			err = errors.New("no outcome belongs to it")
-		}
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("golden file %s: %s", path, err))
-		}
-	}
-	return problems
+	return append(problems, suite.strays(known, "no outcome belongs to it", update)...)
 }

@@ -85,7 +85,7 @@ func Run(t *testing.T, suite Suite, cases ...Case) {
 			}
 		})
 	}
-	for _, problem := range suite.strays(cases, *update) {
+	for _, problem := range suite.strays(suite.filesOf(cases), "there is no case for it", *update) {
 		t.Error(problem)
 	}
 }

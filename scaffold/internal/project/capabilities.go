@@ -22,7 +22,7 @@ type capability struct {
 // capabilities are all that component offers. A test compares them with that package.
 var capabilities = []capability{
 	{
-		Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can pause the reconciliation.",
+		Type: "SuspensionSpec", Fields: []string{"suspend"}, Embedded: true, Line: "users can suspend the component.",
 		TypedLine: "users can suspend a component: its dependents are scaled down.",
 	},
 	{
