@@ -35,6 +35,7 @@ const (
 	passLimits                       // deletion hooks, and the time limit of a pass
 	destinations                     // in which clusters dependents are, and where they go
 	authorAPI                        // what an operator is written with
+	readyMade                        // kinds of components that come with the runtime
 	displayModel                     // dependents as all commands show them
 	clmBlocks                        // what the use cases of the command line are put together from
 	releaseRules                     // rules about releases that need no cluster
@@ -166,6 +167,8 @@ var rooms = []room{
 	{path: "pkg/manifests/isolated", layer: authorAPI},
 	{path: "pkg/manifests/kustomize", layer: authorAPI},
 	{path: "pkg/resources/...", layer: authorAPI},
+
+	{path: "pkg/objectset/...", layer: readyMade},
 
 	{path: "clm/internal/dependents", layer: displayModel},
 	{path: "clm/internal/live", layer: clmBlocks},

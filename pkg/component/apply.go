@@ -6,7 +6,9 @@ package component
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,10 +54,11 @@ func (a application) observe(ctx context.Context) outcomes.Outcome {
 	if err != nil {
 		return outcomes.Of(err)
 	}
-	plan, err := a.pass.destination.Target().Engine.Plan(ctx, a.request(generated, judge), reconciler.PlanOptions{})
+	plan, err := a.planRequest(ctx, a.request(generated, judge))
 	if err != nil {
 		return outcomes.Of(err)
 	}
+	a.pass.plan = &plan
 	return outcomes.Outcome{Kind: outcomes.Paused, Message: "paused: " + texts.HeldBack(plan)}
 }
 
@@ -131,8 +134,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	if err := a.pass.deletionHooks.Record(ctx, generated.Hooks, generated.Version(), a.pass.declared.Digest.Key); err != nil {
 		return outcomes.Of(err)
 	}
-	result, err := a.pass.destination.Target().Engine.Apply(ctx, a.request(generated, judge))
-	a.pass.took(&result)
+	result, err := a.applyRequest(ctx, a.request(generated, judge))
 	a.announceWarnings(generated)
 	switch {
 	case err != nil:
@@ -161,8 +163,7 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 	}
 	request := a.request(generated, judge)
 	request.Suspend = true
-	result, err := a.pass.destination.Target().Engine.Apply(ctx, request)
-	a.pass.took(&result)
+	result, err := a.applyRequest(ctx, request)
 	a.announceWarnings(generated)
 	switch {
 	case err != nil:
@@ -177,6 +178,76 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 		message = "no dependent has a suspended form, so all are left alone"
 	}
 	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, a.pass.settings.timing.requeue)}
+}
+
+// amongSiblings makes a call of the engine with the siblings of the component. If the answer depends on a component that is no sibling according to the cache, it
+// repeats the call with what the API server says.
+func (a application) amongSiblings(ctx context.Context, request reconciler.ApplyRequest, call func(request reconciler.ApplyRequest) (foreign bool, err error)) error {
+	find := a.pass.worker.siblings
+	if find == nil {
+		_, err := call(request)
+		return err
+	}
+	var err error
+	if request.Siblings, err = a.siblings(ctx, a.pass.worker.resource.Client); err != nil {
+		return err
+	}
+	foreign, err := call(request)
+	if !foreign {
+		return err
+	}
+	live, lookErr := a.siblings(ctx, a.pass.worker.resource.Live)
+	if lookErr != nil {
+		return lookErr
+	}
+	if maps.Equal(live, request.Siblings) {
+		return err
+	}
+	request.Siblings = live
+	_, err = call(request)
+	return err
+}
+
+// siblings returns the siblings of the component, by their owner IDs.
+func (a application) siblings(ctx context.Context, reader client.Reader) (map[string]reconciler.Relation, error) {
+	found, err := a.pass.worker.siblings(ctx, reader, a.pass.component)
+	if err != nil {
+		return nil, fmt.Errorf("finding siblings: %w", err)
+	}
+	relations := make(map[string]reconciler.Relation, len(found))
+	for key, relation := range found {
+		if relation != reconciler.RelationOlder && relation != reconciler.RelationNewer || key == a.pass.key {
+			return nil, fmt.Errorf("finding siblings: %s: invalid relation %q; allowed are: %s and %s, and no relation to itself",
+				key, relation, reconciler.RelationOlder, reconciler.RelationNewer)
+		}
+		relations[a.pass.worker.ownerID(key)] = relation
+	}
+	return relations, nil
+}
+
+// applyRequest has the engine apply dependents.
+func (a application) applyRequest(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
+	var result reconciler.Result
+	err := a.amongSiblings(ctx, request, func(request reconciler.ApplyRequest) (bool, error) {
+		var err error
+		request.Inventory = a.pass.status.Inventory
+		result, err = a.pass.destination.Target().Engine.Apply(ctx, request)
+		a.pass.took(&result)
+		refusal, refused := errors.AsType[*inventory.RefusedError](err)
+		return refused && refusal.Foreign, err
+	})
+	return result, err
+}
+
+// planRequest has the engine plan what it would do.
+func (a application) planRequest(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Plan, error) {
+	var plan reconciler.Plan
+	err := a.amongSiblings(ctx, request, func(request reconciler.ApplyRequest) (bool, error) {
+		var err error
+		plan, err = a.pass.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{})
+		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
+	})
+	return plan, err
 }
 
 // announceWarnings reports what the generator, and the behaviors of its objects, have noticed.

@@ -109,3 +109,23 @@ func (s *Status) change(name ConditionType, status ConditionStatus, now metav1.T
 	condition.ObservedGeneration = max(s.ObservedGeneration, 0)
 	return condition
 }
+
+// SetCondition adds or changes a condition, for hooks. Its transition time changes with its status. The conditions Ready, Reconciling and Stalled are the reconciler's
+// own: it sets them again.
+func (s *Status) SetCondition(name ConditionType, status ConditionStatus, reason, message string, now metav1.Time) {
+	condition := s.change(name, status, now)
+	condition.Reason, condition.Message = reason, texts.Bound(message)
+}
+
+// GetCondition returns a copy of a condition, and reports whether there is one of that type.
+func (s *Status) GetCondition(name ConditionType) (Condition, bool) {
+	if condition := s.condition(name); condition != nil {
+		return *condition, true
+	}
+	return Condition{}, false
+}
+
+// RemoveCondition removes a condition, if there is one of that type.
+func (s *Status) RemoveCondition(name ConditionType) {
+	s.Conditions = slices.DeleteFunc(s.Conditions, func(condition Condition) bool { return condition.Type == name })
+}

@@ -6,6 +6,7 @@ package component
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -72,6 +73,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 		e.pass.memory.refusals = 0
 	}
 	e.note(d, metav1.NewTime(now))
+	d = e.completeStatus(o, d, metav1.NewTime(now))
 	err := e.pass.record.Save(ctx)
 	switch {
 	case resource.IsRejected(err):
@@ -140,6 +142,24 @@ func (e ending) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time
 		return d.requeue
 	}
 	return min(cmp.Or(d.requeue, condition.Wake), max(condition.Wake, soonest))
+}
+
+// completeStatus runs the status hooks, and returns the decision with what they say about the next pass.
+func (e ending) completeStatus(o outcomes.Outcome, d decision, now metav1.Time) decision {
+	conclusion := Conclusion{
+		Inventory: e.pass.status.Inventory, Result: e.pass.result, Plan: e.pass.plan, Err: o.Err, Refusal: o.Refusal,
+		Archived: o.Kind == outcomes.Archived, Now: now.Rfc3339Copy(),
+	}
+	for i, hook := range e.pass.worker.statusHooks {
+		again, err := hook(e.pass.component, conclusion)
+		if err != nil && d.err == nil {
+			d.err = fmt.Errorf("running status hook (%d): %w", i, err)
+		}
+		if again > 0 && (d.requeue == 0 || again < d.requeue) {
+			d.requeue = max(again, soonest)
+		}
+	}
+	return d
 }
 
 // jittered adds 1 to 5 percent, so that components that were created together spread out.

@@ -67,6 +67,8 @@ type pass struct {
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
+	// plan is what would be done if the component were not paused; nil if it is not.
+	plan *reconciler.Plan
 }
 
 func (w *worker) newPass(ctx context.Context, component Component, tenure *shards.Tenure) (*pass, error) {

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apitypes "k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,12 +18,50 @@ import (
 
 	"github.com/component-operator/runtime/pkg/component/internal/queue"
 	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
 // HookFunc is called at a certain point of each reconciliation of a component, with the client of the manager. It may change the status of the
 // component, but neither metadata nor spec. An error ends the reconciliation; one that wraps a types.RetriableError makes the component Pending
 // instead of Error.
 type HookFunc[T Component] func(ctx context.Context, clnt client.Client, component T) error
+
+// Conclusion is what a pass has found out about the dependents of a component. It must not be changed.
+type Conclusion struct {
+	// Inventory lists all dependents, wherever the status records them.
+	Inventory []*reconciler.InventoryItem
+	// Result is what the engine has returned last; nil if the pass did not come that far.
+	Result *reconciler.Result
+	// Plan is what would be done with the dependents of a component that is paused; nil otherwise.
+	Plan *reconciler.Plan
+	// Err is why the pass has failed; nil if it has not, and if it is repeated because of a types.RetriableError.
+	Err error
+	// Refusal says why the component, or one of its dependents, is refused; nil if nothing is.
+	Refusal *reconciler.RefusedError
+	// Archived means that the component is archived, and has no dependents.
+	Archived bool
+	// Now is the time of the conclusion, in the precision of statuses.
+	Now metav1.Time
+}
+
+// StatusHookFunc completes the status of a component at the end of a pass, when everything in Status is set, and before it is written. It may set fields of the status that
+// are not in Status, and other conditions than those of Status. It must not make requests.
+//
+// It returns the delay after which the component is reconciled at the latest, because the status changes with time; zero if it does not.
+type StatusHookFunc[T Component] func(component T, conclusion Conclusion) (again time.Duration, err error)
+
+// statusHook is a StatusHookFunc for components of any type.
+type statusHook func(component Component, conclusion Conclusion) (time.Duration, error)
+
+// SiblingsFunc returns the siblings of a component: other components of the same reconciler, in the cluster of the component, that want some of its objects, and of which
+// one takes over from the other. They are usually revisions of the same set. Both sides must say so: if b is newer than a, then a is older than b.
+//
+// It reads components through the reader. In each pass that is a cache. If a dependent turns out to belong to a component that is no sibling, the function is called
+// again with a reader that asks the API server, because the cache may lag behind. The component must not be changed.
+type SiblingsFunc[T Component] func(ctx context.Context, reader client.Reader, component T) (map[apitypes.NamespacedName]reconciler.Relation, error)
+
+// siblingsFunc is a SiblingsFunc for components of any type.
+type siblingsFunc func(ctx context.Context, reader client.Reader, component Component) (map[apitypes.NamespacedName]reconciler.Relation, error)
 
 // Reconciler reconciles components of type T, a pointer to a struct. NewReconciler creates it, and SetupWithManager adds it to a manager. Hooks must
 // be added before that. All other methods are safe for concurrent use.
@@ -30,9 +70,12 @@ type Reconciler[T Component] struct {
 	generator generator.Generator
 	options   ReconcilerOptions
 	hooks     typedHooks[T]
-	queue     *queue.Wakeups
-	worker    *worker
-	err       error
+	// statusHooks and siblings are adapted to components of any type.
+	statusHooks []statusHook
+	siblings    siblingsFunc
+	queue       *queue.Wakeups
+	worker      *worker
+	err         error
 }
 
 type typedHooks[T Component] struct {
@@ -86,6 +129,46 @@ func (r *Reconciler[T]) WithPreDeleteHook(hook HookFunc[T]) *Reconciler[T] {
 // with the propagation policy Orphan.
 func (r *Reconciler[T]) WithPostDeleteHook(hook HookFunc[T]) *Reconciler[T] {
 	r.addHook(&r.hooks.postDelete, hook)
+	return r
+}
+
+// WithStatusHook adds a hook that completes the status of a component. It runs in each pass except the last one of a component that is being deleted. After an error
+// the status is written as it is, and the pass is repeated.
+func (r *Reconciler[T]) WithStatusHook(hook StatusHookFunc[T]) *Reconciler[T] {
+	switch {
+	case r.worker != nil:
+		r.worker.misused.Store(true)
+	case hook == nil:
+		r.err = errors.Join(r.err, errors.New("a hook is nil"))
+	default:
+		r.statusHooks = append(r.statusHooks, func(component Component, conclusion Conclusion) (time.Duration, error) {
+			own, ok := component.(T)
+			if !ok {
+				return 0, fmt.Errorf("unexpected component of type %T", component)
+			}
+			return hook(own, conclusion)
+		})
+	}
+	return r
+}
+
+// WithSiblings sets the function that returns the siblings of a component. The author has to call Trigger when a sibling appears, goes, or changes its relation.
+// Defaults to none.
+func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
+	switch {
+	case r.worker != nil:
+		r.worker.misused.Store(true)
+	case find == nil:
+		r.err = errors.Join(r.err, errors.New("the function for siblings is nil"))
+	default:
+		r.siblings = func(ctx context.Context, reader client.Reader, component Component) (map[apitypes.NamespacedName]reconciler.Relation, error) {
+			own, ok := component.(T)
+			if !ok {
+				return nil, fmt.Errorf("unexpected component of type %T", component)
+			}
+			return find(ctx, reader, own)
+		}
+	}
 	return r
 }
 

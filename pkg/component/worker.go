@@ -42,6 +42,9 @@ type worker struct {
 	clusterID string
 	generator generator.Generator
 	hooks     authorHooks
+	// statusHooks complete statuses; siblings is nil if components have none.
+	statusHooks []statusHook
+	siblings    siblingsFunc
 
 	// resource reads and writes components.
 	resource  *resource.Client

@@ -130,6 +130,8 @@ type Item struct {
 	Adopted bool `json:"adopted,omitempty"`
 	// Whether a user has approved the deletion of the object, which is redundant.
 	DeletionApproved bool `json:"deletionApproved,omitempty"`
+	// ID of the newer owner that the object was handed over to; empty if it was not.
+	Holder string `json:"holder,omitempty"`
 }
 
 var _ types.ObjectKey = &Item{}
@@ -197,3 +199,15 @@ func (o ObjectInfo) GetName() string { return o.Name }
 func (o ObjectInfo) String() string {
 	return types.ObjectText(schema.GroupKind{Group: o.Group, Kind: o.Kind}, o.Namespace, o.Name)
 }
+
+// Relation is what another owner of the same objects is to an owner.
+type Relation string
+
+const (
+	// RelationOlder means that the objects of the other owner are adopted, whatever their adoption policies say. The owner label changes in one write,
+	// so that an object always has an owner.
+	RelationOlder Relation = "Older"
+	// RelationNewer means that the other owner keeps the objects that it has: they are neither written nor deleted. Their status counts, as the other owner
+	// judges it. See Item.Holder.
+	RelationNewer Relation = "Newer"
+)

@@ -13,6 +13,8 @@ type Probe struct {
 	// Selector selects objects as they are in the cluster. Defaults to all objects.
 	Selector Selector `json:"selector,omitzero"`
 	// Checks must all be true. At least one.
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
 	Checks []Check `json:"probes"`
 }
 
@@ -29,12 +31,16 @@ type Kind struct {
 	// Group is empty for the core group.
 	Group string `json:"group"`
 	// Kind is required.
+	// +kubebuilder:validation:MinLength=1
 	Kind string `json:"kind"`
 }
 
 // Check is one check of an object. Exactly one field must be set.
 //
 // The answer of a check is true, false or unknown. It is unknown for all checks if the object has a status.observedGeneration that is not its generation.
+//
+// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:MaxProperties=1
 type Check struct {
 	// Condition checks a condition in status.conditions.
 	Condition *Condition `json:"condition,omitempty"`
@@ -49,8 +55,10 @@ type Check struct {
 // Condition is true if the condition has the status. It is unknown if the condition does not exist, or was computed for another generation.
 type Condition struct {
 	// Type is that of the condition. Required.
+	// +kubebuilder:validation:MinLength=1
 	Type string `json:"type"`
 	// Status is True, False or Unknown. Defaults to True.
+	// +kubebuilder:validation:Enum=True;False;Unknown
 	Status metav1.ConditionStatus `json:"status,omitempty"`
 }
 
@@ -59,14 +67,17 @@ type Condition struct {
 // The fields are JSON paths, as kubectl has them: .status.replicas, .metadata.annotations.example\.io/revision. Braces are optional.
 type FieldsEqual struct {
 	// FieldA is one field. Required.
+	// +kubebuilder:validation:Pattern=`^\{?\..*[^.].*$`
 	FieldA string `json:"fieldA"`
 	// FieldB is the other one. Required.
+	// +kubebuilder:validation:Pattern=`^\{?\..*[^.].*$`
 	FieldB string `json:"fieldB"`
 }
 
 // FieldValue is true if the field has the value, and unknown if the field does not exist.
 type FieldValue struct {
 	// Field is a JSON path; see FieldsEqual. Required.
+	// +kubebuilder:validation:Pattern=`^\{?\..*[^.].*$`
 	Field string `json:"field"`
 	// Value is the JSON of the value: "text" in quotes, 3, true, [1, 2]. Required.
 	Value apiextensionsv1.JSON `json:"value"`
@@ -75,6 +86,7 @@ type FieldValue struct {
 // CEL is true if the expression is. It is unknown if it cannot be evaluated, for example because a field does not exist.
 type CEL struct {
 	// Rule is an expression over the object, self, that is true or false. Required.
+	// +kubebuilder:validation:MinLength=1
 	Rule string `json:"rule"`
 	// Message says what is wrong if the expression is false. Defaults to the expression.
 	Message string `json:"message,omitempty"`

@@ -86,6 +86,9 @@ type ApplyRequest struct {
 	// The owner label changes in one write, so that an object always has an owner. An object that should be applied only once, and was
 	// according to the inventory, keeps its content. Defaults to none.
 	TakeOver []types.ObjectKey
+	// Siblings are other owners, by ID, of which one takes over objects from the other while both are applied: revisions of the same set. What an object is
+	// when this call comes to it counts. Defaults to none.
+	Siblings map[string]Relation
 	// Deletions limits how many redundant dependents are deleted. If there are more, none of them is; everything else is done as
 	// usual, and Result.Held names them. Defaults to no limit.
 	Deletions Deletions

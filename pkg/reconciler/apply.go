@@ -129,6 +129,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	call.Executor.Manifests = manifests
 	call.Executor.CreateNamespaces = source.Policies.MissingNamespaces == MissingNamespacesPolicyCreate
 	call.Deletions, call.Policies = request.Deletions, source.Policies
+	call.Pacing.Siblings = calls.NewSiblings(request.Siblings)
 	call.Pacing.TakeOver = make(map[types.ObjectID]bool, len(request.TakeOver))
 	for _, object := range request.TakeOver {
 		call.Pacing.TakeOver[types.IDOf(object)] = true

@@ -69,6 +69,8 @@ type (
 	// An object counts as changed if it was created again, or if others changed or removed fields that we own (any field, if we
 	// own none). Where field ownership is not tracked, its generation counts. A change of the status does not count.
 	StaleError = inventory.StaleError
+	// Relation is what another owner of the same objects is to an owner.
+	Relation = inventory.Relation
 	// ObjectInfo is type and name of an object.
 	ObjectInfo = inventory.ObjectInfo
 	// Plan is what Apply would do with a request. It can be saved as JSON, without the content of objects.
@@ -119,6 +121,8 @@ const (
 	DeleteOrderExplicit                      = inventory.DeleteOrderExplicit
 	DeleteOrderReversed                      = inventory.DeleteOrderReversed
 	MaxDeletionsAllButOne                    = inventory.MaxDeletionsAllButOne
+	RelationOlder                            = inventory.RelationOlder
+	RelationNewer                            = inventory.RelationNewer
 	VerbCreated                              = inventory.VerbCreated
 	VerbAdopted                              = inventory.VerbAdopted
 	VerbUpdated                              = inventory.VerbUpdated

@@ -55,6 +55,8 @@ type Outcome struct {
 	Message string
 	// Err is returned to the controller, for Error.
 	Err error
+	// Refusal says why the component or a dependent is refused, for Refused.
+	Refusal *reconciler.RefusedError
 	// RetryAfter overrides the retry interval, for Retriable.
 	RetryAfter *time.Duration
 	// Crowded is set if the pass has ended because too many workers wait for slow clusters.
@@ -78,7 +80,7 @@ func Of(err error) Outcome {
 	case errors.As(err, &retriable):
 		return Outcome{Kind: Retriable, Message: err.Error(), RetryAfter: retriable.RetryAfter()}
 	case errors.As(err, &refused):
-		return Outcome{Kind: Refused, Message: err.Error()}
+		return Outcome{Kind: Refused, Message: err.Error(), Refusal: refused}
 	default:
 		// The controller logs it, too.
 		err = redact.Error(err)

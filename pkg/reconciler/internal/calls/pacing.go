@@ -6,6 +6,7 @@ package calls
 import (
 	"k8s.io/utils/clock"
 
+	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/memory"
@@ -18,14 +19,17 @@ type Pacing struct {
 	Clock  clock.PassiveClock
 	// TakeOver are objects that are adopted from any owner.
 	TakeOver map[types.ObjectID]bool
+	// Siblings are related owners.
+	Siblings Siblings
 	// Expected is the plan that the call keeps to; nil if there is none.
 	Expected *Expectation
 }
 
-// Paced adds to the situation how long corrections and verifications of the object have to wait, and whether it is adopted from
-// any owner.
-func (p *Pacing) Paced(t *desired.Object, s decisions.Situation) decisions.Situation {
+// Paced adds to the situation how long corrections and verifications of the object have to wait, whether it is adopted from
+// any owner, and how the owner that has it is related.
+func (p *Pacing) Paced(t *desired.Object, item *inventory.Item, s decisions.Situation) decisions.Situation {
 	s.TakeOver = p.TakeOver[t.Key]
+	s.Holder, s.Relation = p.Siblings.of(item, s)
 	if recalled := p.Memory.Peek(t.Key); recalled != nil {
 		now := p.Clock.Now()
 		s.Correction = recalled.Corrections.Wait(now, memory.CorrectionPacing(t.ReapplyInterval))

@@ -32,6 +32,7 @@ const (
 	Complete               // record that it has served its purpose and is gone
 	Report                 // report that others changed it, and leave it as it is
 	Refuse                 // fail, because it belongs to another owner
+	Cede                   // leave it to the newer sibling that has, or had, it; its status counts
 )
 
 // Writes reports whether the action writes to the observed object.
@@ -39,7 +40,7 @@ func (a Action) Writes() bool {
 	switch a {
 	case Write, Verify, Recreate, Mark:
 		return true
-	case Keep, Create, Compare, Ask, Await, Complete, Report, Refuse:
+	case Keep, Create, Compare, Ask, Await, Complete, Report, Refuse, Cede:
 		return false
 	default:
 		return false
@@ -69,8 +70,12 @@ func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	case s.Seen.Record != "":
 		const message = "exists already, is part of a record of dependents (label %s), and cannot be a dependent"
 		return Decision{Action: Refuse, Message: fmt.Sprintf(message, s.Seen.Record)}
+	case s.Relation == inventory.RelationNewer && !s.TakeOver:
+		return Decision{Action: Cede, Message: "was handed over to " + s.Holder}
 	case s.Seen.Deleting:
 		return Decision{Action: Await, Message: s.deletionText()}
+	case s.Relation == inventory.RelationOlder && !s.TakeOver:
+		return decideHandover(t, s)
 	case s.Seen.Owner != s.Owner:
 		return Foreign(t, item, s)
 	case item.Phase == inventory.PhaseScheduledForApplication:
@@ -81,6 +86,9 @@ func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 }
 
 func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision {
+	if s.Relation == inventory.RelationNewer {
+		return Decision{Action: Cede, Message: "was handed over to " + s.Holder + ", and does not exist"}
+	}
 	if !bookkeeping.IsWritten(item) {
 		return Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}
 	}
@@ -161,6 +169,15 @@ func ownership(s Situation) string {
 func decideTakeOver(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "exists already and " + ownership(s)}
 	if t.Reconcile == inventory.ReconcilePolicyOnce && bookkeeping.IsWritten(item) {
+		d.Action = Mark
+	}
+	return d
+}
+
+// decideHandover decides about an object of an older sibling. It is not recreated as long as it can be updated.
+func decideHandover(t *desired.Object, s Situation) Decision {
+	d := Decision{Action: Write, Verb: inventory.VerbAdopted, Message: "is taken over from " + s.Holder}
+	if t.Reconcile == inventory.ReconcilePolicyOnce {
 		d.Action = Mark
 	}
 	return d

@@ -34,6 +34,10 @@ type Situation struct {
 	Fight string
 	// TakeOver means that the object is adopted from any owner.
 	TakeOver bool
+	// Relation is that of the other owner that has the object or, if the object does not exist, was recorded to have it; empty if that is no sibling.
+	Relation inventory.Relation
+	// Holder is the ID of that owner.
+	Holder string
 	// WantedAs is the wanted object that this redundant one turned out to be; empty if it is none.
 	WantedAs string
 }

@@ -178,7 +178,7 @@ func (p *planner) planApply(ctx context.Context, change *inventory.Change, t *de
 	item := p.call.Ledger.Of(t)
 	v, err := p.look(ctx, item)
 	for attempt := 0; err == nil && attempt < server.MaxAttempts; attempt++ {
-		v.Situation = p.call.Pacing.Paced(t, v.Situation)
+		v.Situation = p.call.Pacing.Paced(t, item, v.Situation)
 		d := decisions.Apply(t, item, v.Situation)
 		if p.mustRead(t, d, v) {
 			v, err = p.read(ctx, item)
@@ -238,7 +238,7 @@ func (p *planner) mustRead(t *desired.Object, d decisions.Decision, v calls.View
 		return p.depth == depthCompared
 	case decisions.Keep, decisions.Report:
 		return p.preview.isLeftAlone(t, d, v)
-	case decisions.Await, decisions.Complete, decisions.Refuse:
+	case decisions.Await, decisions.Complete, decisions.Refuse, decisions.Cede:
 		return false
 	default:
 		return false
@@ -260,6 +260,7 @@ func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisi
 		change.Reason = p.because(t, d)
 	case decisions.Keep, decisions.Ask, decisions.Verify, decisions.Compare, decisions.Report:
 		p.planPurge(change, t, v)
+	case decisions.Cede:
 	}
 }
 

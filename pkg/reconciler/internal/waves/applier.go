@@ -48,7 +48,7 @@ func (a *applier) applyQuietly(t *desired.Object) (outcome, bool) {
 	if view != observe.Present || a.call.Server.Outdated(t.Key, seen) || item.Phase == inventory.PhaseScheduledForApplication {
 		return outcome{}, false
 	}
-	s := a.call.Pacing.Paced(t, decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen})
+	s := a.call.Pacing.Paced(t, item, decisions.Situation{Owner: a.call.Owner.Label, Exists: true, Seen: seen})
 	d := decisions.Apply(t, item, s)
 	if d.Action != decisions.Keep || status.InProgressStatus == seen.Status && isClaim(t.Key) {
 		return outcome{}, false
@@ -79,7 +79,7 @@ func (a *applier) applySeen(ctx context.Context, t *desired.Object, s decisions.
 				break
 			}
 		}
-		s = a.call.Pacing.Paced(t, s)
+		s = a.call.Pacing.Paced(t, item, s)
 		d := decisions.Apply(t, item, s)
 		a.call.Report.RequeueAfter(d.Again)
 		var o outcome
@@ -143,8 +143,8 @@ func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Si
 		return o, false, err
 	case decisions.Refuse:
 		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
-	case decisions.Report:
-		return a.reported(t, s, d), false, nil
+	case decisions.Report, decisions.Cede:
+		return a.leftToOthers(t, s, d), false, nil
 	case decisions.Complete:
 		a.completed(item, t.ApplyOrder)
 		return outcome{item: item, ready: true}, false, nil
@@ -180,7 +180,7 @@ func (a *applier) overwrite(ctx context.Context, t *desired.Object, s decisions.
 func (a *applier) settled(t *desired.Object, s decisions.Situation) outcome {
 	item := a.call.Ledger.Of(t)
 	a.call.Aliases.Take(s.Seen.UID, types.IDOf(item))
-	item.Status = s.Seen.Status
+	item.Status, item.Holder = s.Seen.Status, ""
 	if !t.Unawaited {
 		a.call.Report.Grades(item, s.Seen.Grade, s.Seen.Message)
 	}
@@ -189,6 +189,25 @@ func (a *applier) settled(t *desired.Object, s decisions.Situation) outcome {
 		o.releasing = &s
 	}
 	return o
+}
+
+// leftToOthers returns the outcome for a dependent that is not written because of what others have done.
+func (a *applier) leftToOthers(t *desired.Object, s decisions.Situation, d decisions.Decision) outcome {
+	if d.Action == decisions.Cede {
+		return a.ceded(t, s, d)
+	}
+	return a.reported(t, s, d)
+}
+
+// ceded records that a newer sibling has the object, and returns the outcome.
+func (a *applier) ceded(t *desired.Object, s decisions.Situation, d decisions.Decision) outcome {
+	item := a.call.Ledger.Of(t)
+	item.Holder = s.Holder
+	if !s.Exists {
+		return outcome{item: item, message: d.Message, unwritten: true}
+	}
+	item.Status = s.Seen.Status
+	return a.judged(t, s)
 }
 
 // judged returns the outcome for a dependent whose status is recorded.

@@ -18,14 +18,18 @@ func (w *Waves) CheckOwnership(wanted []*desired.Object) error {
 	var problems []string
 	for _, t := range wanted {
 		item := w.call.Ledger.Of(t)
-		if bookkeeping.IsWritten(item) || bookkeeping.IsCompleting(item) || t.Adoption == inventory.AdoptionPolicyAlways || w.call.Pacing.TakeOver[t.Key] {
+		if bookkeeping.IsWritten(item) || bookkeeping.IsCompleting(item) || t.Adoption == inventory.AdoptionPolicyAlways {
 			continue
 		}
 		seen, view := w.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 		if view != observe.Present || seen.Owner == w.call.Owner.Label || seen.Deleting {
 			continue
 		}
-		if d := decisions.Foreign(t, item, decisions.Situation{Owner: w.call.Owner.Label, Exists: true, Seen: seen}); d.Action == decisions.Refuse {
+		s := w.call.Pacing.Paced(t, item, decisions.Situation{Owner: w.call.Owner.Label, Exists: true, Seen: seen})
+		if s.Relation != "" || s.IsTakenOver() {
+			continue
+		}
+		if d := decisions.Foreign(t, item, s); d.Action == decisions.Refuse {
 			problems = append(problems, fmt.Sprintf("%s: %s", t.Key, d.Message))
 		}
 	}

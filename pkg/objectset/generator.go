@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// phases is a generator: it returns the objects of all phases of a set, with phases as apply orders.
+type phases struct{}
+
+var (
+	_ generator.Generator = phases{}
+	_ generator.Pure      = phases{}
+)
+
+// Fingerprint identifies how objects are read; change it together with that.
+func (phases) Fingerprint() string { return "phases/1" }
+
+// Generate returns the objects of a spec.
+func (phases) Generate(ctx context.Context, namespace string, _ string, parameters types.Unstructurable) ([]client.Object, error) {
+	prefix, err := generator.ReconcilerNameFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	clnt, err := generator.ClientFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := reading{prefix: prefix, mapper: clnt.RESTMapper(), places: map[types.ObjectID]string{}}
+	var declared []v1alpha1.Phase
+	switch spec := parameters.(type) {
+	case *v1alpha1.ObjectSetSpec:
+		declared, r.namespace, r.confined = spec.Phases, namespace, spec.ServiceAccountName == ""
+	case *v1alpha1.ClusterObjectSetSpec:
+		declared = spec.Phases
+	default:
+		return nil, fmt.Errorf("unexpected parameters of type %T", parameters)
+	}
+	for i, phase := range declared {
+		for j, object := range phase.Objects {
+			if err := r.read(fmt.Sprintf("phase %q: objects[%d]", phase.Name, j), i, object); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(r.problems) > 0 {
+		return nil, inventory.NewRefusedError(r.problems...)
+	}
+	return r.objects, nil
+}
+
+// reading reads the objects of a set.
+type reading struct {
+	prefix string
+	mapper meta.RESTMapper
+	// namespace is that of an ObjectSet; empty for a ClusterObjectSet. If it is confined, all objects must be in it.
+	namespace string
+	confined  bool
+
+	objects  []client.Object
+	places   map[types.ObjectID]string // where each object stands
+	problems []string
+}
+
+// unknownTypeDelay is how long to wait before looking for an unknown type again.
+const unknownTypeDelay = 5 * time.Second
+
+// forbidden are fields of the metadata that the set, or the API server, decides about.
+var forbidden = []string{"generateName", "ownerReferences", "uid", "resourceVersion", "deletionTimestamp"}
+
+// read reads one object. It notes a problem of the object, and returns an error if something else fails.
+func (r *reading) read(where string, order int, declared v1alpha1.Object) error {
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
+		r.problems = append(r.problems, fmt.Sprintf("%s: %s; allowed are: objects with apiVersion, kind and metadata.name", where, err))
+		return nil
+	}
+	if problem := r.examine(object); problem != "" {
+		r.problems = append(r.problems, where+": "+problem)
+		return nil
+	}
+	problem, err := r.place(object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	id := types.IDOf(object)
+	if other, taken := r.places[id]; taken && problem == "" {
+		problem = fmt.Sprintf("%s is also in %s; allowed is: once", id, other)
+	}
+	if problem != "" {
+		r.problems = append(r.problems, where+": "+problem)
+		return nil
+	}
+	r.places[id] = where
+	own := object.GetAnnotations()
+	if own == nil {
+		own = map[string]string{}
+	}
+	own[r.prefix+"/"+types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(order)
+	if declared.CollisionProtection != "" {
+		own[r.prefix+"/"+types.AnnotationKeySuffixAdoptionPolicy] = annotations.Kebab(string(declared.CollisionProtection.AdoptionPolicy()))
+	}
+	object.SetAnnotations(own)
+	r.objects = append(r.objects, object)
+	return nil
+}
+
+// examine returns what is wrong with the fields of an object; empty if nothing is.
+func (r *reading) examine(object *unstructured.Unstructured) string {
+	switch {
+	case object.GetAPIVersion() == "":
+		return `apiVersion: invalid value ""; allowed are: groups and versions, such as apps/v1`
+	case object.GetName() == "":
+		return `metadata.name: invalid value ""; allowed are: names of objects`
+	}
+	for _, field := range forbidden {
+		if _, exists, err := unstructured.NestedFieldNoCopy(object.Object, "metadata", field); exists || err != nil {
+			return fmt.Sprintf("%s: metadata.%s is not allowed", types.IDOf(object), field)
+		}
+	}
+	for key := range object.GetAnnotations() {
+		suffix, own := strings.CutPrefix(key, r.prefix+"/")
+		switch {
+		case !own:
+		case suffix == types.AnnotationKeySuffixApplyOrder, suffix == types.AnnotationKeySuffixDeleteOrder, suffix == types.AnnotationKeySuffixPurgeOrder:
+			return fmt.Sprintf("%s: metadata.annotations: %s is not allowed; the phase decides", types.IDOf(object), key)
+		case suffix == types.AnnotationKeySuffixAdoptionPolicy:
+			return fmt.Sprintf("%s: metadata.annotations: %s is not allowed; set collisionProtection", types.IDOf(object), key)
+		}
+	}
+	return ""
+}
+
+// place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its namespace. The error is temporary: nobody knows yet whether the
+// object is namespaced.
+//
+// An ObjectSet without a service account is written with the permissions of the operator, which may have more than whoever creates the set. So it is confined to
+// its namespace.
+func (r *reading) place(object *unstructured.Unstructured) (problem string, err error) {
+	if r.namespace == "" {
+		return "", nil
+	}
+	kind := object.GroupVersionKind()
+	namespaced, known, err := r.scope(kind)
+	switch {
+	case err != nil:
+		return "", err
+	case !known && r.confined:
+		return "", types.NewRetriableError(fmt.Errorf("type %s of %s is not known yet", kind.GroupKind(), object.GetName()), new(unknownTypeDelay))
+	case known && !namespaced && r.confined:
+		return fmt.Sprintf("%s is cluster-scoped; allowed in an ObjectSet without serviceAccountName are: objects in namespace %s", types.IDOf(object), r.namespace), nil
+	case object.GetNamespace() == "" && (namespaced || !known):
+		object.SetNamespace(r.namespace)
+	case object.GetNamespace() != r.namespace && r.confined:
+		return fmt.Sprintf("%s: metadata.namespace: invalid value %q; allowed in an ObjectSet without serviceAccountName is: %s",
+			types.IDOf(object), object.GetNamespace(), r.namespace), nil
+	}
+	return "", nil
+}
+
+// scope reports whether a type is namespaced, and whether that is known.
+func (r *reading) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
+	mapping, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	switch {
+	case cluster.IsNoMatch(err):
+		return false, false, nil
+	case err != nil:
+		return false, false, fmt.Errorf("finding type %s: %w", kind.GroupKind(), err)
+	}
+	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true, nil
+}

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset
+
+import (
+	"errors"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// Names of the reconcilers: prefixes of the labels and annotations on objects, finalizers, and field managers.
+const (
+	ObjectSetReconcilerName        = "objectset.core.component-operator.dev"
+	ClusterObjectSetReconcilerName = "clusterobjectset.core.component-operator.dev"
+)
+
+// Options configure the reconcilers. The zero value works.
+type Options struct {
+	// MaxConcurrentReconciles is the number of sets of one kind that are reconciled at the same time. Defaults to 5.
+	MaxConcurrentReconciles int
+	// StateNamespace has the inventories of ClusterObjectSets that are too large for the status. Those of ObjectSets are in their namespaces. Defaults to none: a ClusterObjectSet
+	// with that many objects is refused.
+	StateNamespace string
+	// SkipClusterObjectSets keeps ClusterObjectSets from being reconciled, for operators without permissions beyond namespaces. Defaults to false.
+	SkipClusterObjectSets bool
+	// Name distinguishes several operators in one cluster: it becomes the prefix of the names of the reconcilers. Defaults to none.
+	Name string
+}
+
+// SetupWithManager adds reconcilers for ObjectSets and ClusterObjectSets to a manager, whose scheme must have the kinds of package v1alpha1.
+func SetupWithManager(mgr ctrl.Manager, options Options) error {
+	err := setup[*v1alpha1.ObjectSet](mgr, options.named(ObjectSetReconcilerName), options, func() client.ObjectList { return &v1alpha1.ObjectSetList{} })
+	if options.SkipClusterObjectSets {
+		return err
+	}
+	newList := func() client.ObjectList { return &v1alpha1.ClusterObjectSetList{} }
+	return errors.Join(err, setup[*v1alpha1.ClusterObjectSet](mgr, options.named(ClusterObjectSetReconcilerName), options, newList))
+}
+
+func (o Options) named(name string) string {
+	if o.Name == "" {
+		return name
+	}
+	return o.Name + "." + name
+}
+
+// setup adds the reconciler of one kind.
+func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, newList func() client.ObjectList) error {
+	r := component.NewReconciler[T](name, phases{}, component.ReconcilerOptions{
+		DeleteOrder: new(reconciler.DeleteOrderReversed), MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
+	}).WithSiblings(siblings[T](newList)).WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) {
+		return report(set, conclusion), nil
+	})
+	if err := r.SetupWithManager(mgr); err != nil {
+		return err
+	}
+	return mgr.Add(waker[T]{cache: mgr.GetCache(), newList: newList, wake: r.Trigger, log: mgr.GetLogger().WithValues("reconciler", name)})
+}

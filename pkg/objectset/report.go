@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/status"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// reporting completes the status of a set.
+type reporting struct {
+	set        v1alpha1.Set
+	conclusion component.Conclusion
+	// total has what the phases have together.
+	total v1alpha1.PhaseStatus
+}
+
+// report completes the status of a set, and returns after which time it changes; zero if it does not. It is pure but for the status.
+func report(set v1alpha1.Set, conclusion component.Conclusion) time.Duration {
+	r := reporting{set: set, conclusion: conclusion}
+	r.countPhases()
+	r.setLifecycle()
+	r.setAvailable()
+	r.setProgressing()
+	r.setInTransition()
+	return r.setSucceeded()
+}
+
+// countPhases sets status.phases.
+func (r *reporting) countPhases() {
+	spec := r.set.GetSetSpec()
+	counts := make([]v1alpha1.PhaseStatus, len(spec.Phases))
+	for i, phase := range spec.Phases {
+		counts[i] = v1alpha1.PhaseStatus{Name: phase.Name, Objects: int32(len(phase.Objects))} //nolint:gosec // the definition limits the number of objects
+	}
+	planned := r.planned()
+	for _, item := range r.conclusion.Inventory {
+		if item.Digest == "" || item.ApplyOrder < 0 || item.ApplyOrder >= len(counts) {
+			continue
+		}
+		count := &counts[item.ApplyOrder]
+		available := isAvailable(item)
+		if planned != nil {
+			available = planned[types.IDOf(item)]
+		}
+		if item.Holder != "" {
+			count.Progressed++
+		} else if item.LastAppliedAt != nil {
+			count.Applied++
+		}
+		if available {
+			count.Available++
+		}
+	}
+	for _, count := range counts {
+		r.total.Objects += count.Objects
+		r.total.Applied += count.Applied
+		r.total.Available += count.Available
+		r.total.Progressed += count.Progressed
+	}
+	r.set.GetSetStatus().Phases = counts
+}
+
+// isAvailable reports whether a dependent is available, as far as the last pass has seen.
+func isAvailable(item *reconciler.InventoryItem) bool {
+	return item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus
+}
+
+// planned returns which objects of a paused set are available now; nil if it is not paused.
+func (r *reporting) planned() map[types.ObjectID]bool {
+	if r.conclusion.Plan == nil {
+		return nil
+	}
+	available := map[types.ObjectID]bool{}
+	for _, change := range r.conclusion.Plan.Changes {
+		available[types.IDOf(change.Object)] = change.Status == status.CurrentStatus
+	}
+	return available
+}
+
+// condition sets a condition.
+func (r *reporting) condition(name component.ConditionType, holds bool, reason, message string) {
+	value := component.ConditionFalse
+	if holds {
+		value = component.ConditionTrue
+	}
+	r.set.GetStatus().SetCondition(name, value, reason, message, r.conclusion.Now)
+}
+
+// verdict returns what the reconciler says about the set.
+func (r *reporting) verdict() (state component.State, reason, message string) {
+	return r.set.GetStatus().GetState()
+}
+
+func (r *reporting) isDeleting() bool { return r.set.GetDeletionTimestamp() != nil }
+
+func (r *reporting) is(state v1alpha1.LifecycleState) bool {
+	return !r.isDeleting() && r.set.GetSetSpec().LifecycleState == state
+}
+
+// setLifecycle sets the conditions Paused and Archived.
+func (r *reporting) setLifecycle() {
+	_, reason, message := r.verdict()
+	switch {
+	case r.is(v1alpha1.LifecycleStatePaused) && reason == component.ReadyConditionReasonPaused:
+		r.condition(v1alpha1.ConditionTypePaused, true, v1alpha1.ReasonPaused, message)
+	default:
+		r.set.GetStatus().RemoveCondition(v1alpha1.ConditionTypePaused)
+	}
+	switch {
+	case !r.is(v1alpha1.LifecycleStateArchived):
+		r.set.GetStatus().RemoveCondition(v1alpha1.ConditionTypeArchived)
+	case r.conclusion.Archived:
+		r.condition(v1alpha1.ConditionTypeArchived, true, v1alpha1.ReasonArchived, message)
+	default:
+		r.condition(v1alpha1.ConditionTypeArchived, false, v1alpha1.ReasonArchivalInProgress, message)
+	}
+}
+
+// setAvailable sets the condition Available.
+func (r *reporting) setAvailable() {
+	state, _, message := r.verdict()
+	switch reason := r.refusal(); {
+	case r.conclusion.Archived:
+		r.set.GetStatus().RemoveCondition(v1alpha1.ConditionTypeAvailable)
+	case r.isDeleting():
+		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonDeleting, message)
+	case r.is(v1alpha1.LifecycleStateArchived):
+		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonArchivalInProgress, message)
+	case state == component.StateReady, r.conclusion.Plan != nil && r.total.Available == r.total.Objects:
+		r.condition(v1alpha1.ConditionTypeAvailable, true, v1alpha1.ReasonAvailable, r.summary())
+	case reason != "":
+		r.condition(v1alpha1.ConditionTypeAvailable, false, reason, message)
+	case r.conclusion.Plan != nil:
+		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.unavailable())
+	case r.conclusion.Err == nil && r.conclusion.Result != nil:
+		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.waits())
+	default:
+		// The pass has failed before it came to the objects, or on its way. That says nothing about them.
+		if _, exists := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable); !exists {
+			r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, message)
+		}
+	}
+}
+
+// refusal returns the reason for which the set, or one of its objects, is refused; empty if none is.
+func (r *reporting) refusal() string {
+	switch refused := r.conclusion.Refusal; {
+	case refused == nil:
+		return ""
+	case refused.Foreign:
+		return v1alpha1.ReasonCollisionDetected
+	default:
+		return v1alpha1.ReasonPreflightError
+	}
+}
+
+// summary counts what is available.
+func (r *reporting) summary() string {
+	return fmt.Sprintf("%d of %d objects in %d phases are available", r.total.Available, r.total.Objects, len(r.set.GetSetSpec().Phases))
+}
+
+// phaseOf returns the name of a phase; empty if there is no such phase.
+func (r *reporting) phaseOf(order int) string {
+	if phases := r.set.GetSetSpec().Phases; order >= 0 && order < len(phases) {
+		return phases[order].Name
+	}
+	return ""
+}
+
+// waits says what the pass waits for.
+func (r *reporting) waits() string {
+	result := r.conclusion.Result
+	waits := slices.Concat(result.Failures, result.Waits)
+	return r.inPhase(result.Wave, waits)
+}
+
+// inPhase names a phase, and what its objects lack.
+func (r *reporting) inPhase(order int, notices []reconciler.Notice) string {
+	texts := make([]string, len(notices))
+	for i, notice := range notices {
+		texts[i] = types.IDOf(notice.Object).String() + ": " + notice.Message
+	}
+	return fmt.Sprintf("phase %q: %s", r.phaseOf(order), strings.Join(slices.Compact(texts), "; "))
+}
+
+// unavailable names the first phase of a paused set with objects that are not available.
+func (r *reporting) unavailable() string {
+	var notices []reconciler.Notice
+	order := -1
+	for _, change := range r.conclusion.Plan.Changes {
+		if change.Status == status.CurrentStatus || change.Digest == "" || order >= 0 && change.Wave != order {
+			continue
+		}
+		order = change.Wave
+		notices = append(notices, reconciler.Notice{Object: change.Object, Message: cmp.Or(change.Message, change.Refusal, "does not exist")})
+	}
+	return r.inPhase(order, notices)
+}
+
+// setProgressing sets the condition Progressing.
+func (r *reporting) setProgressing() {
+	state, reason, message := r.verdict()
+	set := func(progresses bool, reason, message string) {
+		r.condition(v1alpha1.ConditionTypeProgressing, progresses, reason, message)
+	}
+	switch {
+	case r.isDeleting():
+		set(true, v1alpha1.ReasonDeleting, message)
+	case r.conclusion.Archived:
+		set(false, v1alpha1.ReasonArchived, message)
+	case r.is(v1alpha1.LifecycleStateArchived):
+		set(true, v1alpha1.ReasonArchivalInProgress, message)
+	case reason == component.ReadyConditionReasonPaused:
+		set(false, v1alpha1.ReasonPaused, message)
+	case reason == component.ReadyConditionReasonTimeout:
+		set(false, v1alpha1.ReasonProgressDeadlineExceeded, message)
+	case state == component.StateReady:
+		set(false, v1alpha1.ReasonIdle, r.summary())
+	case r.refusal() != "":
+		set(false, r.refusal(), message)
+	default:
+		set(true, v1alpha1.ReasonRollingOut, r.summary())
+	}
+}
+
+// setInTransition sets the condition InTransition.
+func (r *reporting) setInTransition() {
+	left := r.total.Objects - r.total.Applied - r.total.Progressed
+	switch {
+	case r.isDeleting() || r.set.GetSetSpec().LifecycleState == v1alpha1.LifecycleStateArchived:
+		r.set.GetStatus().RemoveCondition(v1alpha1.ConditionTypeInTransition)
+	case r.total.Progressed > 0:
+		r.condition(v1alpha1.ConditionTypeInTransition, true, v1alpha1.ReasonHandedOver,
+			fmt.Sprintf("%d of %d objects belong to later revisions: %s", r.total.Progressed, r.total.Objects, r.progressed()))
+	case left > 0:
+		r.condition(v1alpha1.ConditionTypeInTransition, true, v1alpha1.ReasonRollingOut, fmt.Sprintf("%d of %d objects are not applied", left, r.total.Objects))
+	default:
+		r.condition(v1alpha1.ConditionTypeInTransition, false, v1alpha1.ReasonSettled, "all objects belong to this set")
+	}
+}
+
+// maxNamed limits how many objects a message names.
+const maxNamed = 10
+
+// progressed names objects that belong to later revisions.
+func (r *reporting) progressed() string {
+	var names []string
+	for _, item := range r.conclusion.Inventory {
+		if item.Holder == "" {
+			continue
+		}
+		if len(names) == maxNamed {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, types.IDOf(item).String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// setSucceeded sets the condition Succeeded, which stays. It returns how long it takes until the set has succeeded; zero if something else has to happen before.
+func (r *reporting) setSucceeded() time.Duration {
+	if condition, ok := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded); ok && condition.Status == component.ConditionTrue {
+		return 0
+	}
+	available, ok := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable)
+	if !ok || available.Status != component.ConditionTrue || available.LastTransitionTime == nil || r.total.Applied != r.total.Objects || r.is(v1alpha1.LifecycleStatePaused) {
+		return 0
+	}
+	delay := time.Duration(r.set.GetSetSpec().SuccessDelaySeconds) * time.Second
+	if left := available.LastTransitionTime.Add(delay).Sub(r.conclusion.Now.Time); left > 0 {
+		return left
+	}
+	r.condition(v1alpha1.ConditionTypeSucceeded, true, v1alpha1.ReasonRolloutSuccess, r.summary())
+	return 0
+}
