@@ -262,10 +262,6 @@ func isSuspending(object client.Object) bool {
 
 // want returns the judge of the dependents, and what the generator returns.
 func (a application) want(ctx context.Context) (status.Judge, *generation.Result, error) {
-	if name := a.pass.worker.healthCondition(); isOwnCondition(name) {
-		return nil, nil, inventory.NewRefusedError(fmt.Sprintf("the generator names the condition %q, which the reconciler has already; allowed are other names than %s, %s and %s",
-			name, ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled))
-	}
 	judge, err := judgeOf(a.pass.component)
 	if err != nil {
 		return nil, nil, err

@@ -4,9 +4,12 @@
 package component
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/component-operator/runtime/pkg/component/internal/health"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
@@ -80,9 +83,24 @@ func (w *worker) healthCondition() ConditionType {
 	return ""
 }
 
-// isOwnCondition reports whether the reconciler itself has a condition of that type.
-func isOwnCondition(name ConditionType) bool {
-	return name == ConditionTypeReady || name == ConditionTypeReconciling || name == ConditionTypeStalled
+// checkCondition refuses a condition that the generator names and that cannot be, or that the reconciler has itself.
+func checkCondition(resourceGenerator generator.Generator) error {
+	conditioned, ok := resourceGenerator.(generator.Conditioned)
+	if !ok {
+		return nil
+	}
+	switch name := ConditionType(conditioned.Condition()); name {
+	case "":
+		return nil
+	case ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled:
+		return fmt.Errorf("the generator names the condition %q, which the reconciler has already; allowed are other names than %s, %s and %s",
+			name, ConditionTypeReady, ConditionTypeReconciling, ConditionTypeStalled)
+	default:
+		if messages := validation.IsQualifiedName(string(name)); len(messages) > 0 {
+			return fmt.Errorf("the generator names the condition %q: %s", name, strings.Join(messages, "; "))
+		}
+		return nil
+	}
 }
 
 // setHealth sets the condition that says how well the dependents do their job.

@@ -126,7 +126,7 @@ func (e ending) note(d decision, now metav1.Time) {
 // noteHealth writes the condition that the generator names into the status in memory. It returns the delay until the next pass, which may be due earlier because of it.
 func (e ending) noteHealth(o outcomes.Outcome, d decision, now metav1.Time) time.Duration {
 	name := e.pass.worker.healthCondition()
-	if name == "" || isOwnCondition(name) {
+	if name == "" {
 		return d.requeue
 	}
 	facts := health.Facts{Outcome: o.Kind, Message: o.Message, Inventory: e.pass.status.Inventory, Since: d.since, Now: now.Time}

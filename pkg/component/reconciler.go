@@ -96,6 +96,7 @@ func NewReconciler[T Component](name string, resourceGenerator generator.Generat
 	if t := reflect.TypeFor[T](); t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		err = errors.Join(err, fmt.Errorf("components must be pointers to structs, not %s", t))
 	}
+	err = errors.Join(err, checkCondition(resourceGenerator))
 	r.options, r.err = completed, err
 	return r
 }

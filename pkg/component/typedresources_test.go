@@ -116,24 +116,21 @@ func TestHealthCondition(t *testing.T) {
 	stop()
 }
 
-// TestOwnConditionsAreTaken: a generator cannot name a condition that the reconciler has itself.
-func TestOwnConditionsAreTaken(t *testing.T) {
+// TestConditionsOfGenerators: a generator cannot name a condition that the reconciler has itself, nor one that cannot be.
+func TestConditionsOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.start(NewReconciler[*Widget](r.name, resources.NewGenerator(func(context.Context, resources.Input) ([]resources.Resource, error) {
-		return nil, nil
-	}, resources.WithCondition("Stalled")), ReconcilerOptions{}))
-	widget := r.widget("")
-	r.create(widget)
-	await(r, widget, "refused", func() bool {
-		_, _, message := widget.Status.GetState()
-		return strings.Contains(message, `condition "Stalled", which the reconciler has already; allowed are other names than Ready, Reconciling and Stalled`)
-	})
-	if got := conditionOf(widget, ConditionTypeStalled); !strings.HasPrefix(got, "True Error: ") {
-		t.Errorf("the condition of the reconciler has changed: %s", got)
+	for name, want := range map[string]string{
+		"Stalled":    `condition "Stalled", which the reconciler has already; allowed are other names than Ready, Reconciling and Stalled`,
+		"not valid!": `the generator names the condition "not valid!": `,
+	} {
+		reconciler := NewReconciler[*Widget](r.name, resources.NewGenerator(func(context.Context, resources.Input) ([]resources.Resource, error) {
+			return nil, nil
+		}, resources.WithCondition(name)), ReconcilerOptions{})
+		if err := reconciler.SetupWithManager(r.manager(nil)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", name, err, want)
+		}
 	}
-	r.delete(widget)
-	r.awaitGone(widget)
 }
 
 // TestReuseOfTypedResources: the resources of a component are made again only if it has changed, unless one of them has a guard or an extractor, which may remember something.

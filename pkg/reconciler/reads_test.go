@@ -67,16 +67,16 @@ func TestObjectsOfOthersAreRead(t *testing.T) {
 		t.Helper()
 		w.settleObjects(generate, waitsFor(w.expand(want)))
 	}
-	settle("ConfigMap client: needs data of Secret NS/database: does not exist")
+	settle("Secret database: does not exist; later objects wait for it")
 	if w.configMap("later") != nil || w.reads() != 0 {
 		t.Errorf("want nothing to be applied, and no read, got %d reads", w.reads())
 	}
 	if err := w.client.Create(t.Context(), w.secret(map[string]string{"port": "1"})); err != nil {
 		t.Fatal(err)
 	}
-	settle("ConfigMap client: needs data of Secret NS/database: has no host")
+	settle("Secret database: its data cannot be used: has no host; later objects wait for it")
 	w = w.heir()
-	settle("ConfigMap client: needs data of Secret NS/database: has no host")
+	settle("Secret database: its data cannot be used: has no host; later objects wait for it")
 	w.patch(w.get("v1", "Secret", "database"), `{"data":{"host":"YQ=="}}`)
 	w.settleObjects(generate, done)
 	w.expectInventory("ConfigMap client Ready Current", "ConfigMap later Ready Current")
@@ -100,7 +100,7 @@ func TestObjectsOfOthersAreRead(t *testing.T) {
 	}
 	// What was written stays when the object goes, and drift of later steps is corrected.
 	w.remove(w.get("v1", "Secret", "database"))
-	settle("ConfigMap client: needs data of Secret NS/database: does not exist")
+	settle("Secret database: does not exist; later objects wait for it")
 	w.expectInventory("ConfigMap client Ready Current", "ConfigMap later Ready Current")
 	w.mustDelete()
 }
@@ -186,7 +186,7 @@ func TestObjectsOfUnknownTypesAreRead(t *testing.T) {
 			},
 		}})}
 	}
-	ty.settleObjects(generate, waitsFor("ConfigMap client: needs data of Widget."+ty.group+" "+ty.namespace+"/theirs: does not exist"))
+	ty.settleObjects(generate, waitsFor("Widget theirs: does not exist; later objects wait for it"))
 	ty.create(ty.expand(customType))
 	testenv.Eventually(t, func() (bool, string) {
 		err := ty.client.Create(t.Context(), testenv.Object(t, ty.world.expand(ty.expand(strings.ReplaceAll(widget, "{name: NAME}", "{name: theirs, namespace: NS}")))))
@@ -272,7 +272,7 @@ func TestForbiddenReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := notices(result.Waits); !strings.HasPrefix(got, w.expand("ConfigMap client: Secret NS/database cannot be read: ")) || result.RequeueAfter == 0 {
+	if got := notices(result.Waits); !strings.HasPrefix(got, w.expand("Secret database: cannot be read: ")) || result.RequeueAfter == 0 {
 		t.Errorf("unexpected wait %q, repeated after %s", got, result.RequeueAfter)
 	}
 }
@@ -390,7 +390,7 @@ func TestBadReads(t *testing.T) {
 		},
 	} {
 		result, err := w.applyObjects(attached(bad))
-		if err != nil || !strings.Contains(notices(result.Waits), "b cannot be read: "+want) {
+		if err != nil || !strings.Contains(notices(result.Waits), "b: cannot be read: "+want) {
 			t.Errorf("%s: got %q, %v", want, notices(result.Waits), err)
 		}
 	}

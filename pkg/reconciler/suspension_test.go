@@ -342,18 +342,9 @@ metadata: {name: user, annotations: {PREFIX/apply-order: "1"}}
 	}
 	w.settleObjects(flow(w), done)
 
-	// The suspended form cannot be made, once the engine knows that the data are gone.
 	w.quiesce()
-	w.patch(w.configMap("source"), `{"data":{"value":""}}`)
-	w.awaitEvent()
-	w.suspend = true // until suspendedObjects returns
-	w.settleObjects(flow(w), func(result reconciler.Result) (bool, string) {
-		return strings.Contains(notices(result.Waits), "its suspended form cannot be made: there is no value"), notices(result.Waits)
-	})
-	if got := user(); got != "a," {
-		t.Errorf("without data, the user was written: %s", got)
-	}
 	w.patch(w.configMap("source"), `{"data":{"value":"b"}}`)
+	w.awaitEvent()
 	w.suspendedObjects(flow(w))
 	if got := user(); got != "b,yes" || w.configMap("source") != nil {
 		t.Errorf("expected the user to be suspended before the source, got %s", got)
@@ -370,6 +361,58 @@ metadata: {name: user, annotations: {PREFIX/apply-order: "1"}}
 		t.Errorf("expected the user to be resumed with the data of the source, got %s", got)
 	}
 	heir.mustDelete()
+}
+
+// TestSuspensionWithoutData suspends an object whose data are gone: what they would add to it does not matter then.
+func TestSuspensionWithoutData(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	flow := func() []client.Object {
+		value := ""
+		list := objects(w, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: source}
+data: {value: a}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: user, annotations: {PREFIX/apply-order: "1"}}
+data: {base: "1"}
+`)
+		list[0] = behaviors.Attach(list[0], behaviors.Extract(func(source *unstructured.Unstructured) error {
+			value, _, _ = unstructured.NestedString(source.Object, "data", "value")
+			return nil
+		}))
+		list[1] = behaviors.Attach(list[1], behaviors.Complete(func(manifest *unstructured.Unstructured) error {
+			_ = unstructured.SetNestedField(manifest.Object, "half", "data", "base")
+			if value == "" {
+				return errors.New("there is no value")
+			}
+			return unstructured.SetNestedField(manifest.Object, value, "data", "value")
+		}), behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
+			return unstructured.SetNestedField(manifest.Object, "yes", "data", "suspended")
+		}))
+		return list
+	}
+	expect := func(want map[string]any) {
+		t.Helper()
+		if diff := diffData(want, w.configMap("user")); diff != "" {
+			t.Error(diff)
+		}
+	}
+	w.settleObjects(flow, done)
+	expect(map[string]any{"base": "half", "value": "a"})
+	w.quiesce()
+	w.remove(w.configMap("source"))
+	w.quiesce()
+	w.expectActions(w.suspendedObjects(flow), "Updated ConfigMap user")
+	expect(map[string]any{"base": "1", "suspended": "yes"})
+	// The form stays, and nothing is written, until the object is resumed.
+	w.expectActions(w.suspendedObjects(flow))
+	w.settleObjects(flow, done)
+	expect(map[string]any{"base": "half", "value": "a"})
+	w.mustDelete()
 }
 
 // TestSuspensionOfWhatIsAppliedOnce resumes what is applied once, and does not apply it again after that.

@@ -28,6 +28,7 @@ type Generator struct {
 	generate  Generate
 	grace     time.Duration
 	condition string
+	problems  []string
 }
 
 var (
@@ -53,11 +54,21 @@ func WithGracePeriod(period time.Duration) Option {
 }
 
 // NewGenerator returns a generator of the resources that a function returns. The function must depend only on its input, and on what it takes from the context with the
-// getters of package generator. It may be called concurrently for several components.
+// getters of package generator. It may be called concurrently for several components. Components are refused if an argument is not valid.
 func NewGenerator(generate Generate, options ...Option) *Generator {
 	g := &Generator{generate: generate}
-	for _, option := range options {
+	if generate == nil {
+		g.problems = append(g.problems, "resources.NewGenerator was called with nil; a function is required")
+	}
+	for i, option := range options {
+		if option == nil {
+			g.problems = append(g.problems, fmt.Sprintf("resources.NewGenerator: option %d is nil", i+1))
+			continue
+		}
 		option(g)
+	}
+	if g.grace < 0 {
+		g.problems = append(g.problems, fmt.Sprintf("resources.WithGracePeriod: invalid value %s; allowed are zero and above", g.grace))
 	}
 	return g
 }
@@ -68,8 +79,8 @@ func (g *Generator) Generate(ctx context.Context, namespace, name string, parame
 	if err != nil {
 		return nil, err
 	}
-	if g.generate == nil {
-		return nil, inventory.NewRefusedError("resources.NewGenerator was called with nil; a function is required")
+	if len(g.problems) > 0 {
+		return nil, inventory.NewRefusedError(g.problems...)
 	}
 	resources, err := g.generate(ctx, Input{Namespace: namespace, Name: name, Parameters: parameters})
 	if err != nil {

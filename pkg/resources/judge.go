@@ -41,6 +41,9 @@ func (j *judge) Rules() string {
 func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 	if j.suspended {
 		suspension, err := j.suspensionOf(object)
+		if err == nil {
+			err = suspension.Check()
+		}
 		if err != nil {
 			return unknown(err)
 		}
@@ -58,6 +61,9 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 	if err != nil {
 		return unknown(err)
 	}
+	if err := checkStatus(converging, grace); err != nil {
+		return unknown(err)
+	}
 	reason, message := converging.Describe()
 	result := status.Result{Status: status.InProgressStatus, Reason: reason, Message: message, Grade: status.Grade(grace.Status)}
 	switch {
@@ -67,6 +73,19 @@ func (j *judge) Judge(object *unstructured.Unstructured) status.Result {
 		result.Status = status.FailedStatus
 	}
 	return result
+}
+
+// checkStatus refuses statuses that a handler has made up. A resource that is not graceful has no grade.
+func checkStatus(converging concepts.Converging, grace concepts.GraceStatusWithReason) error {
+	if checked, ok := converging.(interface{ Check() error }); ok {
+		if err := checked.Check(); err != nil {
+			return err
+		}
+	}
+	if grace.Status == "" {
+		return nil
+	}
+	return grace.Check()
 }
 
 // statusOf asks the resource how far an object is, and how well it does its job. Only a resource that is not Judging has to be asked by one goroutine at a time.

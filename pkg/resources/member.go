@@ -199,7 +199,7 @@ func (m *member) guard() (reason string, err error) {
 	case answer.Status == concepts.GuardStatusUnblocked:
 		return "", nil
 	case answer.Status != concepts.GuardStatusBlocked:
-		return "", fmt.Errorf("guard status %q: allowed are %s and %s", answer.Status, concepts.GuardStatusBlocked, concepts.GuardStatusUnblocked)
+		return "", answer.Check()
 	case answer.Reason == "":
 		return "blocked by its guard", nil
 	default:

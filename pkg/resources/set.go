@@ -26,6 +26,8 @@ type set struct {
 	mu sync.Mutex
 
 	members []*member
+	// off are resources whose gates are off.
+	off []*member
 	// cells are all data that are extracted.
 	cells []concepts.Cell
 	// read are the data that mutations have used since it was cleared.
@@ -95,6 +97,8 @@ func (s *set) arrange() []error {
 		}
 		if isOn {
 			on = append(on, m)
+		} else {
+			s.off = append(s.off, m)
 		}
 	}
 	s.members = on
@@ -107,7 +111,7 @@ func (s *set) checkIdentities() []error {
 	for _, m := range s.members {
 		identity := m.resource.Identity()
 		if seen[identity] {
-			problems = append(problems, fmt.Errorf("resource %s is there more than once", identity))
+			problems = append(problems, fmt.Errorf("resource %s is returned more than once", identity))
 		}
 		seen[identity] = true
 	}
@@ -129,7 +133,7 @@ func (s *set) checkData() []error {
 	for _, m := range s.members {
 		for _, cell := range m.registration.Produces {
 			if other, ok := names[cell.Name()]; ok && other != cell {
-				problems = append(problems, fmt.Errorf("resource %s: there are several data with the name %q", m.resource.Identity(), cell.Name()))
+				problems = append(problems, fmt.Errorf("resource %s: the name %q is used for different data; allowed is: a name for each", m.resource.Identity(), cell.Name()))
 			}
 			if !all[cell] {
 				s.cells = append(s.cells, cell)
@@ -149,7 +153,7 @@ func (s *set) checkData() []error {
 			case produced[cell] != nil:
 				m.sources = append(m.sources, source{member: produced[cell], cell: cell})
 			case required || all[cell]:
-				problems = append(problems, fmt.Errorf("resource %s uses the data %q, which no earlier resource extracts", m.resource.Identity(), cell.Name()))
+				problems = append(problems, fmt.Errorf("resource %s uses the data %q, %s", m.resource.Identity(), cell.Name(), s.whyMissing(m, cell)))
 			}
 		}
 		for _, cell := range r.Produces {
@@ -157,6 +161,26 @@ func (s *set) checkData() []error {
 		}
 	}
 	return problems
+}
+
+// whyMissing says why no resource before a user extracts data.
+func (s *set) whyMissing(user *member, cell concepts.Cell) string {
+	produces := func(m *member) bool { return slices.Contains(m.registration.Produces, cell) }
+	if i := slices.IndexFunc(s.members, produces); i >= 0 {
+		source := s.members[i]
+		if source == user {
+			return "which it extracts itself; allowed are data of resources that are applied earlier"
+		}
+		text := fmt.Sprintf("which resource %s extracts, and that is applied later", source.resource.Identity())
+		if order := source.applyOrder(); order != user.applyOrder() {
+			return fmt.Sprintf("%s, because its apply order is %d, not %d", text, order, user.applyOrder())
+		}
+		return text + "; return it earlier"
+	}
+	if i := slices.IndexFunc(s.off, produces); i >= 0 {
+		return fmt.Sprintf("which resource %s extracts, and that is off; use WithOptionalData, or give both the same gate", s.off[i].resource.Identity())
+	}
+	return "which no resource extracts"
 }
 
 // checkAmendable refuses resources that must be mutated later than when the object is made, and cannot.

@@ -24,7 +24,9 @@ import (
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/configmap"
 	"github.com/component-operator/runtime/pkg/resources/deployment"
+	"github.com/component-operator/runtime/pkg/resources/editors"
 	"github.com/component-operator/runtime/pkg/resources/feature"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -159,31 +161,30 @@ func TestRefusedSets(t *testing.T) {
 	}{
 		{"nil", []resources.Resource{nil}, "resource 0 is nil"},
 		{"a nil pointer", []resources.Resource{(*configmap.Resource)(nil)}, "resource 0 is nil"},
-		{"data that are a nil pointer", []resources.Resource{build(t, configMap("0").WithOptionalData((*concepts.Data[string])(nil)))}, "resource v1/ConfigMap/shop/0: data must not be nil"},
-		{"twice the same", []resources.Resource{build(t, configMap("0")), build(t, configMap("0"))}, "resource v1/ConfigMap/shop/0 is there more than once"},
-		{"data that nobody extracts", []resources.Resource{build(t, configMap("0").WithDataGuard(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`},
-		{"data of itself", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithOptionalData(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`},
+		{"twice the same", []resources.Resource{build(t, configMap("0")), build(t, configMap("0"))}, "resource v1/ConfigMap/shop/0 is returned more than once"},
+		{"data that nobody extracts", []resources.Resource{build(t, configMap("0").WithDataGuard(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which no resource extracts`},
+		{"data of itself", []resources.Resource{build(t, configMap("0").WithData(into(a)).WithOptionalData(a))}, `resource v1/ConfigMap/shop/0 uses the data "a", which it extracts itself`},
 		{
 			"optional data of a later one",
 			[]resources.Resource{build(t, configMap("0").WithOptionalData(a)), build(t, configMap("1").WithData(into(a)))},
-			`resource v1/ConfigMap/shop/0 uses the data "a", which no earlier resource extracts`,
+			`resource v1/ConfigMap/shop/0 uses the data "a", which resource v1/ConfigMap/shop/1 extracts, and that is applied later; return it earlier`,
 		},
 		{
 			"data of one that is applied in a later wave",
 			[]resources.Resource{build(t, configMap("0").WithData(into(a)).WithApplyOrder(1)), build(t, configMap("1").WithDataGuard(a))},
-			`resource v1/ConfigMap/shop/1 uses the data "a", which no earlier resource extracts`,
+			`resource v1/ConfigMap/shop/1 uses the data "a", which resource v1/ConfigMap/shop/0 extracts, and that is applied later, because its apply order is 1, not 0`,
 		},
 		{
 			"data of one that is off",
 			[]resources.Resource{build(t, configMap("0").WithData(into(a)).GatedBy(feature.NewBooleanGate(false))), build(t, configMap("1").WithDataGuard(a))},
-			`resource v1/ConfigMap/shop/1 uses the data "a"`,
+			`resource v1/ConfigMap/shop/1 uses the data "a", which resource v1/ConfigMap/shop/0 extracts, and that is off`,
 		},
 		{
 			"two data with one name",
 			[]resources.Resource{build(t, configMap("0").WithData(into(a))), build(t, configMap("1").WithData(into(other)))},
-			`resource v1/ConfigMap/shop/1: there are several data with the name "a"`,
+			`resource v1/ConfigMap/shop/1: the name "a" is used for different data`,
 		},
-		{"data that are nil", []resources.Resource{build(t, configMap("0").WithDataGuard(nil))}, "resource v1/ConfigMap/shop/0: data must not be nil"},
+		{"a gate that is a nil pointer", []resources.Resource{build(t, configMap("0").GatedBy((*feature.VersionGate)(nil)))}, "resource v1/ConfigMap/shop/0: cannot tell whether its feature is on: the gate is a nil *feature.VersionGate"},
 		{"a gate that fails", []resources.Resource{build(t, configMap("0").GatedBy(brokenGate{}))}, "resource v1/ConfigMap/shop/0: cannot tell whether its feature is on: broken"},
 		{
 			"data that are used without saying so",
@@ -213,11 +214,92 @@ func TestRefusedSets(t *testing.T) {
 	}
 }
 
+// TestMutationsThatFail names the object and the mutation.
+func TestMutationsThatFail(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason string
+		mutate func(*configmap.Mutator) error
+		want   string
+	}{
+		{
+			"a mutation that renames the object",
+			func(m *configmap.Mutator) error {
+				m.EditObjectMetadata(func(e *editors.ObjectMetaEditor) error {
+					e.Raw().Name = "other"
+					return nil
+				})
+				return nil
+			},
+			`mutating ConfigMap shop/0: metadata.name is changed to "other"; allowed is "0"`,
+		},
+		{
+			"a mutation that panics",
+			func(*configmap.Mutator) error { panic("oh no") },
+			`mutating ConfigMap shop/0: mutation "x": panic: oh no`,
+		},
+		{
+			"an edit that panics",
+			func(m *configmap.Mutator) error {
+				m.EditObjectMetadata(func(*editors.ObjectMetaEditor) error { panic("oh no") })
+				return nil
+			},
+			`mutating ConfigMap shop/0: mutation "x": object metadata: panic: oh no`,
+		},
+	} {
+		_, err := generate(t, build(t, configMap("0").WithMutation(configmap.Mutation{Name: "x", Mutate: tc.mutate})))
+		if err == nil || err.Error() != tc.want {
+			t.Errorf("%s: got %v, want %s", tc.reason, err, tc.want)
+		}
+	}
+}
+
+// TestUnknownStatuses: a status that a handler has made up does not become the reason of a condition.
+func TestUnknownStatuses(t *testing.T) {
+	t.Parallel()
+	observed := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "0"},
+	}}
+	working := func(concepts.ConvergingOperation, *corev1.ConfigMap) (concepts.OperationalStatusWithReason, error) {
+		return concepts.OperationalStatusWithReason{Status: concepts.OperationalStatusPending}, nil
+	}
+	for want, builder := range map[string]*configmap.Builder{
+		`converging status "not fine!": allowed are Operational, OperationPending, OperationFailing`: configMap("0").WithCustomConvergeStatus(
+			func(concepts.ConvergingOperation, *corev1.ConfigMap) (concepts.OperationalStatusWithReason, error) {
+				return concepts.OperationalStatusWithReason{Status: "not fine!"}, nil
+			}),
+		`grace status "Meh": allowed are Healthy, Degraded, Down`: configMap("0").WithCustomConvergeStatus(working).WithCustomGraceStatus(
+			func(*corev1.ConfigMap) (concepts.GraceStatusWithReason, error) {
+				return concepts.GraceStatusWithReason{Status: "Meh"}, nil
+			}),
+	} {
+		objects, err := generate(t, build(t, builder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge, _ := behaviors.Of[behaviors.Judged](objects[0])
+		if got := judge.Judge(observed); got.Status != status.UnknownStatus || got.Message != want || got.Reason != "" {
+			t.Errorf("got %+v, want %s", got, want)
+		}
+	}
+	objects, err := generate(t, build(t, configMap("0").WithCustomSuspendMutation(func(*configmap.Mutator) error { return nil }).WithCustomSuspendStatus(
+		func(*corev1.ConfigMap) (concepts.SuspensionStatusWithReason, error) {
+			return concepts.SuspensionStatusWithReason{Status: "Nearly"}, nil
+		})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suspending, _ := behaviors.Of[behaviors.Suspending](objects[0])
+	want := `suspension status "Nearly": allowed are PendingSuspension, Suspending, Suspended`
+	if got := suspending.SuspensionJudge().Judge(observed); got.Status != status.UnknownStatus || got.Message != want {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+}
+
 type brokenGate struct{}
 
 func (brokenGate) Enabled() (bool, error) { return false, errors.New("broken") }
 
-// handwritten is a resource with nothing but the required methods.
 // using is a mutation that uses data.
 func using(data *concepts.Data[string]) configmap.Mutation {
 	return configmap.Mutation{Name: "using " + data.Name(), Mutate: func(*configmap.Mutator) error {
@@ -226,6 +308,7 @@ func using(data *concepts.Data[string]) configmap.Mutation {
 	}}
 }
 
+// handwritten is a resource with nothing but the required methods.
 type handwritten struct{ name string }
 
 func (h handwritten) Identity() string { return "v1/ConfigMap/shop/" + h.name }

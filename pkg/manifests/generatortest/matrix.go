@@ -30,7 +30,7 @@ import (
 //
 //   - resources do not fit together, for instance because a resource uses data that no earlier one extracts;
 //   - two mutations give one field different values;
-//   - the selector of an edit matches no container;
+//   - the selector of an edit matches no container, unless it accepts any, as AllContainers does;
 //   - mutations of one resource have the same name;
 //   - a mutation is on in no combination of a version and a case, because nothing would notice when it breaks. See Excluded.
 //

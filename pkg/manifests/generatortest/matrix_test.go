@@ -265,7 +265,7 @@ func TestMatrixProblems(t *testing.T) {
 		{"resources that do not fit together", func(string, string) []built {
 			value := concepts.NewData[string]("value")
 			return []built{of(settings("a").WithDataGuard(value)), of(settings("b").WithData(into(value)))}
-		}, nil, []string{all + "generating: resource " + id + ` uses the data "value", which no earlier resource extracts`}},
+		}, nil, []string{all + "generating: resource " + id + ` uses the data "value", which resource `}},
 		{"a resource by hand", only(given{plainResource{}}), nil, nil},
 		{"a resource by hand that warns", only(given{warningResource{}}), nil, []string{all + "by hand: it is strange"}},
 		{"a resource by hand that fails", only(given{plainResource{fails: true}}), nil, []string{all + "generating: mutating it has failed"}},

@@ -51,7 +51,7 @@ func newAmender[T any, P Object[T], M Mutator, F Mutation[M], S concepts.Converg
 		}
 		if suspend != nil && (form == whole || form == onlySuspension) {
 			plan.begin(mutation{})
-			if err := suspend(mutator); err != nil {
+			if err := guarded(func() error { return suspend(mutator) }); err != nil {
 				return nil, fmt.Errorf("suspension: %w", err)
 			}
 		}
@@ -65,7 +65,17 @@ func record[M Mutator](mutator M, mutation feature.Mutation[M]) error {
 	if on, err := feature.IsOn(mutation.Feature); err != nil || !on {
 		return err
 	}
-	return mutation.Mutate(mutator)
+	return guarded(func() error { return mutation.Mutate(mutator) })
+}
+
+// guarded makes a panic of a function of the author an error.
+func guarded(call func() error) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	return call()
 }
 
 // planOf returns the Plan that a mutator embeds. A mutator without one gets a Plan that has no effect.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -119,7 +120,8 @@ func (b *Builder[T, P, M, F, S]) WithGuard(guard func(T) (concepts.GuardStatusWi
 	return b
 }
 
-// WithStrictSelectors makes a container selector that matches nothing an error. Without it, it is a warning.
+// WithStrictSelectors makes a container selector that matches nothing an error. Without it, it is a warning. A selector that accepts any container, such as AllContainers, may
+// match nothing.
 func (b *Builder[T, P, M, F, S]) WithStrictSelectors() *Builder[T, P, M, F, S] {
 	b.strict = true
 	return b
@@ -184,7 +186,7 @@ func (b *Builder[T, P, M, F, S]) policyAnnotations() map[string]string {
 
 // problems returns all that is wrong.
 func (b *Builder[T, P, M, F, S]) problems() []error {
-	return slices.Concat(b.objectProblems(), b.partProblems(), b.optionProblems())
+	return slices.Concat(b.objectProblems(), b.partProblems(), b.dataProblems(), b.optionProblems())
 }
 
 func (b *Builder[T, P, M, F, S]) objectProblems() []error {
@@ -214,6 +216,9 @@ func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 func (b *Builder[T, P, M, F, S]) partProblems() []error {
 	var problems []error
 	for i, mutation := range b.mutations {
+		if mutation.Name == "" {
+			problems = append(problems, fmt.Errorf("mutation %d: Name must not be empty", i+1))
+		}
 		if mutation.Mutate == nil {
 			problems = append(problems, fmt.Errorf("mutation %d, %q: Mutate must not be nil", i+1, mutation.Name))
 		}
@@ -226,8 +231,38 @@ func (b *Builder[T, P, M, F, S]) partProblems() []error {
 	return problems
 }
 
+// dataProblems returns what is wrong with the data that the resource uses.
+func (b *Builder[T, P, M, F, S]) dataProblems() []error {
+	var problems []error
+	check := func(option string, cells []concepts.Cell) {
+		for i, cell := range cells {
+			switch {
+			case isNil(cell):
+				problems = append(problems, fmt.Errorf("%s: data %d must not be nil", option, i+1))
+			case cell.Name() == "":
+				problems = append(problems, fmt.Errorf("%s: data %d: the name must not be empty", option, i+1))
+			}
+		}
+	}
+	check("WithDataGuard", b.registration.Requires)
+	check("WithOptionalData", b.registration.Uses)
+	return problems
+}
+
+// isNil reports whether a value is nil, or a nil pointer.
+func isNil(value any) bool {
+	if value == nil {
+		return true
+	}
+	pointer := reflect.ValueOf(value)
+	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
+}
+
 func (b *Builder[T, P, M, F, S]) optionProblems() []error {
 	var problems []error
+	if absence := b.registration.Absence; absence != concepts.AbsenceBlocks && absence != concepts.AbsenceIsFine {
+		problems = append(problems, fmt.Errorf("ReadOnly: absence %q: allowed are concepts.AbsenceBlocks and concepts.AbsenceIsFine", absence))
+	}
 	policies := b.policyAnnotations()
 	for _, suffix := range slices.Sorted(maps.Keys(policies)) {
 		if err := annotations.Check(suffix, policies[suffix]); err != nil {

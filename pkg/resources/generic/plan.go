@@ -64,7 +64,7 @@ func (p *Plan) Apply() error {
 	}()
 	for feature := p.applied; feature <= p.current; feature++ {
 		for _, category := range p.categories {
-			if err := category.run(feature); err != nil {
+			if err := guarded(func() error { return category.run(feature) }); err != nil {
 				return fmt.Errorf("%s%s: %w", p.prefix(feature), category.name(), err)
 			}
 		}

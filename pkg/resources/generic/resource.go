@@ -142,6 +142,18 @@ func (r *Resource[T, P, S]) change(manifest client.Object, form form) (err error
 	if r.warnings, err = r.amend(object, form); err != nil {
 		return fmt.Errorf("mutating %s: %w", r.text(), err)
 	}
+	return r.checkIdentity(object)
+}
+
+// checkIdentity refuses an object that mutations have renamed or moved.
+func (r *Resource[T, P, S]) checkIdentity(object P) error {
+	for _, field := range []struct{ name, want, got string }{
+		{"name", r.base.GetName(), object.GetName()}, {"namespace", r.base.GetNamespace(), object.GetNamespace()},
+	} {
+		if field.got != field.want {
+			return fmt.Errorf("mutating %s: metadata.%s is changed to %q; allowed is %q", r.text(), field.name, field.got, field.want)
+		}
+	}
 	return nil
 }
 

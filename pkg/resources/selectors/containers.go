@@ -9,7 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ContainerSelector reports whether a container is selected. It gets the position of the container in its list, and the container, which it must not change.
+// ContainerSelector reports whether a container is selected. It gets the position of the container in its list, and the container, which it must not change. If it selects none,
+// it is called once more, with position -1 and an empty container: if it accepts that, it accepts any container, and may select none.
 type ContainerSelector func(index int, container *corev1.Container) bool
 
 // AllContainers selects all containers.
@@ -37,5 +38,5 @@ func ContainersNotNamed(names ...string) ContainerSelector {
 
 // ContainerAtIndex selects the container at that position, beginning with 0.
 func ContainerAtIndex(index int) ContainerSelector {
-	return func(i int, _ *corev1.Container) bool { return i == index }
+	return func(i int, _ *corev1.Container) bool { return index >= 0 && i == index }
 }

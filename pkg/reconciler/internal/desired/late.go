@@ -92,7 +92,12 @@ func (m *Manifests) Suspended(wanted []*Object) ([]*Object, error) {
 
 // Suspend makes the manifest of a desired object that of its suspended form, for the rest of the call, and returns the desired object that belongs to it. A
 // late manifest is completed before. Errors are those of Complete.
-func (m *Manifests) Suspend(t *Object) (*Object, error) {
+func (m *Manifests) Suspend(t *Object) (*Object, error) { return m.suspend(t, true) }
+
+// SuspendIncomplete is Suspend for a late manifest that cannot be completed: the suspended form is that of the manifest that was announced.
+func (m *Manifests) SuspendIncomplete(t *Object) (*Object, error) { return m.suspend(t, false) }
+
+func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
 	suspending, ok := behaviors.Of[behaviors.Suspending](m.Source(t))
 	if !ok {
 		return t, nil
@@ -100,7 +105,7 @@ func (m *Manifests) Suspend(t *Object) (*Object, error) {
 	late, isLate := behaviors.Of[behaviors.Late](m.Source(t))
 	unchanged := false
 	form, err := m.change(t, "suspended form", func(manifest *unstructured.Unstructured) error {
-		if isLate {
+		if isLate && completed {
 			if err := because(noForm, late.Complete(manifest)); err != nil {
 				return err
 			}

@@ -103,9 +103,15 @@ func (f *dataFlow) doNotKnow(object inventory.ObjectInfo) {
 	f.unknown = append(f.unknown[:len(f.unknown):len(f.unknown)], object)
 }
 
-// planForms plans the suspended forms of late objects. Data are extracted before anything is suspended.
+// planForms plans the suspended forms of late objects. Data are read and extracted before anything is suspended. What is missing then, the forms do without.
 func (f *dataFlow) planForms(ctx context.Context) error {
+	if !slices.ContainsFunc(f.planner.objects, func(t *desired.Object) bool { return t.Suspended && t.Late }) {
+		return nil
+	}
 	for _, t := range f.planner.objects {
+		if _, err := f.steps.Read(ctx, t); err != nil {
+			return err
+		}
 		if !t.Extracting {
 			continue
 		}
@@ -114,15 +120,11 @@ func (f *dataFlow) planForms(ctx context.Context) error {
 			return err
 		}
 		if object != nil {
-			// What is missing then, a form says that needs it.
 			_ = f.steps.Extract(t, object)
 		}
 	}
 	for i, t := range f.planner.objects {
 		if t.Late && t.Suspended {
-			if _, err := f.steps.Read(ctx, t); err != nil {
-				return err
-			}
 			if err := f.complete(ctx, i, f.steps.Form); err != nil {
 				return err
 			}

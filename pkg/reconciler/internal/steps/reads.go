@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -77,13 +78,24 @@ type Missing struct {
 	// Object is the other object.
 	Object inventory.ObjectInfo
 
-	lack  string // Reason without the object
-	cause error  // decides when to repeat the call; nil if an event tells
+	lack  string        // Reason without the object
+	grace time.Duration // of the other object
+	cause error         // decides when to repeat the call; nil if an event tells
+}
+
+// item returns the other object as an item.
+func (m *Missing) item() *inventory.Item {
+	return &inventory.Item{TypeVersionInfo: m.Object.TypeVersionInfo, NameInfo: m.Object.NameInfo}
+}
+
+// health returns what the lack means.
+func (m *Missing) health() report.Health {
+	return report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: m.grace}
 }
 
 // unread is what is missing if an object cannot be read.
-func unread(item *inventory.Item, why string, cause error) *Missing {
-	return &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), Object: item.Info(), lack: "cannot be read: " + why, cause: cause}
+func unread(item *inventory.Item, why string, cause error, grace time.Duration) *Missing {
+	return &Missing{Reason: fmt.Sprintf("%s cannot be read: %s", types.IDOf(item), why), Object: item.Info(), lack: "cannot be read: " + why, cause: cause, grace: grace}
 }
 
 // Read hands a desired object what it reads before its step. Missing is nil if that is all the object needs.
@@ -106,20 +118,25 @@ func (s *Steps) readOne(ctx context.Context, t *desired.Object, read behaviors.R
 	version, view := s.call.Server.Observer.Version(name)
 	if view == observe.Unseen {
 		if problem := s.misplaced(name); problem != "" {
-			return nil, unread(item, problem, nil), nil
+			return nil, unread(item, problem, nil, read.Grace), nil
 		}
 	}
 	object, err = s.fetch(ctx, name, version, view)
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, unread(item, err.Error(), err), nil
+		return nil, unread(item, err.Error(), err, read.Grace), nil
 	case err != nil:
 		return nil, nil, fmt.Errorf("reading %s for %s: %w", types.IDOf(item), t.Key, err)
 	}
 	if err = read.Take(object); err == nil {
 		return object, nil, nil
 	}
-	missing = &Missing{Reason: fmt.Sprintf("needs data of %s: %v", types.IDOf(item), err), Object: item.Info(), lack: "its data cannot be used: " + err.Error(), cause: err}
+	missing = &Missing{
+		Reason: fmt.Sprintf("needs data of %s: %v", types.IDOf(item), err), Object: item.Info(), lack: "its data cannot be used: " + err.Error(), cause: err, grace: read.Grace,
+	}
+	if object == nil {
+		missing.lack = "does not exist"
+	}
 	var retriable types.RetriableError
 	if object == nil && view != observe.Unseen && !errors.As(err, &retriable) {
 		missing.cause = nil

@@ -51,7 +51,7 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 		resolved, save, err := s.Resolve(t)
 		switch {
 		case errors.As(err, &late):
-			s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
+			s.holdsBack(t, err.Error())
 			s.retry(t, err)
 			held = true
 		case err != nil:
@@ -69,19 +69,20 @@ func (s *Steps) Begin(ctx context.Context, members []*desired.Object) (complete 
 // meetObstacles reads what the members of a step need, asks their guards, and reports what holds them back.
 func (s *Steps) meetObstacles(ctx context.Context, members []*desired.Object) (held bool, err error) {
 	lacking := map[*desired.Object]bool{}
-	holdBack := func(t *desired.Object, reason string) {
-		s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace})
-		held = true
-	}
+	reported := map[types.ObjectID]bool{}
 	for _, t := range members {
 		missing, err := s.readBefore(ctx, t)
 		if err != nil {
 			return false, err
 		}
-		if missing != nil {
-			s.await(t, missing)
-			holdBack(t, missing.Reason)
-			lacking[t] = true
+		if missing == nil {
+			continue
+		}
+		s.await(t, missing)
+		held, lacking[t] = true, true
+		if id := types.IDOf(missing.Object); !reported[id] {
+			reported[id] = true
+			s.call.Report.AwaitsHealth(missing.item(), missing.lack+"; later objects wait for it", missing.health())
 		}
 	}
 	for _, t := range members {
@@ -93,10 +94,25 @@ func (s *Steps) meetObstacles(ctx context.Context, members []*desired.Object) (h
 			return false, err
 		}
 		if reason != "" {
-			holdBack(t, reason)
+			s.holdsBack(t, reason)
+			held = true
 		}
 	}
 	return held, nil
+}
+
+// holdsBack reports that an object is held back, or holds back later ones. If it exists, it does its job as well as it does.
+func (s *Steps) holdsBack(t *desired.Object, reason string) {
+	health := report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace}
+	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
+	switch {
+	case view != observe.Present || seen.Owner != s.call.Owner.Label:
+	case seen.Status == status.CurrentStatus:
+		health.Grade = status.GradeHealthy
+	case seen.Grade != "":
+		health.Grade = seen.Grade
+	}
+	s.call.Report.AwaitsHealth(s.call.Ledger.Of(t), reason, health)
 }
 
 // readBefore is Read, and judges what is read.
@@ -129,7 +145,7 @@ func (s *Steps) ReadAfter(ctx context.Context, members []*desired.Object) (waits
 				waits = s.judge(read, object) || waits
 			default:
 				s.await(t, missing)
-				s.call.Report.AwaitsHealth(itemOf(nameOf(read)), missing.lack, report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: read.Grace})
+				s.call.Report.AwaitsHealth(missing.item(), missing.lack, missing.health())
 				waits = true
 			}
 		}
@@ -169,10 +185,13 @@ func Ask(call *calls.Call, t *desired.Object) (reason string, err error) {
 // Resolve completes the manifest of a late object, or makes its suspended form, and notes in its item what that means. It returns the desired object that belongs
 // to the manifest, and whether the inventory must be saved before the object is written.
 func (s *Steps) Resolve(t *desired.Object) (complete *desired.Object, saveFirst bool, err error) {
-	resolve := s.call.Executor.Manifests.Complete
 	if t.Suspended {
-		resolve = s.call.Executor.Manifests.Suspend
+		return s.resolveBy(t, s.call.Executor.Manifests.Suspend)
 	}
+	return s.resolveBy(t, s.call.Executor.Manifests.Complete)
+}
+
+func (s *Steps) resolveBy(t *desired.Object, resolve func(*desired.Object) (*desired.Object, error)) (complete *desired.Object, saveFirst bool, err error) {
 	if complete, err = resolve(t); err != nil {
 		return nil, false, err
 	}
@@ -184,25 +203,18 @@ func (s *Steps) Resolve(t *desired.Object) (complete *desired.Object, saveFirst 
 	return complete, saveFirst, nil
 }
 
-// Forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one cannot be made, it reports that, and held is true.
+// Forms makes the suspended forms of late objects that exist. It returns the forms that have to be applied. If one cannot be made, it reports that, and held is true. Data must
+// have been read and extracted before.
 func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*desired.Object, held bool, err error) {
 	saveFirst := false
 	for _, t := range members {
 		form, save := t, false
 		if t.Late {
-			// What is missing then, the form says if it needs it.
-			missing, err := s.Read(ctx, t)
-			if err != nil {
-				return nil, false, err
-			}
 			var late *desired.LateError
 			form, save, err = s.Form(t)
 			if errors.As(err, &late) {
 				s.call.Report.Awaits(s.call.Ledger.Of(t), err.Error())
 				s.retry(t, err)
-				if missing != nil {
-					s.await(t, missing)
-				}
 				held = true
 				continue
 			}
@@ -220,15 +232,19 @@ func (s *Steps) Forms(ctx context.Context, members []*desired.Object) (forms []*
 	return forms, held, nil
 }
 
-// Form is Resolve for the suspended form of a late object that exists. It returns nil if data are missing, and need not be awaited: the object is deleted anyway,
-// or the form that was applied before, and is ready, stays. Whatever has the data may be suspended already.
+// Form is Resolve for the suspended form of a late object that exists. If data are missing, it returns nil if the object is deleted anyway, or is ready in the form that was
+// applied before: whatever has the data may be suspended already. Otherwise it makes the form of the manifest that was announced: suspending must not depend on
+// data of objects that are gone.
 func (s *Steps) Form(t *desired.Object) (form *desired.Object, saveFirst bool, err error) {
 	form, saveFirst, err = s.Resolve(t)
 	var late *desired.LateError
-	if errors.As(err, &late) && (t.VanishesAtOnce() || s.isInForm(t)) {
+	switch {
+	case !errors.As(err, &late):
+		return form, saveFirst, err
+	case t.VanishesAtOnce() || s.isInForm(t):
 		return nil, false, nil
 	}
-	return form, saveFirst, err
+	return s.resolveBy(t, s.call.Executor.Manifests.SuspendIncomplete)
 }
 
 // isInForm reports whether an object is ready in the suspended form that was applied before.
@@ -244,18 +260,17 @@ func (s *Steps) End(ctx context.Context, members []*desired.Object) (held bool, 
 		if !t.Extracting {
 			continue
 		}
-		item := s.call.Ledger.Of(t)
 		object, err := s.Look(ctx, t)
 		switch {
 		case err != nil:
 			return false, err
 		case object == nil:
-			s.call.Report.Awaits(item, "does not exist, so that no data can be extracted")
+			s.holdsBack(t, "does not exist, so that no data can be extracted")
 			held = true
 			continue
 		}
 		if err := s.Extract(t, object); err != nil {
-			s.call.Report.Awaits(item, "its data cannot be extracted: "+err.Error())
+			s.holdsBack(t, "its data cannot be extracted: "+err.Error())
 			s.retry(t, err)
 			held = true
 		}

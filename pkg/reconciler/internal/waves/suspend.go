@@ -80,7 +80,7 @@ func (w *Waves) suspendWave(ctx context.Context, wave []*desired.Object) (suspen
 	return true, nil
 }
 
-// extractAll extracts the data that late suspended forms need, and has objects of others read. What is missing then, the forms say if they need it.
+// extractAll extracts the data that late suspended forms need, and has objects of others read. What is missing then, the forms do without.
 func (w *Waves) extractAll(ctx context.Context, wanted []*desired.Object) error {
 	if !slices.ContainsFunc(wanted, func(t *desired.Object) bool { return t.Suspended && t.Late }) {
 		return nil
