@@ -186,7 +186,8 @@ func (b *Builder[T, P, M, F, S]) policyAnnotations() map[string]string {
 
 // problems returns all that is wrong.
 func (b *Builder[T, P, M, F, S]) problems() []error {
-	return slices.Concat(b.objectProblems(), b.partProblems(), b.dataProblems(), b.optionProblems())
+	return slices.Concat(b.objectProblems(), b.partProblems(), dataProblems("WithDataGuard", b.registration.Requires),
+		dataProblems("WithOptionalData", b.registration.Uses), b.optionProblems())
 }
 
 func (b *Builder[T, P, M, F, S]) objectProblems() []error {
@@ -231,21 +232,17 @@ func (b *Builder[T, P, M, F, S]) partProblems() []error {
 	return problems
 }
 
-// dataProblems returns what is wrong with the data that the resource uses.
-func (b *Builder[T, P, M, F, S]) dataProblems() []error {
+// dataProblems returns what is wrong with data that were given to an option.
+func dataProblems(option string, cells []concepts.Cell) []error {
 	var problems []error
-	check := func(option string, cells []concepts.Cell) {
-		for i, cell := range cells {
-			switch {
-			case isNil(cell):
-				problems = append(problems, fmt.Errorf("%s: data %d must not be nil", option, i+1))
-			case cell.Name() == "":
-				problems = append(problems, fmt.Errorf("%s: data %d: the name must not be empty", option, i+1))
-			}
+	for i, cell := range cells {
+		switch {
+		case isNil(cell):
+			problems = append(problems, fmt.Errorf("%s: data %d must not be nil", option, i+1))
+		case cell.Name() == "":
+			problems = append(problems, fmt.Errorf("%s: data %d: the name must not be empty", option, i+1))
 		}
 	}
-	check("WithDataGuard", b.registration.Requires)
-	check("WithOptionalData", b.registration.Uses)
 	return problems
 }
 
