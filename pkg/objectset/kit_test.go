@@ -6,6 +6,7 @@ package objectset_test
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"strings"
 	"sync"
@@ -93,10 +94,18 @@ func newRig(tb testing.TB) *rig {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r := &rig{tb: tb, client: clnt, namespace: testenv.Namespace(tb), name: testenv.UniqueName(tb)}
+	r := &rig{tb: tb, client: clnt, namespace: testenv.Namespace(tb), name: shortName(tb)}
 	r.config, r.requests = testenv.CountingConfig(tb)
 	tb.Cleanup(r.clean)
 	return r
+}
+
+// shortName returns a unique name that is short enough for the prefix of a finalizer.
+func shortName(tb testing.TB) string {
+	tb.Helper()
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(testenv.UniqueName(tb)))
+	return fmt.Sprintf("t%08x", hash.Sum32())
 }
 
 // start runs an operator, and returns a function that stops it.
@@ -296,6 +305,9 @@ func phasesOf(set v1alpha1.Set) []string {
 	}
 	return lines
 }
+
+// replace replaces pairs of texts.
+func replace(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
 
 // expectPhases compares the phases of the status.
 func (r *rig) expectPhases(set v1alpha1.Set, want ...string) {

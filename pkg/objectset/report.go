@@ -140,7 +140,7 @@ func (r *reporting) setAvailable() {
 	case state == component.StateReady, r.conclusion.Plan != nil && r.total.Available == r.total.Objects:
 		r.condition(v1alpha1.ConditionTypeAvailable, true, v1alpha1.ReasonAvailable, r.summary())
 	case reason != "":
-		r.condition(v1alpha1.ConditionTypeAvailable, false, reason, message)
+		r.condition(v1alpha1.ConditionTypeAvailable, false, reason, r.conclusion.Refusal.Error())
 	case r.conclusion.Plan != nil:
 		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.unavailable())
 	case r.conclusion.Err == nil && r.conclusion.Result != nil:
@@ -228,7 +228,7 @@ func (r *reporting) setProgressing() {
 	case state == component.StateReady:
 		set(false, v1alpha1.ReasonIdle, r.summary())
 	case r.refusal() != "":
-		set(false, r.refusal(), message)
+		set(false, r.refusal(), r.conclusion.Refusal.Error())
 	default:
 		set(true, v1alpha1.ReasonRollingOut, r.summary())
 	}

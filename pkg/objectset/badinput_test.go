@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// TestBadInput has a condition name what the schema cannot tell, and nothing is written.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	r.create(newUnstructured(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+r.namespace+"}"))
+	const refused, collision = "False/PreflightError", "False/CollisionDetected"
+	for name, tc := range map[string]struct{ spec, reason, text string }{
+		"twice": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}, {name: b, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}]}`,
+			refused, `Phase "b": objects[0]: ConfigMap NS/x is also in phase "a": objects[0]; allowed is: once`,
+		},
+		"elsewhere": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default}}}]}]}`,
+			refused, `Phase "a": objects[0]: ConfigMap default/x: metadata.namespace: invalid value "default"; allowed in an ObjectSet without serviceAccountName is: NS`,
+		},
+		"cluster-scoped": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Namespace, metadata: {name: x}}}]}]}`,
+			refused, `Phase "a": objects[0]: Namespace x is cluster-scoped; allowed in an ObjectSet without serviceAccountName are: objects in namespace NS`,
+		},
+		"owned": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: x}]}}}]}]}`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.ownerReferences is not allowed`,
+		},
+		"ordered": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + r.name + `.objectset.core.component-operator.dev/apply-order: "1"}}}}]}]}`,
+			refused, `/apply-order is not allowed; the phase decides`,
+		},
+		"expression": {
+			`{phases: [{name: a}], availabilityProbes: [{probes: [{condition: {type: A}}, {cel: {rule: "self."}}]}]}`,
+			refused, `spec.availabilityProbes[0].probes[1].cel.rule: `,
+		},
+		"no-bool": {
+			`{phases: [{name: a}], availabilityProbes: [{probes: [{cel: {rule: "self.metadata.name"}}]}]}`,
+			refused, `spec.availabilityProbes[0].probes[0].cel.rule: `,
+		},
+		"path": {
+			`{phases: [{name: a}], availabilityProbes: [{probes: [{fieldValue: {field: ".a[", value: 1}}]}]}`,
+			refused, `spec.availabilityProbes[0].probes[0].fieldValue.field: invalid value ".a["`,
+		},
+		"taken": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`,
+			collision, `ConfigMap NS/theirs: exists already and has no owner, and its adoption policy is never`,
+		},
+	} {
+		set := r.set("metadata: {name: " + name + "}\nspec: " + tc.spec)
+		r.create(set)
+		r.awaitCondition(set, available, tc.reason, tc.text)
+		r.awaitCondition(set, progressing, tc.reason)
+		if r.get("v1", "ConfigMap", "x") != nil {
+			t.Errorf("%s: something was written", name)
+		}
+		r.delete(set)
+		r.awaitGone(set)
+	}
+}
+
+// TestCollisionProtection: Prevent adopts nothing, IfNoController what has no owner, None anything; an object may differ from its set.
+func TestCollisionProtection(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	controller := newUnstructured(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: controller, namespace: "+r.namespace+"}")
+	r.create(controller)
+	unowned := "metadata: {name: theirs, namespace: " + r.namespace + "}"
+	controlled := strings.TrimSuffix(unowned, "}") + ", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: controller, uid: " + string(controller.GetUID()) + ", controller: true}]}"
+	for _, tc := range []struct{ ofSet, ofObject, theirs, want string }{
+		{"Prevent", "", unowned, "False/CollisionDetected"},
+		{"IfNoController", "", unowned, "True/Available"},
+		{"IfNoController", "", controlled, "False/CollisionDetected"},
+		{"None", "", controlled, "True/Available"},
+		{"None", "Prevent", unowned, "False/CollisionDetected"},
+		{"Prevent", "None", controlled, "True/Available"},
+	} {
+		object := newUnstructured(t, "apiVersion: v1\nkind: ConfigMap\n"+tc.theirs)
+		r.create(object)
+		protection := ""
+		if tc.ofObject != "" {
+			protection = ", collisionProtection: " + tc.ofObject
+		}
+		set := r.set("metadata: {name: demo}\nspec: {collisionProtection: " + tc.ofSet +
+			", phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}" + protection + "}]}]}")
+		r.create(set)
+		r.awaitCondition(set, v1alpha1.ConditionTypeAvailable, tc.want)
+		r.delete(set)
+		r.awaitGone(set)
+		if left := r.get("v1", "ConfigMap", "theirs"); left != nil {
+			r.delete(left)
+		} else if tc.want != "True/Available" {
+			t.Errorf("%+v: an object that was not adopted is gone", tc)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/objectset"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// revision returns a revision of a set with a Service that all revisions have, and with objects that only one has.
+func (r *rig) revision(number int) *v1alpha1.ObjectSet {
+	return r.set(replace(`
+metadata: {name: demo-N, labels: {core.component-operator.dev/revisions-of: demo}}
+spec:
+  revision: N
+  phases:
+  - name: config
+    objects:
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: config}, data: {revision: "N"}}
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: config-N}}
+  - name: service
+    objects:
+    - object: {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web, revision: "N"}, ports: [{port: 80}]}}
+  - name: end
+    objects:
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: end}, data: {revision: "N"}}
+  availabilityProbes:
+  - selector: {kind: {group: "", kind: Service}}
+    probes:
+    - cel: {rule: self.spec.clusterIP != ""}
+`, "N", fmt.Sprint(number)))
+}
+
+// watching reads the Service every 5 ms until the returned function is called, which returns how often it was missing or without an owner.
+func (r *rig) watching(uid string) (stop func() (reads, faults int)) {
+	ctx, cancel := context.WithCancel(r.tb.Context())
+	var running sync.WaitGroup
+	reads, faults := 0, 0
+	running.Go(func() {
+		for ctx.Err() == nil {
+			service := &corev1.Service{}
+			err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: "web"}, service)
+			switch {
+			case ctx.Err() != nil:
+			case err != nil, string(service.UID) != uid, service.DeletionTimestamp != nil, service.Labels[r.name+"."+objectset.ObjectSetReconcilerName+"/owner-id"] == "":
+				faults++
+				fallthrough
+			default:
+				reads++
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	return func() (int, int) {
+		cancel()
+		running.Wait()
+		return reads, faults
+	}
+}
+
+// TestUpgradeUnderLoad hands a Service over from revision to revision. It never vanishes, and always has an owner.
+func TestUpgradeUnderLoad(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	current := r.revision(1)
+	r.create(current)
+	r.awaitCondition(current, succeeded, "True/RolloutSuccess")
+	stop := r.watching(string(r.get("v1", "Service", "web").GetUID()))
+	for number := 2; number <= 4; number++ {
+		next := r.revision(number)
+		r.create(next)
+		r.awaitCondition(next, succeeded, "True/RolloutSuccess")
+		r.awaitCondition(current, inTransition, "True/HandedOver", "3 of 4 objects belong to later revisions")
+		r.awaitCondition(current, available, "True/Available")
+		r.patch(current, `{"spec":{"lifecycleState":"Archived"}}`)
+		r.awaitCondition(current, v1alpha1.ConditionTypeArchived, "True/Archived")
+		r.delete(current)
+		r.awaitGone(current)
+		current = next
+	}
+	if reads, faults := stop(); faults > 0 || reads < 20 {
+		t.Errorf("of %d reads, the Service was missing or unowned in %d", reads, faults)
+	}
+	if r.get("v1", "ConfigMap", "config-3") != nil || r.get("v1", "ConfigMap", "config-4") == nil {
+		t.Error("an archived revision must leave only what a later one has")
+	}
+	r.delete(current)
+	r.awaitGone(current)
+}
+
+// dying returns a configuration whose client dies before the given number of writes is exceeded, and a function that reports whether it has.
+func dying(config *rest.Config, survived int) (*rest.Config, func() bool) {
+	left := int64(survived)
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method != http.MethodGet && atomic.AddInt64(&left, -1) < 0 {
+				return nil, errors.New("the process died")
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return config, func() bool { return atomic.LoadInt64(&left) < 0 }
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// TestDeathDuringUpgrade kills the operator at each write of an upgrade, and of the archival that follows. The next one finishes it.
+func TestDeathDuringUpgrade(t *testing.T) {
+	t.Parallel()
+	const most = 24 // an upgrade has 19 writes
+	var deaths atomic.Int64
+	t.Cleanup(func() { t.Logf("%d deaths", deaths.Load()) })
+	for survived := range most {
+		t.Run(fmt.Sprint(survived), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			stop := r.start()
+			first, second := r.revision(1), r.revision(2)
+			r.create(first)
+			r.awaitCondition(first, succeeded, "True/RolloutSuccess")
+			stop()
+			watched := r.watching(string(r.get("v1", "Service", "web").GetUID()))
+
+			r.create(second)
+			mortal, isDead := dying(testenv.Config(t), survived)
+			end := r.startWith(mortal)
+			testenv.Eventually(t, func() (bool, string) {
+				if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(second), second); err != nil {
+					return false, err.Error()
+				}
+				if condition, ok := second.Status.GetCondition(succeeded); ok && condition.Status == "True" && first.Spec.LifecycleState != v1alpha1.LifecycleStateArchived {
+					r.patch(first, `{"spec":{"lifecycleState":"Archived"}}`)
+				}
+				if err := r.client.Get(t.Context(), client.ObjectKeyFromObject(first), first); err != nil {
+					return false, err.Error()
+				}
+				condition, _ := first.Status.GetCondition(v1alpha1.ConditionTypeArchived)
+				return isDead() || condition.Status == "True", describe(second)
+			})
+			end()
+			if isDead() {
+				deaths.Add(1)
+			} else if survived < 10 {
+				t.Errorf("it was over after %d writes", survived)
+			}
+
+			r.start()
+			r.awaitCondition(second, succeeded, "True/RolloutSuccess")
+			r.expectPhases(second, "config 2 2 2 0", "service 1 1 1 0", "end 1 1 1 0")
+			r.patch(first, `{"spec":{"lifecycleState":"Archived"}}`)
+			r.awaitCondition(first, v1alpha1.ConditionTypeArchived, "True/Archived")
+			if reads, faults := watched(); faults > 0 {
+				t.Errorf("of %d reads, the Service was missing or unowned in %d", reads, faults)
+			}
+			if r.get("v1", "ConfigMap", "config-1") != nil || r.get("v1", "ConfigMap", "config-2") == nil {
+				t.Error("the archived revision must leave only what the later one has")
+			}
+			r.delete(first)
+			r.delete(second)
+			r.awaitGone(first)
+			r.awaitGone(second)
+		})
+	}
+}
