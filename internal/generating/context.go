@@ -5,7 +5,7 @@ package generating
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,9 +36,23 @@ const (
 func fromContext[T any](ctx context.Context, key contextKey) (T, error) {
 	value, ok := ctx.Value(key).(T)
 	if !ok {
-		return value, errors.New(string(key) + " not found in context")
+		const advice = "the caller of the generator (a reconciler, or a unit test) has to set Surroundings.%s of generator.NewContext"
+		return value, fmt.Errorf("%s not found in context: "+advice, key, fields[key])
 	}
 	return value, nil
+}
+
+// fields are those of generator.Surroundings that set the values without which fromContext fails.
+var fields = map[contextKey]string{
+	reconcilerNameKey:     "ReconcilerName",
+	localClientKey:        "LocalClient",
+	clientKey:             "Client",
+	componentKey:          "Component",
+	componentNameKey:      "ComponentName",
+	componentNamespaceKey: "ComponentNamespace",
+	componentDigestKey:    "ComponentDigest",
+	componentRevisionKey:  "ComponentRevision",
+	installedKey:          "Installed",
 }
 
 // WithReconcilerName sets what ReconcilerNameFromContext returns.

@@ -6,6 +6,7 @@ package generating_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 func TestContextValues(t *testing.T) {
 	t.Parallel()
 	local, target := cluster.NewClient(nil, nil, nil, nil, nil), cluster.NewClient(nil, nil, nil, nil, nil)
+	const advice = "the caller of the generator (a reconciler, or a unit test) has to set Surroundings.%s of generator.NewContext"
 	full := t.Context()
 	full = generating.WithReconcilerName(full, "demo.example.io")
 	full = generating.WithLocalClient(full, local)
@@ -33,16 +35,18 @@ func TestContextValues(t *testing.T) {
 		get  func(context.Context) (any, error)
 		want any
 		err  string
+		// field is that of the surroundings that was forgotten.
+		field string
 	}{
-		{func(ctx context.Context) (any, error) { return generating.ReconcilerNameFromContext(ctx) }, "demo.example.io", "reconciler name not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.LocalClientFromContext(ctx) }, local, "local client not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.ClientFromContext(ctx) }, target, "client not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.ComponentFromContext(ctx) }, component, "component not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.ComponentNameFromContext(ctx) }, "name", "component name not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.ComponentNamespaceFromContext(ctx) }, "namespace", "component namespace not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.ComponentDigestFromContext(ctx) }, "digest", "component digest not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.ComponentRevisionFromContext(ctx) }, int64(7), "component revision not found in context"},
-		{func(ctx context.Context) (any, error) { return generating.InstalledFromContext(ctx) }, true, "installation state not found in context"},
+		{func(ctx context.Context) (any, error) { return generating.ReconcilerNameFromContext(ctx) }, "demo.example.io", "reconciler name not found in context", "ReconcilerName"},
+		{func(ctx context.Context) (any, error) { return generating.LocalClientFromContext(ctx) }, local, "local client not found in context", "LocalClient"},
+		{func(ctx context.Context) (any, error) { return generating.ClientFromContext(ctx) }, target, "client not found in context", "Client"},
+		{func(ctx context.Context) (any, error) { return generating.ComponentFromContext(ctx) }, component, "component not found in context", "Component"},
+		{func(ctx context.Context) (any, error) { return generating.ComponentNameFromContext(ctx) }, "name", "component name not found in context", "ComponentName"},
+		{func(ctx context.Context) (any, error) { return generating.ComponentNamespaceFromContext(ctx) }, "namespace", "component namespace not found in context", "ComponentNamespace"},
+		{func(ctx context.Context) (any, error) { return generating.ComponentDigestFromContext(ctx) }, "digest", "component digest not found in context", "ComponentDigest"},
+		{func(ctx context.Context) (any, error) { return generating.ComponentRevisionFromContext(ctx) }, int64(7), "component revision not found in context", "ComponentRevision"},
+		{func(ctx context.Context) (any, error) { return generating.InstalledFromContext(ctx) }, true, "installation state not found in context", "Installed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.err, func(t *testing.T) {
@@ -50,8 +54,8 @@ func TestContextValues(t *testing.T) {
 			if got, err := tt.get(full); err != nil || got != tt.want {
 				t.Errorf("got %v, %v; want %v", got, err, tt.want)
 			}
-			if _, err := tt.get(t.Context()); err == nil || err.Error() != tt.err {
-				t.Errorf("got error %v, want %s", err, tt.err)
+			if _, err := tt.get(t.Context()); err == nil || err.Error() != tt.err+": "+fmt.Sprintf(advice, tt.field) {
+				t.Errorf("got error %v, want %s, and what to do", err, tt.err)
 			}
 		})
 	}

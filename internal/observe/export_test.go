@@ -8,7 +8,9 @@ func (c *Cache) Modes() []string {
 	kinds := c.sorted()
 	modes := make([]string, len(kinds))
 	for i, k := range kinds {
-		modes[i] = k.gvk.GroupKind().String() + ": " + k.mode()
+		k.mu.Lock()
+		modes[i] = k.gvk.GroupKind().String() + ": " + k.modeLocked()
+		k.mu.Unlock()
 	}
 	return modes
 }

@@ -34,6 +34,8 @@ type feed struct {
 	own      map[types.NamespacedName]Observation // responses of our writes that the feed has not received yet
 	since    time.Time                            // when the feed was last synchronised
 	attempts int                                  // failed attempts since a watch was steady
+	refused  bool                                 // the server has last forbidden to watch
+	listed   bool                                 // a list has come that counts once the watch is open
 }
 
 // steady is how long a watch must last so that its end does not count as a failure. Where listing is allowed and watching is not,
@@ -171,7 +173,7 @@ func (f *feed) failed(err error) time.Duration {
 		f.mu.Unlock()
 		return jitter(delay)
 	}
-	f.state, f.err = feedBroken, err
+	f.state, f.err, f.listed = feedBroken, err, false
 	f.mu.Unlock()
 	f.kind.settle(f)
 	return jitter(delay)

@@ -46,7 +46,7 @@ func TestWaitingForAListEnds(t *testing.T) {
 	if err := <-settled; err != nil {
 		t.Fatal(err)
 	}
-	if mode := k.mode(); mode != "read one by one (the first list takes too long)" {
+	if mode := k.modeLocked(); mode != "read one by one (the first list takes too long)" {
 		t.Errorf("got mode %q", mode)
 	}
 	if err := (*feedStore)(f).Replace(nil, "1"); err != nil || !f.synced() {

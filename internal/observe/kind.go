@@ -28,7 +28,7 @@ type kind struct {
 	whole   map[types.NamespacedName]int
 	feeds   map[string]*feed
 	changed chan struct{} // closed and replaced when feeds change their state
-	logged  string        // the last logged mode
+	logged  string        // the last logged mode; nothing is logged while it is wholeCluster from the beginning
 	// content means that objects are watched with their content, not by their metadata only.
 	content bool
 }
@@ -37,7 +37,7 @@ func newKind(cache *Cache, gvk schema.GroupVersionKind, content bool) *kind {
 	ctx, cancel := context.WithCancel(cache.ctx)
 	k := &kind{
 		cache: cache, gvk: gvk, ctx: ctx, cancel: cancel, namespaces: map[string]int{}, whole: map[types.NamespacedName]int{}, feeds: map[string]*feed{},
-		changed: make(chan struct{}),
+		changed: make(chan struct{}), logged: wholeCluster,
 	}
 	k.content = content || !cache.options.Reader.Judges.JudgesMetadata(gvk.GroupKind())
 	k.addLocked("")
@@ -129,6 +129,9 @@ func (k *kind) dropLocked(namespace string) {
 	}
 }
 
+// wholeCluster is the mode of kinds that nothing restricts.
+const wholeCluster = "watched in the whole cluster"
+
 // settle is called by a feed whose state has changed.
 func (k *kind) settle(f *feed) {
 	k.mu.Lock()
@@ -146,15 +149,36 @@ func (k *kind) settle(f *feed) {
 	}
 	close(k.changed)
 	k.changed = make(chan struct{})
+	mode, news := k.newsLocked(f)
 	k.mu.Unlock()
-	mode := k.mode()
-	k.mu.Lock()
-	news := mode != k.logged
-	k.logged = mode
-	k.mu.Unlock()
-	if news && (f.namespace != "" || f.forbidden()) {
+	switch {
+	case !news:
+	case mode == wholeCluster:
+		k.cache.options.Log.Info("dependents can be watched in the whole cluster now", "kind", k.gvk.Kind, "group", k.gvk.Group)
+	default:
 		k.cache.options.Log.Info("dependents cannot be watched in the whole cluster", "kind", k.gvk.Kind, "group", k.gvk.Group, "mode", mode)
 	}
+}
+
+// newsLocked returns the mode, and reports whether it has to be logged after a feed has changed its state. As long as others are starting, the mode is not
+// final. That the server cannot be reached for a while changes no mode.
+func (k *kind) newsLocked(f *feed) (mode string, news bool) {
+	mode = k.modeLocked()
+	if mode == k.logged || k.pendingLocked() || (f.namespace == "" && !f.forbidden() && mode != wholeCluster) {
+		return mode, false
+	}
+	k.logged = mode
+	return mode, true
+}
+
+// pendingLocked reports whether a feed is starting.
+func (k *kind) pendingLocked() bool {
+	for _, f := range k.feeds {
+		if f.pending() {
+			return true
+		}
+	}
+	return false
 }
 
 // awaitFeeds waits until no feed is starting.
@@ -165,10 +189,7 @@ func (k *kind) awaitFeeds(ctx context.Context) error {
 			// The feed fails a moment before settle adds the others.
 			k.splitLocked()
 		}
-		pending := false
-		for _, f := range k.feeds {
-			pending = pending || f.pending()
-		}
+		pending := k.pendingLocked()
 		changed := k.changed
 		k.mu.Unlock()
 		if !pending {
@@ -211,16 +232,14 @@ func (k *kind) record(namespace, name string, observation Observation) {
 	}
 }
 
-// mode says how the kind is observed.
-func (k *kind) mode() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// modeLocked says how the kind is observed.
+func (k *kind) modeLocked() string {
 	watched := k.watchedLocked()
 	switch {
 	case len(watched) == 0:
 		return "read one by one (" + k.feeds[""].reason() + ")"
 	case watched[0] == "":
-		return "watched in the whole cluster"
+		return wholeCluster
 	default:
 		return "watched in namespaces " + strings.Join(watched, ", ")
 	}

@@ -6,6 +6,7 @@ package observe_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,12 @@ func (w *world) logger() logr.Logger {
 		defer w.mu.Unlock()
 		w.logs = append(w.logs, args)
 	}, funcr.Options{})
+}
+
+func (w *world) logged() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.logs)
 }
 
 func (w *world) notify(owner string) {

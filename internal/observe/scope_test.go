@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,12 +31,30 @@ func restricted(t *testing.T) (*world, string) {
 	}), user
 }
 
-// grant lets the user watch ConfigMaps in a namespace.
+// as returns a client of the user.
+func (w *world) as(user string) client.Client {
+	w.Helper()
+	config := testenv.Config(w)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	clnt, err := client.New(config, client.Options{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return clnt
+}
+
+// grant lets the user list and watch ConfigMaps in a namespace.
 func (w *world) grant(user, namespace string) {
+	w.Helper()
+	w.grantVerbs(user, namespace, "list", "watch")
+}
+
+// grantVerbs gives the user rights to ConfigMaps in a namespace.
+func (w *world) grantVerbs(user, namespace string, verbs ...string) {
 	w.Helper()
 	meta := metav1.ObjectMeta{Name: user, Namespace: namespace}
 	for _, object := range []client.Object{
-		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}}},
+		&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}}},
 		&rbacv1.RoleBinding{
 			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
@@ -98,10 +117,8 @@ func TestOneByOneWhereEverythingIsForbidden(t *testing.T) {
 		_, lists := w.watches("configmaps")
 		return lists >= 4, "no further attempts"
 	})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.logs) > 2 { // once more for the namespace, if its state is known later
-		t.Errorf("the mode must be logged when it changes, got %d lines: %v", len(w.logs), w.logs)
+	if logs := w.logged(); len(logs) != 1 {
+		t.Errorf("the mode must be logged when it changes, got %d lines: %v", len(logs), logs)
 	}
 }
 
@@ -109,21 +126,69 @@ func TestTheWholeClusterOnceItIsGranted(t *testing.T) {
 	t.Parallel()
 	w, user := restricted(t)
 	w.watch("o", need(configMaps, w.namespace))
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}}}
+	w.grantCluster(user, "list", "watch")
+	testenv.Eventually(t, func() (bool, string) {
+		modes := strings.Join(w.cache.Modes(), "")
+		return modes == "ConfigMap: watched in the whole cluster", modes
+	})
+	testenv.Eventually(t, func() (bool, string) {
+		logs := w.logged()
+		return len(logs) == 2 && strings.Contains(logs[0], "cannot be watched") && strings.Contains(logs[1], "can be watched in the whole cluster now"), strings.Join(logs, "\n")
+	})
+}
+
+// grantCluster gives the user rights to ConfigMaps in all namespaces.
+func (w *world) grantCluster(user string, verbs ...string) {
+	w.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}}}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
 		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: user}},
 	}
 	for _, object := range []client.Object{role, binding} {
-		if err := w.client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
+		if err := w.client.Create(w.Context(), object); err != nil {
+			w.Fatal(err)
 		}
-		t.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(t.Context()), object) })
+		w.Cleanup(func() { _ = w.client.Delete(context.WithoutCancel(w.Context()), object) })
 	}
-	testenv.Eventually(t, func() (bool, string) {
-		modes := strings.Join(w.cache.Modes(), "")
-		return modes == "ConfigMap: watched in the whole cluster", modes
-	})
+}
+
+// TestListsWithoutWatchAreNoMode has a user who may list objects, but not watch them.
+func TestListsWithoutWatchAreNoMode(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		reason string
+		grant  func(w *world, user string)
+	}{
+		{"all lists are allowed", func(w *world, user string) { w.grantCluster(user, "list") }},
+		{"lists of the namespace are allowed", func(w *world, user string) { w.grantVerbs(user, w.namespace, "list") }},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			t.Parallel()
+			w, user := restricted(t)
+			tt.grant(w, user)
+			testenv.Eventually(t, func() (bool, string) {
+				may := w.as(user)
+				return may.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(w.namespace)) == nil, "the user may not list"
+			})
+			w.watch("o", need(configMaps, w.namespace))
+			w.write("o", "a", "1")
+			for range 3 {
+				_, before := w.watches("configmaps")
+				testenv.Eventually(t, func() (bool, string) {
+					_, lists := w.watches("configmaps")
+					return lists > before+1, "no further attempts"
+				})
+				w.watch("o", need(configMaps, w.namespace))
+				if _, view := w.get("a"); view != observe.Unseen {
+					t.Errorf("nobody watches, so that only the server knows; got %v", view)
+				}
+			}
+			if logs := w.logged(); len(logs) != 1 || !strings.Contains(logs[0], "read one by one (") || !strings.Contains(logs[0], "forbidden") {
+				t.Errorf("want one line, got %d: %s", len(logs), strings.Join(logs, "\n"))
+			}
+		})
+	}
 }
 
 // TestCloseEndsEverything is not parallel, because it counts goroutines.

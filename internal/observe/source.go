@@ -23,6 +23,11 @@ type source struct {
 	namespace, selector, fields string
 }
 
+// opening is a store that wants to know the answers to requests to watch: nil if the watch is open.
+type opening interface {
+	opened(err error)
+}
+
 // listAndWatch fills the store. It returns when the watch cannot be continued. The ordinary end of a watch is no error.
 func (c *Cache) listAndWatch(ctx context.Context, s source, gvk schema.GroupVersionKind, store cache.ReflectorStore) error {
 	expected := &unstructured.Unstructured{}
@@ -38,6 +43,14 @@ func (c *Cache) listAndWatchMetadata(ctx context.Context, s source, store cache.
 
 func (c *Cache) reflect(ctx context.Context, s source, expected runtime.Object, objects *cache.ListWatch, store cache.ReflectorStore) error {
 	options := cache.ReflectorOptions{Name: s.resource.GroupResource().String() + " in namespace '" + s.namespace + "' with labels '" + s.selector + "'"}
+	if told, ok := store.(opening); ok {
+		request := objects.WatchFuncWithContext
+		objects.WatchFuncWithContext = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			open, err := request(ctx, options)
+			told.opened(err)
+			return open, err
+		}
+	}
 	if c.options.Delay <= 0 {
 		return cache.NewReflectorWithOptions(objects, expected, store, options).ListAndWatchWithContext(c.quiet(ctx))
 	}

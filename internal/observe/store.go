@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,7 @@ type feedStore feed
 var (
 	_ cache.TransformingStore      = &feedStore{}
 	_ cache.ReflectorBookmarkStore = &feedStore{}
+	_ opening                      = &feedStore{}
 )
 
 // entry replaces an object while a list is being received, so that the objects of a list are never in memory all at once.
@@ -129,14 +131,45 @@ func (s *feedStore) Replace(objects []any, resourceVersion string) error {
 	for key, observation := range fresh {
 		maps.Copy(owners, s.change(key, observation))
 	}
-	first := s.state != feedSynced
-	s.state, s.err, s.since = feedSynced, nil, time.Now()
+	news := false
+	if s.refused {
+		s.listed = true
+	} else {
+		news = s.synchronised()
+	}
 	s.mu.Unlock()
 	s.notify(owners)
-	if first {
+	if news {
 		s.kind.settle((*feed)(s))
 	}
 	return nil
+}
+
+// opened takes the answer to a request to watch. Where listing is allowed and watching is not, each attempt begins with a list: nobody follows what becomes
+// of that, so from the first refusal on, a list counts only when the watch is open.
+func (s *feedStore) opened(err error) {
+	s.mu.Lock()
+	news := false
+	switch {
+	case apierrors.IsForbidden(err):
+		s.refused = true
+	case err == nil:
+		s.refused = false
+		if s.listed {
+			news = s.synchronised()
+		}
+	}
+	s.mu.Unlock()
+	if news {
+		s.kind.settle((*feed)(s))
+	}
+}
+
+// synchronised notes that the objects are complete, and reports whether that is new. The mutex must be held.
+func (s *feedStore) synchronised() bool {
+	news := s.state != feedSynced
+	s.state, s.err, s.since, s.listed = feedSynced, nil, time.Now(), false
+	return news
 }
 
 // Bookmark notes that nothing has changed up to the resource version.

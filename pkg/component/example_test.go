@@ -87,6 +87,9 @@ func ExampleNewContext() {
 	name, _ := component.ComponentNameFromContext(ctx)
 	revision, _ := component.ComponentRevisionFromContext(ctx)
 	_, err := component.ClientFromContext(ctx)
-	fmt.Println(name, revision, err)
-	// Output: home 3 client not found in context
+	fmt.Println(name, revision)
+	fmt.Println(err)
+	// Output:
+	// home 3
+	// client not found in context: the caller of the generator (a reconciler, or a unit test) has to set Surroundings.Client of generator.NewContext
 }

@@ -35,7 +35,7 @@ type Surroundings struct {
 }
 
 // NewContext returns a context for a call of [Generator.Generate]. A component reconciler makes such a context by itself; this is
-// for programs that call generators themselves.
+// for programs that call generators themselves, and for unit tests. Without it, the ...FromContext functions fail.
 func NewContext(ctx context.Context, surroundings Surroundings) context.Context {
 	s := surroundings
 	ctx = generating.WithReconcilerName(ctx, s.ReconcilerName)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,44 @@ func ExampleNewContext() {
 	}
 	fmt.Println(objects[0].GetName(), objects[0].(*corev1.ConfigMap).Data)
 	// Output: hello map[revision:3]
+}
+
+// A unit test calls a generator without a cluster. It sets what the generator asks for; here, that is the name of the reconciler, for an annotation.
+func ExampleNewContext_unitTest() {
+	ctx := generator.NewContext(context.Background(), generator.Surroundings{
+		ReconcilerName:    "hello.example.io",
+		ComponentName:     "sample",
+		ComponentRevision: 1,
+	})
+	objects, err := hello.Generate(ctx, "default", "sample", types.UnstructurableMap{"whom": "world"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(objects[0].GetName(), objects[0].GetAnnotations())
+	// Output: sample map[hello.example.io/apply-order:1]
+}
+
+// hello is the generator of the example.
+var hello = generator.Func(func(ctx context.Context, namespace, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	reconciler, err := generator.ReconcilerNameFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	greeting := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name, Annotations: map[string]string{reconciler + "/" + types.AnnotationKeySuffixApplyOrder: "1"},
+	}}
+	greeting.Data = map[string]string{"text": fmt.Sprintf("Hello, %s!", parameters.ToUnstructured()["whom"])}
+	return []client.Object{greeting}, nil
+})
+
+// TestGeneratorsWithoutContext checks what somebody reads who has forgotten NewContext.
+func TestGeneratorsWithoutContext(t *testing.T) {
+	t.Parallel()
+	_, err := hello.Generate(t.Context(), "default", "sample", types.UnstructurableMap{})
+	if want := "a unit test) has to set Surroundings.ReconcilerName of generator.NewContext"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got error %v, want one that ends with %s", err, want)
+	}
 }
 
 func TestNewContext(t *testing.T) {

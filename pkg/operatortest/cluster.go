@@ -27,7 +27,7 @@ import (
 // leaderElectionID is the name of the lease; each test has a namespace of its own.
 const leaderElectionID = "operatortest"
 
-// clearDeadline limits how long the end of a test may take.
+// clearDeadline limits how long a part of the end of a test may take.
 const clearDeadline = 10 * time.Second
 
 // Options say what runs in a Cluster.
@@ -59,6 +59,7 @@ type Cluster struct {
 	rights    grants
 	passedOn  passedOn
 	log       *logTail
+	announced announcements
 
 	mu        sync.Mutex
 	histories map[objectKey]*history
@@ -89,14 +90,16 @@ func Start(tb testing.TB, options Options) *Cluster {
 		cancel()
 		c.running.Wait()
 	}
-	tb.Cleanup(end) // if the operator does not start
+	tb.Cleanup(func() { release(tb, c) }) // after the operator has ended, for good
+	tb.Cleanup(end)                       // if the operator does not start
 	c.startOperator(tb)
 	tb.Cleanup(end) // while the operator still has its rights
 	tb.Cleanup(func() { c.clear(tb) })
 	return c
 }
 
-// Namespace is the namespace of this test. It is deleted when the test ends.
+// Namespace is the namespace of this test. It is deleted when the test ends. If the operator did not complete its work until then, its finalizers are removed
+// from what it leaves in the namespace, from cluster-scoped components that the test applied, and from their dependents; those of others are not.
 func (c *Cluster) Namespace() string {
 	return c.namespace
 }
@@ -106,35 +109,35 @@ func (c *Cluster) Client() client.Client {
 	return c.client
 }
 
-// clear deletes what the test applied, while the operator still runs: it must remove its finalizers, or else the namespace stays. It gives up soon, because a
-// test that has failed may have left what cannot be deleted.
+// clear deletes what the test applied, while the operator still runs: it removes what it has made, and then its finalizers. Objects with finalizers go first, because
+// the operator may need the others until then. It gives up soon, because a test that has failed may have left what cannot be deleted; see release.
 func (c *Cluster) clear(tb testing.TB) {
+	tb.Helper()
+	for _, held := range []bool{true, false} {
+		clearAll(tb, c, held)
+	}
+}
+
+// clearAll deletes what has finalizers, or what has none, and waits until it is gone.
+func clearAll(tb testing.TB, c *Cluster, held bool) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(c.ctx, min(testenv.Patience(), clearDeadline))
 	defer cancel()
+	var deleted []*history
 	for _, history := range c.histories {
 		latest, gone, _ := history.now()
-		if latest == nil || gone {
+		if latest == nil || gone || held != (len(latest.GetFinalizers()) > 0) {
 			continue
 		}
 		if err := client.IgnoreNotFound(c.client.Delete(ctx, latest)); err != nil {
 			tb.Logf("deleting %s %s after the test: %v", latest.GetKind(), latest.GetName(), err)
 			continue
 		}
-		for {
-			_, gone, outdated := history.now()
-			if gone {
-				break
-			}
-			select {
-			case <-outdated:
-				continue
-			case <-ctx.Done():
-				tb.Logf("%s %s still exists after the test", latest.GetKind(), latest.GetName())
-			case <-c.ended:
-				tb.Logf("%s %s still exists after the test", latest.GetKind(), latest.GetName())
-			}
-			break
+		deleted = append(deleted, history)
+	}
+	for _, history := range deleted { // one that stays must not keep the others from being deleted
+		if latest := history.awaitGone(ctx, c.ended); latest != nil {
+			tb.Logf("%s %s still exists after the test", latest.GetKind(), latest.GetName())
 		}
 	}
 }
@@ -186,6 +189,7 @@ func (c *Cluster) newManager(tb testing.TB, config *rest.Config, webhooks *webho
 	if err != nil {
 		tb.Fatalf("creating the manager: %v", err)
 	}
+	mgr = announcing{mgr, &c.announced}
 	for _, operator := range c.options.Operators {
 		if err := operator.Setup(mgr); err != nil {
 			tb.Fatalf("setting up operator %s: %v", operator.GetName(), err)

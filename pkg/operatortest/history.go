@@ -120,6 +120,23 @@ func (h *history) now() (latest *unstructured.Unstructured, gone bool, outdated 
 	return h.latest, h.gone, h.changed
 }
 
+// awaitGone waits until the object is gone. It returns the object if that cannot be expected any more, because the time is over or the operator has ended.
+func (h *history) awaitGone(ctx context.Context, ended <-chan struct{}) *unstructured.Unstructured {
+	for {
+		latest, gone, outdated := h.now()
+		if gone {
+			return nil
+		}
+		select {
+		case <-outdated:
+		case <-ctx.Done():
+			return latest
+		case <-ended:
+			return latest
+		}
+	}
+}
+
 // stepOf returns the state in a status.
 func stepOf(status *component.Status) Step {
 	state, reason, message := status.GetState()

@@ -218,6 +218,8 @@ func (r *recorder) Errorf(format string, arguments ...any) {
 	fmt.Fprintf(&r.messages, format+"\n", arguments...)
 }
 
+func (r *recorder) Logf(format string, arguments ...any) { r.Errorf(format, arguments...) }
+
 func (r *recorder) Fatalf(format string, arguments ...any) {
 	r.Errorf(format, arguments...)
 	runtime.Goexit()

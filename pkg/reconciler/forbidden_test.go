@@ -5,11 +5,15 @@ package reconciler_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr/funcr"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -119,4 +123,57 @@ metadata: {name: anew, finalizers: [example.com/waits]}
 	w.remove(anew)
 	w.owner = limited.owner
 	w.mustDelete()
+}
+
+// TestForbiddenWatchIsSaidOnce makes passes as an identity that may do everything with ConfigMaps except watch them.
+func TestForbiddenWatchIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	user := "restricted-" + w.namespace
+	role := `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: NS}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list, create, update, patch, delete]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: NS}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NS}
+subjects: [{kind: User, apiGroup: ` + rbacv1.GroupName + `, name: ` + user + `}]
+`
+	for _, object := range testenv.Objects(t, w.expand(role)) {
+		if err := w.client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.client.Delete(context(t), object) })
+	}
+	lines := make(chan string, 1000)
+	restricted := w.restart(
+		func(s *setup) {
+			s.config = rest.CopyConfig(s.config)
+			s.config.Impersonate = rest.ImpersonationConfig{UserName: user}
+		},
+		withOptions(func(o *reconciler.Options) {
+			o.Log = funcr.New(func(_, line string) { lines <- line }, funcr.Options{})
+		}),
+	)
+	lists := func() int {
+		return restricted.requests.Count(func(r testenv.Request) bool {
+			return r.Method == http.MethodGet && r.Resource == "configmaps" && r.Name == "" && !r.IsWatch()
+		})
+	}
+	for pass := range 4 {
+		restricted.mustApply(fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {pass: \"%d\"}}", pass))
+		before := lists()
+		testenv.Eventually(t, func() (bool, string) { return lists() > before, "the watch is not tried again" })
+	}
+	restricted.mustDelete()
+	var said []string
+	for len(lines) > 0 {
+		said = append(said, <-lines)
+	}
+	if len(said) != 1 || !strings.Contains(said[0], `"mode"="read one by one (configmaps is forbidden: `) {
+		t.Errorf("want one line, got %d:\n%s", len(said), strings.Join(said, "\n"))
+	}
 }

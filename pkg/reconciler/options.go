@@ -190,5 +190,5 @@ func (r *Reconciler) server() server.Config {
 
 // finalizers returns those that this operator and its earlier versions put on objects that define types.
 func (r *Reconciler) finalizers() finalizers.Set {
-	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: r.name + "/outcome"}
+	return finalizers.Set{Current: r.options.Finalizer, Former: r.options.FormerFinalizers, Outcome: finalizers.Outcome(r.name)}
 }

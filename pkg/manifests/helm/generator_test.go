@@ -62,8 +62,8 @@ func TestContextIsNeeded(t *testing.T) {
 	ctx := t.Context()
 	expect := func(want string) {
 		t.Helper()
-		if _, err := generator.Generate(ctx, "shop", "web", nil); err == nil || err.Error() != want {
-			t.Errorf("got error %v, want %s", err, want)
+		if _, err := generator.Generate(ctx, "shop", "web", nil); err == nil || !strings.HasPrefix(err.Error(), want+": ") {
+			t.Errorf("got error %v, want %s, and what to do", err, want)
 		}
 	}
 	expect("reconciler name not found in context")
