@@ -80,6 +80,7 @@ var rooms = []room{
 	{path: "internal/redact", layer: vocabulary},
 	{path: "internal/requests", layer: vocabulary},
 	{path: "internal/values", layer: vocabulary},
+	{path: "internal/yamltext", layer: vocabulary},
 	{path: "clm/internal/gogc", layer: vocabulary},
 	{path: "clm/internal/listwatch", layer: vocabulary},
 	{path: "clm/internal/terminal", layer: vocabulary},

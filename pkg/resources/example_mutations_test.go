@@ -328,6 +328,28 @@ func Example_editors() {
 	// Output: web example.io/shop:1.4.2
 }
 
+// Two features change one configuration file.
+func Example_merge() {
+	// [merge]
+	tls := configmap.Mutation{Name: "tls", Mutate: func(m *configmap.Mutator) error { m.MergeYAML("app.yaml", "server: {tls: on}"); return nil }}
+	cache := configmap.Mutation{Name: "cache", Mutate: func(m *configmap.Mutator) error { m.MergeYAML("app.yaml", "cache: {size: 1.50}"); return nil }}
+	settings, err := configmap.NewBuilder(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"},
+		Data:       map[string]string{"app.yaml": "server: # the front\n  port: 0443\n"},
+	}).WithMutation(tls, cache).Build()
+	if err != nil {
+		fmt.Println(err)
+	}
+	object, err := settings.PreviewObject()
+	fmt.Print(object.Data["app.yaml"], err)
+	// Output:
+	// server: # the front
+	//   port: 0443
+	//   tls: on
+	// cache: {size: 1.50}
+	// <nil>
+}
+
 // Pods are replaced when their configuration changes.
 func Example_hash() {
 	settings, err := configmap.NewBuilder(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}}).Build()

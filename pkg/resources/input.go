@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -20,7 +22,8 @@ type Input struct {
 }
 
 // SpecOf returns the parameters as a value of type S, or of the type that S points to. If they are of that type, as the spec of a component is, they are returned as they are, and
-// must not be changed; otherwise they are decoded, and unknown fields are ignored.
+// must not be changed; otherwise they are decoded as the API server does, and unknown fields are ignored: names of fields are case-sensitive, and a whole number in a field of any
+// type becomes an int64, with all its digits.
 func SpecOf[S any](input Input) (S, error) {
 	var spec S
 	switch parameters := any(input.Parameters).(type) {
@@ -37,7 +40,7 @@ func SpecOf[S any](input Input) (S, error) {
 	if err != nil {
 		return spec, fmt.Errorf("encoding the parameters: %w", err)
 	}
-	if err := json.Unmarshal(text, &spec); err != nil {
+	if err := utiljson.Unmarshal(text, &spec); err != nil {
 		return spec, fmt.Errorf("decoding the parameters as %T: %w", spec, err)
 	}
 	return spec, nil

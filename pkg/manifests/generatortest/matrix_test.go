@@ -89,6 +89,14 @@ func configMapIn(namespace, name string, data map[string]string) *corev1.ConfigM
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
 }
 
+// merged is a mutation that merges a document into an entry.
+func merged(name, patch string) configmap.Mutation {
+	return configmap.Mutation{Name: name, Mutate: func(m *configmap.Mutator) error {
+		m.MergeYAML("app.yaml", patch)
+		return nil
+	}}
+}
+
 // entry is a mutation that sets an entry. Without conditions, it has no gate.
 func entry(name, value string, conditions ...bool) configmap.Mutation {
 	mutation := configmap.Mutation{Name: name, Mutate: func(m *configmap.Mutator) error {
@@ -229,6 +237,11 @@ func TestMatrixProblems(t *testing.T) {
 		{"one field with different values", func(_, feature string) []built {
 			return []built{of(settings("a").WithMutation(entry("first", "1"), entry("second", "2", feature == "cache")))}
 		}, nil, []string{`1.0.0 cache, 2.0.0 cache: generating: mutating ConfigMap default/a: mutations "first" and "second" both write .data.key: 1, then 2`}},
+		{"different keys of one document", only(of(settings("a").WithMutation(merged("tls", "tls: on"), merged("cache", "cache: {size: 1}")))), nil, nil},
+		{
+			"one key of a document with different values", only(of(settings("a").WithMutation(merged("tls", "tls: on"), merged("plain", "tls: off")))), nil,
+			[]string{all + `generating: mutating ConfigMap default/a: mutations "tls" and "plain" both write .data["app.yaml"].tls: on, then off`},
+		},
 		{"a selector", only(web("web")), nil, nil},
 		{
 			"a selector that matches nothing", only(web("wep")), nil,

@@ -31,7 +31,8 @@ func DataHash(configmap *corev1.ConfigMap) (string, error) {
 	return entries.Hash(all)
 }
 
-// DesiredHash returns the DataHash of the ConfigMap as it will be, with all mutations whose features are on.
+// DesiredHash returns the DataHash of the ConfigMap as it will be, with all mutations whose features are on. It fails if the resource is nil or read-only: what will be in an
+// object that somebody else writes is not known. Extract the data of that object, or their DataHash (WithData), and use them in the pod template.
 func DesiredHash(resource *Resource) (string, error) {
-	return entries.Desired(resource.PreviewObject, DataHash)
+	return entries.Desired(resource, "ConfigMap", DataHash)
 }

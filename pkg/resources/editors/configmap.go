@@ -5,12 +5,10 @@ package editors
 
 import (
 	"fmt"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
-	"github.com/component-operator/runtime/internal/documents"
+	"github.com/component-operator/runtime/internal/yamltext"
 )
 
 // ConfigMapDataEditor edits the entries of a ConfigMap. An entry is identified by its key. Since the API server allows a key only once, setting it in
@@ -58,43 +56,38 @@ func (e *ConfigMapDataEditor) SetBinary(key string, value []byte) {
 // RemoveBinary removes an entry of binaryData.
 func (e *ConfigMapDataEditor) RemoveBinary(key string) { delete(e.configMap.BinaryData, key) }
 
-// MergeYAML lays a YAML document over the one in an entry of data. Maps are merged, at all depths. All other values are replaced, including lists; null
-// is a value as well. The entry becomes the YAML of the result, with sorted keys and without comments. If there is no entry, or an empty one, it becomes
-// the YAML of the patch. A patch without content changes nothing.
+// MergeYAML lays a YAML document, the patch, over the one in an entry of data. Maps are merged, at all depths, by the texts of their keys. All other values are replaced, including
+// lists; null is a value as well. If the entry or the patch is no map, the patch replaces the entry. A patch without content changes nothing. An entry that is missing, or without
+// content, becomes the text of the patch.
 //
-// The error says whether the entry or the patch is invalid. Allowed is one YAML document, in which no key occurs twice in a map.
+// Nothing is decoded: keys and values are written as they are in the entry or in the patch, such as off, 1.10, 012 and numbers with many digits. An entry that has already what
+// the patch says stays as it is, byte for byte. Otherwise it is written again: keys keep their order, and new ones come last; comments stay; blank lines get lost, and
+// indentation may change. JSON stays JSON, with its indentation.
+//
+// The error says whether the entry or the patch is invalid, and in which line. Allowed is one YAML document, in which no key occurs twice in a map, and keys are neither maps
+// nor lists. The patch must not have anchors, aliases and merge keys (<<). The entry may have them; it is an error to change a value that an alias stands for, or to merge a
+// map into an alias or into what a merge key may bring. It is an error as well if JSON has no form for a value of the patch.
 func (e *ConfigMapDataEditor) MergeYAML(key, patch string) error {
-	under, err := documents.DecodeUnique([]byte(e.configMap.Data[key]))
+	under, err := yamltext.Parse(e.configMap.Data[key])
 	if err != nil {
 		return fmt.Errorf("merging YAML into the entry %q: the entry is not one valid YAML document: %w", key, err)
 	}
-	over, err := documents.DecodeUnique([]byte(patch))
+	over, err := yamltext.Parse(patch)
+	if err == nil {
+		err = over.CheckOverlay()
+	}
 	if err != nil {
 		return fmt.Errorf("merging YAML into the entry %q: the patch is not one valid YAML document: %w", key, err)
 	}
-	if over == nil {
+	if !over.HasContent() {
 		return nil
 	}
-	merged, err := yaml.Marshal(merge(under, over))
+	merged, err := under.Overlay(over)
 	if err != nil {
-		return fmt.Errorf("merging YAML into the entry %q: writing the result: %w", key, err)
+		return fmt.Errorf("merging YAML into the entry %q: %w", key, err)
 	}
-	e.Set(key, string(merged))
+	e.Set(key, merged)
 	return nil
-}
-
-// merge lays a value over another one. It changes neither, but the result shares values with both.
-func merge(under, over any) any {
-	below, isMap := under.(map[string]any)
-	above, overIsMap := over.(map[string]any)
-	if !isMap || !overIsMap {
-		return over
-	}
-	merged := maps.Clone(below)
-	for key, value := range above {
-		merged[key] = merge(below[key], value)
-	}
-	return merged
 }
 
 // copyBytes returns a copy that is not nil: JSON has null for a nil slice.

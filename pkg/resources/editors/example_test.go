@@ -53,7 +53,7 @@ func ExampleContainerEditor() {
 
 // A feature changes a part of a configuration file.
 func ExampleConfigMapDataEditor_MergeYAML() {
-	configMap := &corev1.ConfigMap{Data: map[string]string{"config.yaml": "server:\n  port: 80\n  hosts: [a, b]\n"}}
+	configMap := &corev1.ConfigMap{Data: map[string]string{"config.yaml": "server:\n  port: 0080 # as it is\n  hosts: [a, b]\n"}}
 	entries := editors.NewConfigMapDataEditor(configMap)
 	if err := entries.MergeYAML("config.yaml", "server: {hosts: [c], tls: true}"); err != nil {
 		fmt.Println(err)
@@ -62,9 +62,8 @@ func ExampleConfigMapDataEditor_MergeYAML() {
 	fmt.Println(entries.MergeYAML("config.yaml", "server: ["))
 	// Output:
 	// server:
-	//   hosts:
-	//   - c
-	//   port: 80
+	//   port: 0080 # as it is
+	//   hosts: [c]
 	//   tls: true
 	// merging YAML into the entry "config.yaml": the patch is not one valid YAML document: yaml: line 1: did not find expected node content
 }

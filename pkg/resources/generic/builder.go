@@ -128,7 +128,7 @@ func (b *Builder[T, P, M, F, S]) WithStrictSelectors() *Builder[T, P, M, F, S] {
 }
 
 // WithConflictCheck makes it an error if two mutations give one field different values. It compares the object before and after each mutation, which takes time: use it in
-// tests. PreviewObject checks the same in any case.
+// tests. So a mutation that writes the value that is there already has written nothing. PreviewObject checks the same in any case.
 func (b *Builder[T, P, M, F, S]) WithConflictCheck() *Builder[T, P, M, F, S] {
 	b.conflicts = true
 	return b

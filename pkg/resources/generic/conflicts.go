@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"unicode"
 
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
@@ -16,9 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/component-operator/runtime/internal/ellipsis"
+	"github.com/component-operator/runtime/internal/redact"
 )
 
-// conflictCheck finds fields to which two mutations give different values. It compares the object before and after each feature.
+// conflictCheck finds fields to which two mutations give different values. It compares the object before and after each feature, so a mutation that writes the value that is there
+// already has written nothing.
 type conflictCheck struct {
 	object  client.Object
 	before  *typed.TypedValue
@@ -28,9 +36,15 @@ type conflictCheck struct {
 // write is the value that a mutation has given a field.
 type write struct {
 	mutation mutation
+	key      string
 	value    any
 	exists   bool
 }
+
+// Values in messages have at most so many bytes.
+const maxValueText = 60
+
+var secrets = corev1.SchemeGroupVersion.WithKind("Secret").GroupKind()
 
 // newConflictCheck returns a check for an object that no feature has changed yet.
 func newConflictCheck(object client.Object) (*conflictCheck, error) {
@@ -54,20 +68,28 @@ func (c *conflictCheck) after(m mutation) error {
 	if err != nil {
 		return fmt.Errorf("comparing mutations: %w", err)
 	}
+	contents := [2]any{c.before.AsValue().Unstructured(), after.AsValue().Unstructured()}
 	c.before = after
-	changed := comparison.Added.Union(comparison.Modified).Union(comparison.Removed).Leaves()
-	content := after.AsValue().Unstructured()
 	var conflict error
-	changed.Iterate(func(path fieldpath.Path) {
-		now := write{mutation: m}
-		now.value, now.exists = lookUp(content, path)
-		key := path.String()
-		if earlier, ok := c.writers[key]; ok && conflict == nil && earlier.mutation.number != m.number && !earlier.survives(now) {
-			conflict = fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, key, earlier, now)
+	comparison.Added.Union(comparison.Modified).Union(comparison.Removed).Leaves().Iterate(func(path fieldpath.Path) {
+		for _, w := range writesOf(path, contents) {
+			if err := c.record(w, m); conflict == nil {
+				conflict = err
+			}
 		}
-		c.writers[key] = now
 	})
 	return conflict
+}
+
+// record keeps what a mutation has written. It returns an error if another mutation has written another value before.
+func (c *conflictCheck) record(now write, m mutation) (err error) {
+	now.mutation = m
+	if earlier, ok := c.writers[now.key]; ok && earlier.mutation.number != m.number && !earlier.survives(now) {
+		secret := c.object.GetObjectKind().GroupVersionKind().GroupKind() == secrets && (strings.HasPrefix(now.key, ".data") || strings.HasPrefix(now.key, ".stringData"))
+		err = fmt.Errorf("mutations %q and %q both write %s: %s, then %s", earlier.mutation.name, m.name, now.key, earlier.text(secret), now.text(secret))
+	}
+	c.writers[now.key] = now
+	return err
 }
 
 // survives reports whether a later write keeps what this one has written: the value, or the elements of a list.
@@ -88,12 +110,19 @@ func (w write) survives(later write) bool {
 	return true
 }
 
-// String returns the value for messages.
-func (w write) String() string {
-	if !w.exists {
+// text returns the value for messages: in one line, and shortened. A secret value is not in it.
+func (w write) text(secret bool) string {
+	switch {
+	case !w.exists:
 		return "removed"
+	case secret:
+		return redact.Mark
 	}
-	return fmt.Sprintf("%v", w.value)
+	text := fmt.Sprintf("%v", w.value)
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		text = strconv.Quote(text)
+	}
+	return ellipsis.Truncate(text, maxValueText)
 }
 
 // lookUp returns the value at a path.

@@ -158,7 +158,8 @@ func (r *Resource[T, P, S]) checkIdentity(object P) error {
 }
 
 // PreviewObject returns the object with all mutations whose features are on, and without what suspends it. It changes nothing. It fails if two mutations give one field different
-// values.
+// values. In an entry of data or stringData with a map in YAML or JSON, each key of that map counts as a field. A mutation that writes the value that is there already has written
+// nothing, because the objects before and after each mutation are compared. Values of Secrets are not in the error.
 func (r *Resource[T, P, S]) PreviewObject() (P, error) {
 	object, _, err := r.preview()
 	return object, err

@@ -166,6 +166,11 @@ func TestConflicts(t *testing.T) {
 			m.spec.Record(func(e *editors.DeploymentSpecEditor) error { e.SetReplicas(n); return nil })
 		}
 	}
+	label := func(key, value string) func(*mutator) {
+		return func(m *mutator) {
+			m.EditObjectMetadata(func(e *editors.ObjectMetaEditor) error { e.EnsureLabel(key, value); return nil })
+		}
+	}
 	for _, tc := range []struct {
 		reason    string
 		mutations []func(*mutator)
@@ -180,13 +185,19 @@ func TestConflicts(t *testing.T) {
 		{"a container that is removed", []func(*mutator){
 			func(m *mutator) { m.EnsureContainer(corev1.Container{Name: "proxy", Image: "proxy:1"}) }, func(m *mutator) { m.RemoveContainer("proxy") },
 		}, "then removed"},
+		{"a value that is there already counts as not written", []func(*mutator){replicas(7), replicas(2)}, ""},
+		{"a value that was there before", []func(*mutator){replicas(2), replicas(7)}, `both write .spec.replicas: 2, then 7`},
+		{"a key with dots", []func(*mutator){label("a.example.org/b", "1"), label("a.example.org/b", "2\n")}, `both write .metadata.labels["a.example.org/b"]: 1, then "2\n"`},
+		{"a long value", []func(*mutator){label("a", "1"), label("a", strings.Repeat("2", 100))}, ".metadata.labels.a: 1, then " + strings.Repeat("2", 57) + "…"},
 		{"one mutation with two features", []func(*mutator){func(m *mutator) {
 			replicas(1)(m)
 			m.NextFeature()
 			replicas(2)(m)
 		}}, ""},
 	} {
-		b := newBuilder(base("web"))
+		object := base("web")
+		object.Spec.Replicas = new(int32(7))
+		b := newBuilder(object)
 		for i, mutate := range tc.mutations {
 			b.WithMutation(named(string(rune('a'+i)), mutate))
 		}

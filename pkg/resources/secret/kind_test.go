@@ -4,12 +4,14 @@
 package secret
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/internal/resourcestest"
 )
 
@@ -111,6 +113,51 @@ func TestDesiredHash(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("unexpected hash (-want +got):\n%s", diff)
 	}
+}
+
+// TestConflicts: the error about a conflict has no values.
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		why           string
+		first, second func(*Mutator)
+		want          string
+	}{
+		{
+			"a text", func(m *Mutator) { m.SetStringData("a.b", "one") }, func(m *Mutator) { m.SetStringData("a.b", "two") },
+			`mutations "first" and "second" both write .stringData["a.b"]: ***, then ***`,
+		},
+		{
+			"a document", func(m *Mutator) { m.SetStringData("a", "user: x\npassword: one") }, func(m *Mutator) { m.SetStringData("a", "user: x\npassword: two") },
+			`both write .stringData.a.password: ***, then ***`,
+		},
+		{"data", func(m *Mutator) { m.SetData("a", []byte("one")) }, func(m *Mutator) { m.SetData("a", []byte("two")) }, `both write .data.a: ***, then ***`},
+		{"an entry that is removed", func(m *Mutator) { m.SetData("a", []byte("one")) }, func(m *Mutator) { m.RemoveData("a") }, `both write .data.a: ***, then removed`},
+	} {
+		mutation := func(name string, mutate func(*Mutator)) Mutation {
+			return Mutation{Name: name, Mutate: func(m *Mutator) error { mutate(m); return nil }}
+		}
+		resource, err := NewBuilder(sample()).WithMutation(mutation("first", row.first), mutation("second", row.second)).Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := resource.PreviewObject(); err == nil || !strings.HasSuffix(err.Error(), row.want) {
+			t.Errorf("%s: got %v, want %s", row.why, err, row.want)
+		}
+	}
+}
+
+// TestDesiredHashOfUnknownObjects: what somebody else writes is not known, so a hash of it would never change.
+func TestDesiredHashOfUnknownObjects(t *testing.T) {
+	t.Parallel()
+	theirs, err := NewBuilder(sample()).ReadOnly(concepts.AbsenceBlocks).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = DesiredHash(theirs)
+	resourcestest.ExpectError(t, err, "v1/Secret/default/sample", "read-only", "WithData")
+	_, err = DesiredHash(nil)
+	resourcestest.ExpectError(t, err, "hashing a Secret", "must not be nil")
 }
 
 func TestBuild(t *testing.T) {

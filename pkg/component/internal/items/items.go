@@ -98,7 +98,7 @@ func SameItem(a, b *reconciler.InventoryItem) bool {
 	return types.IDOf(a) == types.IDOf(b) && sameBehavior(a, b) &&
 		a.Digest == b.Digest && a.Phase == b.Phase && a.Status == b.Status && sameTime(a.LastAppliedAt, b.LastAppliedAt) &&
 		a.UID == b.UID && a.Fingerprint == b.Fingerprint && a.Baseline == b.Baseline && a.Barrier == b.Barrier && a.Adopted == b.Adopted &&
-		a.DeletionApproved == b.DeletionApproved
+		a.DeletionApproved == b.DeletionApproved && a.Holder == b.Holder
 }
 
 func sameBehavior(a, b *reconciler.InventoryItem) bool {

@@ -5,7 +5,10 @@ package entries
 
 import (
 	"errors"
+	"strings"
 	"testing"
+
+	"github.com/component-operator/runtime/pkg/resources/concepts"
 )
 
 func TestHash(t *testing.T) {
@@ -41,15 +44,38 @@ func TestHash(t *testing.T) {
 	}
 }
 
+// made is a resource whose object is a number.
+type made struct {
+	object   int
+	failure  error
+	readOnly bool
+}
+
+func (m *made) PreviewObject() (int, error) { return m.object, m.failure }
+
+func (m *made) Registration() concepts.Registration {
+	return concepts.Registration{ReadOnly: m.readOnly}
+}
+
+func (*made) Identity() string { return "v1/Number/default/sample" }
+
 func TestDesired(t *testing.T) {
 	t.Parallel()
 	hash := func(object int) (string, error) { return map[int]string{7: "seven"}[object], nil }
-	got, err := Desired(func() (int, error) { return 7, nil }, hash)
+	got, err := Desired(&made{object: 7}, "Number", hash)
 	if err != nil || got != "seven" {
 		t.Errorf("unexpected hash %q, error %v", got, err)
 	}
 	failure := errors.New("not made")
-	if got, err := Desired(func() (int, error) { return 7, failure }, hash); !errors.Is(err, failure) || got != "" {
+	if got, err := Desired(&made{object: 7, failure: failure}, "Number", hash); !errors.Is(err, failure) || got != "" {
 		t.Errorf("unexpected hash %q, error %v", got, err)
+	}
+	for want, resource := range map[string]*made{
+		"hashing a Number: the resource must not be nil":                              nil,
+		"hashing the entries of v1/Number/default/sample: the resource is read-only,": {object: 7, readOnly: true},
+	} {
+		if got, err := Desired(resource, "Number", hash); err == nil || !strings.HasPrefix(err.Error(), want) || got != "" {
+			t.Errorf("unexpected hash %q, error %v, want %s", got, err, want)
+		}
 	}
 }
