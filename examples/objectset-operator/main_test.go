@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/operatortest"
+)
+
+// start runs the operator with the rights of its chart, for ObjectSets only: other tests have ClusterObjectSets in the same cluster.
+func start(t *testing.T) *operatortest.Cluster {
+	t.Helper()
+	return operatortest.Start(t, operatortest.Options{
+		Chart: "chart",
+		Setup: func(mgr ctrl.Manager) error { return setup(mgr, objectset.Options{SkipClusterObjectSets: true}) },
+	})
+}
+
+// sample is the set of testdata/sample.yaml.
+func sample(t *testing.T, cluster *operatortest.Cluster) *v1alpha1.ObjectSet {
+	t.Helper()
+	set := &v1alpha1.ObjectSet{}
+	for _, object := range operatortest.File(t, "testdata/sample.yaml") {
+		object.SetNamespace(cluster.Namespace())
+		cluster.Apply(t, object)
+		set.Name, set.Namespace = object.GetName(), object.GetNamespace()
+	}
+	return set
+}
+
+// TestRights: with the chart alone, a set says what the operator may not do. Another ClusterRole lets it.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	cluster := start(t)
+	set := sample(t, cluster)
+	cluster.Eventually(t, func() error {
+		cluster.Get(t, set)
+		condition, _ := set.Status.GetCondition(v1alpha1.ConditionTypeAvailable)
+		_, _, message := set.Status.GetState()
+		if condition.Status != component.ConditionFalse || !strings.Contains(message, "deployments") || !strings.Contains(message, "forbidden") {
+			return fmt.Errorf("unexpected condition %+v, message %s", condition, message)
+		}
+		return nil
+	})
+
+	verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: cluster.Namespace(), Labels: map[string]string{"core.component-operator.dev/aggregate-to-objectset-operator": "true"}},
+		Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: verbs}, {APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs},
+		},
+	}
+	if err := cluster.Client().Create(t.Context(), role); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Client().Delete(context.WithoutCancel(t.Context()), role); err != nil {
+			t.Error(err)
+		}
+	})
+	cluster.WaitFor(t, set, "the set is available", func(status *component.Status) bool {
+		condition, _ := status.GetCondition(v1alpha1.ConditionTypeAvailable)
+		return condition.Status == component.ConditionTrue
+	})
+	cluster.Delete(t, set)
+	cluster.WaitGone(t, set)
+}
+
+// TestPage decodes the example of the page about ObjectSets.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../website/content/concepts/object-sets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	set := &v1alpha1.ObjectSet{}
+	if err := yaml.UnmarshalStrict([]byte(example), set); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.Spec.GetJudge(); err != nil || len(set.Spec.Phases) != 2 {
+		t.Errorf("unexpected example: %d phases, %v", len(set.Spec.Phases), err)
+	}
+}
