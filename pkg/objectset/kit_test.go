@@ -213,6 +213,14 @@ func (r *rig) create(object client.Object) {
 	}
 }
 
+// read reads an object.
+func (r *rig) read(object client.Object) {
+	r.tb.Helper()
+	if err := r.client.Get(r.tb.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
 func (r *rig) delete(object client.Object) {
 	r.tb.Helper()
 	if err := r.client.Delete(r.tb.Context(), object); err != nil {

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// largeSet has objects in ten phases.
+func (r *rig) largeSet(objects int) *v1alpha1.ObjectSet {
+	set := r.set("metadata: {name: large}\nspec: {phases: []}")
+	for i := range 10 {
+		phase := v1alpha1.Phase{Name: fmt.Sprintf("phase-%d", i)}
+		for j := range objects / 10 {
+			raw := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"object-%d-%d"}}`, i, j)
+			phase.Objects = append(phase.Objects, v1alpha1.Object{Object: runtime.RawExtension{Raw: []byte(raw)}})
+		}
+		set.Spec.Phases = append(set.Spec.Phases, phase)
+	}
+	return set
+}
+
+// TestLargeSet: 5,000 objects cost one write each, besides the records; the status stays small, and nothing is requested at rest.
+func TestLargeSet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("5,000 objects take time")
+	}
+	t.Parallel()
+	const count = 5000
+	r := newRig(t)
+	r.start()
+	set := r.largeSet(count)
+	r.create(set)
+	testenv.Eventually(t, func() (bool, string) {
+		r.read(set)
+		return set.Status.AppliedGeneration == 1, describe(set)
+	})
+	r.awaitCondition(set, available, "True/Available", "5000 of 5000 objects in 10 phases are available")
+	creations := func() int {
+		return r.requests.Count(func(request testenv.Request) bool {
+			return request.Method != http.MethodGet && request.Resource == "configmaps" && request.Status == http.StatusCreated
+		})
+	}
+	if got := creations(); got < count || got > count+count/50 {
+		t.Errorf("got %d creations for %d objects and their record", got, count)
+	}
+	raw, err := json.Marshal(set.Status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) > 64<<10 {
+		t.Errorf("the status has %d bytes", len(raw))
+	}
+	t.Logf("the status has %d bytes, the set %d", len(raw), len(mustMarshal(t, set)))
+
+	// Nothing is requested at rest.
+	r.quiesce()
+	before := r.requests.Len()
+	time.Sleep(3 * time.Second)
+	if after := r.requests.Since(before); len(after) > 0 {
+		t.Errorf("requests at rest: %v", after)
+	}
+	r.delete(set)
+	r.awaitGone(set)
+}
+
+func mustMarshal(t *testing.T, value any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// quiesce waits until the operator has made no request for a second.
+func (r *rig) quiesce() {
+	r.tb.Helper()
+	testenv.Eventually(r.tb, func() (bool, string) {
+		before := r.requests.Len()
+		time.Sleep(time.Second)
+		return r.requests.Len() == before, "requests are made"
+	})
+}
