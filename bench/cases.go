@@ -10,6 +10,7 @@ func benchmarks() []benchmark {
 		{"create-engine", createEngine},
 		{"waves", createWaves},
 		{"steps", createSteps},
+		{"objectset", objectSets},
 		{"restart", restart},
 		{"change-one", changeOne},
 		{"heal", heal},

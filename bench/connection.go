@@ -20,6 +20,7 @@ import (
 
 	"github.com/component-operator/runtime/bench/internal/bundles"
 	"github.com/component-operator/runtime/internal/requests"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
 // A connection is one client of the benchmark with its own user agent, TCP connection and record of requests.
@@ -69,7 +70,7 @@ func (c *connection) rest(of client.Object) (rest.Interface, error) {
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, apiextensionsv1.AddToScheme, bundles.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, apiextensionsv1.AddToScheme, bundles.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("building the scheme: %w", err)
 		}
