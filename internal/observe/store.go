@@ -200,8 +200,12 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 		return owners
 	}
 	s.objects[key] = *observation
+	if wrote {
+		// Our own write may have taken the object from another owner.
+		owners[before.Owner] = existed && before.Owner != observation.Owner
+	}
 	if wrote && observation.OlderThan(written.ResourceVersion) {
-		return nil
+		return owners
 	}
 	delete(s.own, key)
 	if wrote {
@@ -209,7 +213,7 @@ func (s *feedStore) change(key types.NamespacedName, observation *Observation) m
 	}
 	if !existed || before.differs(*observation) {
 		owners[observation.Owner] = true
-		owners[before.Owner] = existed
+		owners[before.Owner] = existed || owners[before.Owner]
 	}
 	return owners
 }

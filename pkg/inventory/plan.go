@@ -39,6 +39,8 @@ type Change struct {
 	DependsOn []ObjectInfo `json:"dependsOn,omitempty"`
 	// Stays means that the object is redundant, and would not be deleted: it is kept, or its deletion is held. Then there is no Verb.
 	Stays bool `json:"stays,omitempty"`
+	// Holder is the ID of the newer owner that has the object, or had it when it vanished; empty if there is none. Then there is no Verb.
+	Holder string `json:"holder,omitempty"`
 	// Reason is a text such as "the manifest changed"; it may be empty if the object would stay as it is.
 	Reason string `json:"reason,omitempty"`
 	// Refusal says why Apply would fail because of this object; empty if it would not.

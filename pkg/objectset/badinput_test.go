@@ -38,6 +38,14 @@ func TestBadInput(t *testing.T) {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + r.name + `.objectset.core.component-operator.dev/apply-order: "1"}}}}]}]}`,
 			refused, `/apply-order is not allowed; the phase decides`,
 		},
+		"not-awaited": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + r.name + `.objectset.core.component-operator.dev/await: never}}}}]}]}`,
+			refused, `/await is not allowed; availabilityProbes decide`,
+		},
+		"itself": {
+			`{collisionProtection: None, phases: [{name: a, objects: [{object: {apiVersion: core.component-operator.dev/v1alpha1, kind: ObjectSet, metadata: {name: itself}}}]}]}`,
+			refused, `it is the set itself`,
+		},
 		"expression": {
 			`{phases: [{name: a}], availabilityProbes: [{probes: [{condition: {type: A}}, {cel: {rule: "self."}}]}]}`,
 			refused, `spec.availabilityProbes[0].probes[1].cel.rule: `,

@@ -35,7 +35,7 @@ var (
 func (phases) Fingerprint() string { return "phases/1" }
 
 // Generate returns the objects of a spec.
-func (phases) Generate(ctx context.Context, namespace string, _ string, parameters types.Unstructurable) ([]client.Object, error) {
+func (phases) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	prefix, err := generator.ReconcilerNameFromContext(ctx)
 	if err != nil {
 		return nil, err
@@ -49,8 +49,10 @@ func (phases) Generate(ctx context.Context, namespace string, _ string, paramete
 	switch spec := parameters.(type) {
 	case *v1alpha1.ObjectSetSpec:
 		declared, r.namespace, r.confined = spec.Phases, namespace, spec.ServiceAccountName == ""
+		r.self = types.ObjectID{GroupKind: v1alpha1.GroupVersion.WithKind("ObjectSet").GroupKind(), Namespace: namespace, Name: name}
 	case *v1alpha1.ClusterObjectSetSpec:
 		declared = spec.Phases
+		r.self = types.ObjectID{GroupKind: v1alpha1.GroupVersion.WithKind("ClusterObjectSet").GroupKind(), Name: name}
 	default:
 		return nil, fmt.Errorf("unexpected parameters of type %T", parameters)
 	}
@@ -74,6 +76,7 @@ type reading struct {
 	// namespace is that of an ObjectSet; empty for a ClusterObjectSet. If it is confined, all objects must be in it.
 	namespace string
 	confined  bool
+	self      types.ObjectID
 
 	objects  []client.Object
 	places   map[types.ObjectID]string // where each object stands
@@ -85,6 +88,20 @@ const unknownTypeDelay = 5 * time.Second
 
 // forbidden are fields of the metadata that the set, or the API server, decides about.
 var forbidden = []string{"generateName", "ownerReferences", "uid", "resourceVersion", "deletionTimestamp"}
+
+// decidedBy has annotations that objects must not have, by the part of their keys that follows the name of the reconciler, and what decides instead.
+var decidedBy = map[string]string{
+	types.AnnotationKeySuffixApplyOrder:     "the phase decides",
+	types.AnnotationKeySuffixDeleteOrder:    "the phase decides",
+	types.AnnotationKeySuffixPurgeOrder:     "the phase decides",
+	types.AnnotationKeySuffixAdoptionPolicy: "collisionProtection decides",
+	types.AnnotationKeySuffixAwait:          "availabilityProbes decide",
+	types.AnnotationKeySuffixReadyWhen:      "availabilityProbes decide",
+	types.AnnotationKeySuffixFailWhen:       "availabilityProbes decide",
+	types.AnnotationKeySuffixStatusHint:     "availabilityProbes decide",
+	types.AnnotationKeySuffixDeletionHook:   "a set has no hooks",
+	types.AnnotationKeySuffixReleaseHook:    "a set has no hooks",
+}
 
 // read reads one object. It notes a problem of the object, and returns an error if something else fails.
 func (r *reading) read(where string, order int, declared v1alpha1.Object) error {
@@ -102,6 +119,9 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) error 
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	id := types.IDOf(object)
+	if id == r.self {
+		problem = "it is the set itself"
+	}
 	if other, taken := r.places[id]; taken && problem == "" {
 		problem = fmt.Sprintf("%s is also in %s; allowed is: once", id, other)
 	}
@@ -140,10 +160,8 @@ func (r *reading) examine(object *unstructured.Unstructured) string {
 		suffix, own := strings.CutPrefix(key, r.prefix+"/")
 		switch {
 		case !own:
-		case suffix == types.AnnotationKeySuffixApplyOrder, suffix == types.AnnotationKeySuffixDeleteOrder, suffix == types.AnnotationKeySuffixPurgeOrder:
-			return fmt.Sprintf("%s: metadata.annotations: %s is not allowed; the phase decides", types.IDOf(object), key)
-		case suffix == types.AnnotationKeySuffixAdoptionPolicy:
-			return fmt.Sprintf("%s: metadata.annotations: %s is not allowed; set collisionProtection", types.IDOf(object), key)
+		case decidedBy[suffix] != "":
+			return fmt.Sprintf("%s: metadata.annotations: %s is not allowed; %s", types.IDOf(object), key, decidedBy[suffix])
 		}
 	}
 	return ""

@@ -6,7 +6,6 @@ package objectset
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,23 +42,15 @@ func (r *reporting) countPhases() {
 	for i, phase := range spec.Phases {
 		counts[i] = v1alpha1.PhaseStatus{Name: phase.Name, Objects: int32(len(phase.Objects))} //nolint:gosec // the definition limits the number of objects
 	}
-	planned := r.planned()
+	changes := r.changes()
 	for _, item := range r.conclusion.Inventory {
-		if item.Digest == "" || item.ApplyOrder < 0 || item.ApplyOrder >= len(counts) {
-			continue
+		if item.Digest != "" && item.ApplyOrder >= 0 && item.ApplyOrder < len(counts) {
+			count(&counts[item.ApplyOrder], item, changes[types.IDOf(item)])
 		}
-		count := &counts[item.ApplyOrder]
-		available := isAvailable(item)
-		if planned != nil {
-			available = planned[types.IDOf(item)]
-		}
-		if item.Holder != "" {
-			count.Progressed++
-		} else if item.LastAppliedAt != nil {
-			count.Applied++
-		}
-		if available {
-			count.Available++
+	}
+	for _, change := range changes {
+		if r.isAvailableNow(change) && change.Wave >= 0 && change.Wave < len(counts) {
+			counts[change.Wave].Available++
 		}
 	}
 	for _, count := range counts {
@@ -71,21 +62,45 @@ func (r *reporting) countPhases() {
 	r.set.GetSetStatus().Phases = counts
 }
 
-// isAvailable reports whether a dependent is available, as far as the last pass has seen.
-func isAvailable(item *reconciler.InventoryItem) bool {
-	return item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus
+// count counts a dependent of a phase. If the set is paused, its change says whose it is now.
+func count(phase *v1alpha1.PhaseStatus, item *reconciler.InventoryItem, change *reconciler.Change) {
+	holder := item.Holder
+	if change != nil {
+		holder = change.Holder
+	}
+	switch {
+	case holder != "":
+		phase.Progressed++
+	case item.LastAppliedAt != nil:
+		phase.Applied++
+	}
+	if change == nil && isAvailable(item) {
+		phase.Available++
+	}
 }
 
-// planned returns which objects of a paused set are available now; nil if it is not paused.
-func (r *reporting) planned() map[types.ObjectID]bool {
+// isAvailable reports whether a dependent is available, as far as the last pass has seen. One that has served its purpose is.
+func isAvailable(item *reconciler.InventoryItem) bool {
+	return item.Phase == reconciler.PhaseReady && item.Status == status.CurrentStatus || item.Phase == reconciler.PhaseCompleted
+}
+
+// changes returns what would be done with the objects of a paused set; nil if it is not paused.
+func (r *reporting) changes() map[types.ObjectID]*reconciler.Change {
 	if r.conclusion.Plan == nil {
 		return nil
 	}
-	available := map[types.ObjectID]bool{}
-	for _, change := range r.conclusion.Plan.Changes {
-		available[types.IDOf(change.Object)] = change.Status == status.CurrentStatus
+	changes := map[types.ObjectID]*reconciler.Change{}
+	for i, change := range r.conclusion.Plan.Changes {
+		if change.Digest != "" {
+			changes[types.IDOf(change.Object)] = &r.conclusion.Plan.Changes[i]
+		}
 	}
-	return available
+	return changes
+}
+
+// isAvailableNow reports whether an object of a paused set is available. One of which the plan says nothing, and that would stay as it is, has served its purpose.
+func (r *reporting) isAvailableNow(change *reconciler.Change) bool {
+	return change.Status == status.CurrentStatus || change.Status == "" && change.Verb == "" && change.Refusal == "" && change.Holder == ""
 }
 
 // condition sets a condition.
@@ -112,7 +127,7 @@ func (r *reporting) is(state v1alpha1.LifecycleState) bool {
 func (r *reporting) setLifecycle() {
 	_, reason, message := r.verdict()
 	switch {
-	case r.is(v1alpha1.LifecycleStatePaused) && reason == component.ReadyConditionReasonPaused:
+	case r.is(v1alpha1.LifecycleStatePaused) && (reason == component.ReadyConditionReasonPaused || r.conclusion.Refusal != nil):
 		r.condition(v1alpha1.ConditionTypePaused, true, v1alpha1.ReasonPaused, message)
 	default:
 		r.set.GetStatus().RemoveCondition(v1alpha1.ConditionTypePaused)
@@ -145,6 +160,9 @@ func (r *reporting) setAvailable() {
 		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.unavailable())
 	case r.conclusion.Err == nil && r.conclusion.Result != nil:
 		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.waits())
+	case state == component.StatePending:
+		// Something is awaited before the objects are looked at.
+		r.set.GetStatus().SetCondition(v1alpha1.ConditionTypeAvailable, component.ConditionUnknown, v1alpha1.ReasonProbeFailure, message, r.conclusion.Now)
 	default:
 		// The pass has failed before it came to the objects, or on its way. That says nothing about them.
 		if _, exists := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable); !exists {
@@ -181,8 +199,10 @@ func (r *reporting) phaseOf(order int) string {
 // waits says what the pass waits for.
 func (r *reporting) waits() string {
 	result := r.conclusion.Result
-	waits := slices.Concat(result.Failures, result.Waits)
-	return r.inPhase(result.Wave, waits)
+	if len(result.Waits) == 0 {
+		return r.inPhase(result.Wave, result.Failures)
+	}
+	return r.inPhase(result.Wave, result.Waits)
 }
 
 // inPhase names a phase, and what its objects lack.
@@ -191,7 +211,7 @@ func (r *reporting) inPhase(order int, notices []reconciler.Notice) string {
 	for i, notice := range notices {
 		texts[i] = types.IDOf(notice.Object).String() + ": " + notice.Message
 	}
-	return fmt.Sprintf("phase %q: %s", r.phaseOf(order), strings.Join(slices.Compact(texts), "; "))
+	return fmt.Sprintf("phase %q: %s", r.phaseOf(order), strings.Join(texts, "; "))
 }
 
 // unavailable names the first phase of a paused set with objects that are not available.
@@ -199,7 +219,7 @@ func (r *reporting) unavailable() string {
 	var notices []reconciler.Notice
 	order := -1
 	for _, change := range r.conclusion.Plan.Changes {
-		if change.Status == status.CurrentStatus || change.Digest == "" || order >= 0 && change.Wave != order {
+		if change.Digest == "" || r.isAvailableNow(&change) || order >= 0 && change.Wave != order {
 			continue
 		}
 		order = change.Wave
@@ -275,7 +295,7 @@ func (r *reporting) setSucceeded() time.Duration {
 		return 0
 	}
 	available, ok := r.set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable)
-	if !ok || available.Status != component.ConditionTrue || available.LastTransitionTime == nil || r.total.Applied != r.total.Objects || r.is(v1alpha1.LifecycleStatePaused) {
+	if !r.set.GetStatus().IsReady() || !ok || available.Status != component.ConditionTrue || available.LastTransitionTime == nil || r.total.Applied != r.total.Objects {
 		return 0
 	}
 	delay := time.Duration(r.set.GetSetSpec().SuccessDelaySeconds) * time.Second

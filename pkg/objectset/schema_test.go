@@ -72,6 +72,7 @@ func TestImmutability(t *testing.T) {
 		`{"spec":{"progressDeadlineSeconds":5}}`:  "",
 		`{"spec":{"revision":2}}`:                 "revision cannot be changed",
 		`{"spec":{"revision":null}}`:              "revision cannot be changed",
+		`{"spec":{"serviceAccountName":"a"}}`:     "serviceAccountName cannot be changed",
 		`{"spec":{"previous":[{"name":"a"}]}}`:    "previous cannot be changed",
 		`{"spec":{"availabilityProbes":null}}`:    "availabilityProbes cannot be changed",
 		`{"spec":{"availabilityProbes":[]}}`:      "availabilityProbes cannot be changed",
@@ -84,5 +85,14 @@ func TestImmutability(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: got %v, want %q", patch, err, want)
 		}
+	}
+
+	// Without its service account, a set could delete what only the operator may.
+	limited := newUnstructured(t, strings.ReplaceAll(strings.Replace(valid, "  revision: 1", "  serviceAccountName: limited", 1), "NS", r.namespace))
+	limited.SetName("limited")
+	r.create(limited)
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"serviceAccountName":null}}`))
+	if err := r.client.Patch(t.Context(), limited, patch, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "serviceAccountName cannot be changed") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -6,7 +6,6 @@ package objectset
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -17,21 +16,25 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler"
 )
 
-// relation returns what another set, in the same namespace, is to a set; empty if it is nothing.
+// family has all sets of one kind in a namespace, by name.
+type family map[string]v1alpha1.Set
+
+// relation returns what another set is to a set; empty if it is nothing.
 //
-//	self names other in previous                                older
-//	other names self in previous                                newer
-//	same label revisions-of, other has the lower revision       older
-//	same label revisions-of, other has the higher revision      newer
-//	anything else, or other is archived and has no objects      nothing
-func relation(self, other v1alpha1.Set) reconciler.Relation {
+//	other is previous of self, directly or by way of others      older
+//	self is previous of other, directly or by way of others      newer
+//	same label revisions-of, other has the lower revision        older
+//	same label revisions-of, other has the higher revision       newer
+//	anything else, or other is archived and has no objects       nothing
+func (f family) relation(self, other v1alpha1.Set) reconciler.Relation {
 	if isOver(other) {
 		return ""
 	}
+	forth, back := f.precedes(other.GetName(), self, map[string]bool{}), f.precedes(self.GetName(), other, map[string]bool{})
 	switch {
-	case names(self, other):
+	case forth && !back:
 		return reconciler.RelationOlder
-	case names(other, self):
+	case back && !forth:
 		return reconciler.RelationNewer
 	}
 	series := self.GetLabels()[v1alpha1.LabelRevisionsOf]
@@ -49,13 +52,20 @@ func relation(self, other v1alpha1.Set) reconciler.Relation {
 	}
 }
 
-// names reports whether a set names another one as previous. If both name each other, neither counts.
-func names(set, other v1alpha1.Set) bool {
-	return isPrevious(set, other) && !isPrevious(other, set)
-}
-
-func isPrevious(set, other v1alpha1.Set) bool {
-	return slices.Contains(set.GetSetSpec().Previous, v1alpha1.PreviousReference{Name: other.GetName()})
+// precedes reports whether a name is among the previous sets of a set, or of these. Each set is looked at once.
+func (f family) precedes(name string, set v1alpha1.Set, seen map[string]bool) bool {
+	for _, previous := range set.GetSetSpec().Previous {
+		if previous.Name == name {
+			return true
+		}
+		if next := f[previous.Name]; next != nil && !seen[previous.Name] {
+			seen[previous.Name] = true
+			if f.precedes(name, next, seen) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isOver reports whether a set is archived, and has no objects any more.
@@ -67,29 +77,34 @@ func isOver(set v1alpha1.Set) bool {
 // siblings returns a function that returns the siblings of a set. It lists all sets of the kind in the namespace.
 func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.SiblingsFunc[T] {
 	return func(ctx context.Context, reader client.Reader, self T) (map[apitypes.NamespacedName]reconciler.Relation, error) {
+		sets, err := familyOf(ctx, reader, newList(), self)
+		if err != nil {
+			return nil, err
+		}
 		found := map[apitypes.NamespacedName]reconciler.Relation{}
-		err := others(ctx, reader, newList(), self, func(other v1alpha1.Set) {
-			if related := relation(self, other); related != "" {
+		for name, other := range sets {
+			if related := sets.relation(self, other); name != self.GetName() && related != "" {
 				found[client.ObjectKeyFromObject(other)] = related
 			}
-		})
-		return found, err
+		}
+		return found, nil
 	}
 }
 
-// others calls a function for each other set of the kind in the namespace of a set.
-func others(ctx context.Context, reader client.Reader, list client.ObjectList, self v1alpha1.Set, visit func(other v1alpha1.Set)) error {
-	if err := reader.List(ctx, list, client.InNamespace(self.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing sets: %w", err)
+// familyOf returns all sets of the kind in the namespace of a set.
+func familyOf(ctx context.Context, reader client.Reader, list client.ObjectList, set v1alpha1.Set) (family, error) {
+	if err := reader.List(ctx, list, client.InNamespace(set.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing sets: %w", err)
 	}
 	items, err := meta.ExtractList(list)
 	if err != nil {
-		return fmt.Errorf("listing sets: %w", err)
+		return nil, fmt.Errorf("listing sets: %w", err)
 	}
+	sets := family{}
 	for _, item := range items {
-		if other, ok := item.(v1alpha1.Set); ok && other.GetName() != self.GetName() {
-			visit(other)
+		if other, ok := item.(v1alpha1.Set); ok {
+			sets[other.GetName()] = other
 		}
 	}
-	return nil
+	return sets, nil
 }

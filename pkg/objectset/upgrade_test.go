@@ -104,6 +104,99 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	r.awaitGone(current)
 }
 
+// TestUnfinishedUpgrade: while a later revision is stuck, the earlier one knows what it has lost, and how that is.
+func TestUnfinishedUpgrade(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	revision := func(number, labels, previous string) *v1alpha1.ObjectSet {
+		return r.set(replace(`
+metadata: {name: demo-N, LABELS}
+spec:
+  revision: N
+  previous: [PREVIOUS]
+  phases:
+  - name: web
+    objects:
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {ready: "yes", revision: "N"}}
+  - name: stuck
+    objects:
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: stuck-N}}
+  availabilityProbes:
+  - probes:
+    - cel: {rule: 'self.metadata.name == "stuck-1" || has(self.data) && self.data.ready == "yes"'}
+`, "LABELS", labels, "PREVIOUS", previous, "N", number))
+	}
+	const series = "labels: {core.component-operator.dev/revisions-of: demo}"
+	first, second := revision("1", series, ""), revision("2", series, "")
+	r.create(first)
+	r.awaitCondition(first, succeeded, "True/RolloutSuccess")
+	r.create(second)
+	r.awaitCondition(second, available, "False/ProbeFailure", `Phase "stuck": ConfigMap NS/stuck-2`)
+	r.awaitCondition(first, inTransition, "True/HandedOver", "ConfigMap NS/web")
+	r.awaitCondition(first, available, "True/Available")
+	// The probes of the later revision count.
+	r.patch(second, `{"spec":{"lifecycleState":"Paused"}}`)
+	r.awaitCondition(second, v1alpha1.ConditionTypePaused, "True/Paused")
+	r.patch(r.get("v1", "ConfigMap", "web"), `{"data":{"ready":"no"}}`)
+	r.awaitCondition(second, available, "False/ProbeFailure", `Phase "web"`)
+	r.awaitCondition(first, available, "False/ProbeFailure", `Phase "web"`)
+
+	// A paused set says what it has lost; one that was created paused judges what exists.
+	r.patch(first, `{"spec":{"lifecycleState":"Paused"}}`)
+	r.awaitCondition(first, inTransition, "True/HandedOver")
+	third := revision("3", series, "")
+	third.Spec.LifecycleState = v1alpha1.LifecycleStatePaused
+	r.create(third)
+	r.awaitCondition(third, available, "False/ProbeFailure", `Phase "web": ConfigMap NS/web`)
+	r.expectPhases(third, "web 1 0 0 0", "stuck 1 0 0 0")
+
+	// A set that leaves the series is no sibling any more.
+	r.patch(first, `{"metadata":{"labels":{"core.component-operator.dev/revisions-of":"other"}},"spec":{"lifecycleState":"Active"}}`)
+	r.awaitCondition(first, available, "False/CollisionDetected")
+	r.await(first, func(*v1alpha1.SetStatus) string {
+		if phases := phasesOf(first); phases[0] != "web 1 1 0 0" && phases[0] != "web 1 1 1 0" {
+			return "something is still handed over"
+		}
+		return ""
+	})
+}
+
+// TestPrevious: a set adopts from the previous sets of its previous one, which gives up what two later ones have.
+func TestPrevious(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	var last *v1alpha1.ObjectSet
+	for _, number := range []string{"1", "2", "3"} {
+		previous := ""
+		if last != nil {
+			previous = "{name: " + last.Name + "}"
+		}
+		set := r.set(replace(`
+metadata: {name: demo-N}
+spec:
+  previous: [PREVIOUS]
+  phases: [{name: web, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {revision: "N"}}}]}]
+`, "PREVIOUS", previous, "N", number))
+		r.create(set)
+		r.awaitCondition(set, succeeded, "True/RolloutSuccess")
+		last = set
+	}
+	for _, name := range []string{"demo-1", "demo-2"} {
+		set := &v1alpha1.ObjectSet{}
+		set.Name, set.Namespace = name, r.namespace
+		r.patch(set, `{"spec":{"progressDeadlineSeconds":500}}`) // makes a pass
+		r.awaitCondition(set, inTransition, "True/HandedOver")
+		r.awaitCondition(set, available, "True/Available")
+		r.patch(set, `{"spec":{"lifecycleState":"Archived"}}`)
+		r.awaitCondition(set, v1alpha1.ConditionTypeArchived, "True/Archived")
+	}
+	if r.get("v1", "ConfigMap", "web") == nil {
+		t.Error("the object of the last set must stay")
+	}
+}
+
 // dying returns a configuration whose client dies before the given number of writes is exceeded, and a function that reports whether it has.
 func dying(config *rest.Config, survived int) (*rest.Config, func() bool) {
 	left := int64(survived)

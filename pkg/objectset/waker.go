@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/go-logr/logr"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -42,6 +43,9 @@ func (w waker[T]) Start(ctx context.Context) error {
 			if concerns(before, after) {
 				w.changed(ctx, after)
 			}
+			if isRelabelled(before, after) {
+				w.changed(ctx, before) // its former siblings
+			}
 		},
 		DeleteFunc: func(object any) {
 			if unknown, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
@@ -74,7 +78,14 @@ func concerns(before, after any) bool {
 			return true
 		}
 	}
-	return old.GetGeneration() != now.GetGeneration() || !maps.Equal(old.GetLabels(), now.GetLabels())
+	return old.GetGeneration() != now.GetGeneration() || isRelabelled(before, after) || !slices.Equal(old.GetSetStatus().Phases, now.GetSetStatus().Phases)
+}
+
+// isRelabelled reports whether the labels of a set have changed.
+func isRelabelled(before, after any) bool {
+	old, wasSet := before.(v1alpha1.Set)
+	now, isSet := after.(v1alpha1.Set)
+	return wasSet && isSet && !maps.Equal(old.GetLabels(), now.GetLabels())
 }
 
 // changed wakes the siblings of a set.
@@ -83,15 +94,18 @@ func (w waker[T]) changed(ctx context.Context, object any) {
 	if !ok {
 		return
 	}
-	err := others(ctx, w.cache, w.newList(), set, func(other v1alpha1.Set) {
-		if relation(set, other) == "" && relation(other, set) == "" {
-			return
-		}
-		if err := w.wake(other.GetNamespace(), other.GetName()); err != nil {
-			w.log.Error(err, "a set cannot be woken", "namespace", other.GetNamespace(), "name", other.GetName())
-		}
-	})
+	sets, err := familyOf(ctx, w.cache, w.newList(), set)
 	if err != nil {
 		w.log.Error(err, "siblings of a set cannot be found", "namespace", set.GetNamespace(), "name", set.GetName())
+		return
+	}
+	sets[set.GetName()] = set
+	for name, other := range sets {
+		if name == set.GetName() || sets.relation(set, other) == "" && sets.relation(other, set) == "" {
+			continue
+		}
+		if err := w.wake(other.GetNamespace(), name); err != nil {
+			w.log.Error(err, "a set cannot be woken", "namespace", other.GetNamespace(), "name", name)
+		}
 	}
 }

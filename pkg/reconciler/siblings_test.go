@@ -191,3 +191,44 @@ data: {a: "1"}
 	}
 	p.newer.mustDelete()
 }
+
+// TestHandoverWithRecreation: before an object is recreated, it belongs to the newer owner, so that the older one does not create it again meanwhile.
+func TestHandoverWithRecreation(t *testing.T) {
+	t.Parallel()
+	const manifest = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, annotations: {PREFIX/update-policy: recreate}}
+immutable: true
+data: {a: "VALUE"}
+`
+	p := newPair(t)
+	p.older.mustApply(manifest)
+	uid := p.older.configMap("a").GetUID()
+	p.older.patch(p.older.configMap("a"), `{"metadata":{"finalizers":["test.component-operator.io/hold"]}}`)
+	changed := strings.ReplaceAll(manifest, "VALUE", "new")
+	if _, _, err := p.applyNewer(changed); err != nil {
+		t.Fatal(err)
+	}
+	held := p.newer.configMap("a")
+	if held.GetUID() != uid || held.GetDeletionTimestamp() == nil || held.GetAnnotations()[prefix+"/owner-id"] != p.newer.owner.ID {
+		t.Errorf("expected the object to belong to the newer owner, and to be deleted, got %v", held.Object["metadata"])
+	}
+	p.awaitHandover(manifest)
+	p.newer.patch(held, `{"metadata":{"finalizers":null}}`)
+	p.older.quiesce()
+	if _, result, err := p.applyOlder(manifest); err != nil || len(result.Actions) > 0 {
+		t.Errorf("the older owner must not create it again: %v, %v", result.Actions, err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		_, result, err := p.applyNewer(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Done, notices(result.Waits)
+	})
+	if diff := diffData(map[string]any{"a": "new"}, p.newer.configMap("a")); diff != "" {
+		t.Error(diff)
+	}
+	p.newer.mustDelete()
+}

@@ -415,6 +415,45 @@ data: {base: "1"}
 	w.mustDelete()
 }
 
+// TestIncompleteFormsRecreateNothing: a form that lacks data of the object must not cost it these data.
+func TestIncompleteFormsRecreateNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	value := "a"
+	flow := func() []client.Object {
+		list := objects(w, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: user, annotations: {PREFIX/update-policy: recreate}}
+immutable: true
+data: {base: "1"}
+`)
+		list[0] = behaviors.Attach(list[0], behaviors.Complete(func(manifest *unstructured.Unstructured) error {
+			if value == "" {
+				return errors.New("there is no value")
+			}
+			return unstructured.SetNestedField(manifest.Object, value, "data", "value")
+		}), behaviors.Suspend(func(manifest *unstructured.Unstructured) error {
+			manifest.SetLabels(map[string]string{"suspended": "yes"})
+			return nil
+		}))
+		return list
+	}
+	w.settleObjects(flow, done)
+	uid := w.configMap("user").GetUID()
+	value = ""
+	if result, err := w.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: flow(), Digest: w.digest, Suspend: true}); err == nil {
+		t.Errorf("got %v, want the answer of the API server", result.Actions)
+	}
+	if diff := diffData(map[string]any{"base": "1", "value": "a"}, w.configMap("user")); diff != "" || w.configMap("user").GetUID() != uid {
+		t.Errorf("the object was recreated: %s", diff)
+	}
+	value = "a"
+	w.suspendedObjects(flow)
+	w.settleObjects(flow, done)
+	w.mustDelete()
+}
+
 // TestSuspensionOfWhatIsAppliedOnce resumes what is applied once, and does not apply it again after that.
 func TestSuspensionOfWhatIsAppliedOnce(t *testing.T) {
 	t.Parallel()

@@ -62,6 +62,14 @@ func (s *ClusterObjectSet) GetSetSpec() *SetSpec { return &s.Spec.SetSpec }
 // GetSetStatus returns a pointer to the status.
 func (s *ClusterObjectSet) GetSetStatus() *SetStatus { return &s.Status }
 
+// GetImpersonationUser implements component.ImpersonationConfiguration.
+func (s *ObjectSetSpec) GetImpersonationUser() string {
+	return (&component.ImpersonationSpec{ServiceAccountName: s.ServiceAccountName}).GetImpersonationUser()
+}
+
+// GetImpersonationGroups implements component.ImpersonationConfiguration.
+func (s *ObjectSetSpec) GetImpersonationGroups() []string { return nil }
+
 // ToUnstructured returns the spec as JSON has it.
 func (s *ObjectSetSpec) ToUnstructured() map[string]any { return unstructured(s) }
 

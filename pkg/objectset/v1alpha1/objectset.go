@@ -5,15 +5,17 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/component-operator/runtime/pkg/component"
 )
 
 // ObjectSetSpec is the desired state of an ObjectSet.
 type ObjectSetSpec struct {
 	SetSpec `json:",inline"`
-	// The service account, in the namespace of the set, that reads and writes the objects. Without it, the operator does, and all objects must be in the namespace of the set.
-	component.ImpersonationSpec `json:",inline"`
+	// ServiceAccountName is the name of a ServiceAccount in the namespace of the set. Objects are read and written with its permissions. Without it, they are with those of the
+	// operator, and must be in the namespace of the set.
+	// +kubebuilder:default=""
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="serviceAccountName cannot be changed; create another set"
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
 // ObjectSet has objects in phases. Without a service account, they are all in the namespace of the set.

@@ -87,7 +87,7 @@ func Apply(t *desired.Object, item *inventory.Item, s Situation) Decision {
 
 func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision {
 	if s.Relation == inventory.RelationNewer {
-		return Decision{Action: Cede, Message: "was handed over to " + s.Holder + ", and does not exist"}
+		return decideCededAbsent(t, item, s)
 	}
 	if !bookkeeping.IsWritten(item) {
 		return Decision{Action: Create, Verb: inventory.VerbCreated, Message: "does not exist"}
@@ -107,6 +107,14 @@ func decideAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision
 	default:
 		return Decision{Action: Create, Verb: inventory.VerbCorrected, Message: "was deleted by another client"}
 	}
+}
+
+// decideCededAbsent decides about an object that does not exist, and that a newer sibling had. A Job that removes itself has served its purpose there.
+func decideCededAbsent(t *desired.Object, item *inventory.Item, s Situation) Decision {
+	if t.RemovesItself && item.Status == status.CurrentStatus {
+		return Decision{Action: Complete, Verb: inventory.VerbCompleted, Message: "has finished, and is gone"}
+	}
+	return Decision{Action: Cede, Message: "was handed over to " + s.Holder + ", and does not exist"}
 }
 
 // Foreign decides about an object without our label.

@@ -9,10 +9,16 @@ import (
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
 )
 
 // IsTakenOver reports whether the observed object is not ours, and is adopted from any owner.
 func (s Situation) IsTakenOver() bool { return s.TakeOver && s.Seen.Owner != s.Owner }
+
+// MayRecreate reports whether the observed object may be recreated if a field of it cannot be changed.
+func (s Situation) MayRecreate(t *desired.Object) bool {
+	return s.Exists && t.Update == inventory.UpdatePolicyRecreate && !s.IsTakenOver() && !t.Incomplete
+}
 
 // Situation is all that a decision about one object depends on, apart from its manifest and record.
 type Situation struct {

@@ -119,7 +119,7 @@ func (m *Manifests) suspend(t *Object, completed bool) (*Object, error) {
 		return nil, err
 	}
 	judge := suspending.SuspensionJudge()
-	form.Suspended, form.Vanishing, form.Unchanged = true, suspending.IsDeleted(), unchanged
+	form.Suspended, form.Vanishing, form.Unchanged, form.Incomplete = true, suspending.IsDeleted(), unchanged, isLate && !completed
 	if isLate || !unchanged {
 		form.Digest, form.Former = DigestSuspended+form.Digest, ""
 	}

@@ -41,6 +41,7 @@ type Object struct {
 	Suspended     bool // its manifest is that of its suspended form
 	Vanishing     bool // it is deleted when it is suspended
 	Unchanged     bool // its suspended form is its manifest
+	Incomplete    bool // its suspended form was made without what its late manifest has
 }
 
 const (

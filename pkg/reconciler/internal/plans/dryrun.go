@@ -161,7 +161,7 @@ func (p *preview) changedBy(c comparison) string {
 // dryRunFailed completes a change whose dry run failed, or returns the error.
 func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, v calls.View, err error) error {
 	switch {
-	case answers.IsImmutable(err) && v.Exists && t.Update == inventory.UpdatePolicyRecreate && !v.IsTakenOver():
+	case answers.IsImmutable(err) && v.MayRecreate(t):
 		change.Recreate = true
 		return p.compute(change, t, v)
 	case p.createsNamespaces && answers.IsNotFound(err) && answers.KindOf(err) == "namespaces":

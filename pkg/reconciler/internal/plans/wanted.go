@@ -261,6 +261,7 @@ func (p *planner) describe(change *inventory.Change, t *desired.Object, d decisi
 	case decisions.Keep, decisions.Ask, decisions.Verify, decisions.Compare, decisions.Report:
 		p.planPurge(change, t, v)
 	case decisions.Cede:
+		change.Holder = v.Holder
 	}
 }
 

@@ -142,6 +142,7 @@ func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Si
 		o, err = a.awaitEnd(ctx, t, s, d)
 		return o, false, err
 	case decisions.Refuse:
+		item.Holder = ""
 		return o, false, &inventory.RefusedError{Problems: []string{fmt.Sprintf("%s: %s", t.Key, d.Message)}, Foreign: s.Seen.Record == ""}
 	case decisions.Report, decisions.Cede:
 		return a.leftToOthers(t, s, d), false, nil
@@ -170,10 +171,16 @@ func (a *applier) execute(ctx context.Context, t *desired.Object, s decisions.Si
 // says so.
 func (a *applier) overwrite(ctx context.Context, t *desired.Object, s decisions.Situation, d decisions.Decision) (outcome, bool, error) {
 	o, err := a.write(ctx, t, s, d)
-	if answers.IsImmutable(err) && s.Exists && t.Update == inventory.UpdatePolicyRecreate && !s.IsTakenOver() {
-		return a.recreate(ctx, t, s, d)
+	if !answers.IsImmutable(err) || !s.MayRecreate(t) {
+		return o, false, err
 	}
-	return o, false, err
+	if s.Relation == inventory.RelationOlder {
+		// The sibling must know that the object is not its own any more before it vanishes.
+		_, err := a.mark(ctx, t, s, d)
+		a.call.Ledger.Of(t).Phase = inventory.PhaseScheduledForApplication
+		return o, err == nil, err
+	}
+	return a.recreate(ctx, t, s, d)
 }
 
 // settled records the observed status of a dependent, and returns the outcome.

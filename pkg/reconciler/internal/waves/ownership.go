@@ -30,6 +30,7 @@ func (w *Waves) CheckOwnership(wanted []*desired.Object) error {
 			continue
 		}
 		if d := decisions.Foreign(t, item, s); d.Action == decisions.Refuse {
+			item.Holder = ""
 			problems = append(problems, fmt.Sprintf("%s: %s", t.Key, d.Message))
 		}
 	}
