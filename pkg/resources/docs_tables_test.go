@@ -86,7 +86,7 @@ func kindRows() []kindRow {
 	return []kindRow{
 		row(&deployment.Mutator{}, deployment.NewBuilder(&appsv1.Deployment{ObjectMeta: meta}).Build, pods, "`ProgressDeadlineExceeded`, `ReplicaFailure`"),
 		row(&replicaset.Mutator{}, replicaset.NewBuilder(&appsv1.ReplicaSet{ObjectMeta: meta}).Build, "the controller has observed the spec, all pods are ready, and none is too many", "`ReplicaFailure`"),
-		row(&statefulset.Mutator{}, statefulset.NewBuilder(&appsv1.StatefulSet{ObjectMeta: meta}).Build, pods+"; with a partition or `OnDelete`, only those pods are updated that must be", never),
+		row(&statefulset.Mutator{}, statefulset.NewBuilder(&appsv1.StatefulSet{ObjectMeta: meta}).Build, pods+"; with a partition or `OnDelete`, all pods that must be updated are", never),
 		row(&daemonset.Mutator{}, daemonset.NewBuilder(&appsv1.DaemonSet{ObjectMeta: meta}).Build, "the controller has observed the spec, and the pods on all its nodes are ready and, unless `OnDelete`, updated", never),
 		row(&pod.Mutator{}, pod.NewBuilder(&corev1.Pod{ObjectMeta: meta}).Build, "all containers are ready, or have succeeded", "it has failed, `CrashLoopBackOff`, a container has ended with an error and is not restarted"),
 		row(&job.Mutator{}, job.NewBuilder(&batchv1.Job{ObjectMeta: meta}).Build, "`Complete` is True", "`Failed` is True"),

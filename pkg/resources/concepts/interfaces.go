@@ -9,25 +9,25 @@ import (
 
 // Alive is implemented by resources that run something, such as a Deployment.
 type Alive interface {
-	// ConvergingStatus returns how far the object is that was recorded last (see ObservationRecorder).
+	// ConvergingStatus returns how far the object is as it was last recorded (see ObservationRecorder).
 	ConvergingStatus(op ConvergingOperation) (AliveStatusWithReason, error)
 }
 
 // Completable is implemented by resources that run to completion, such as a Job.
 type Completable interface {
-	// ConvergingStatus returns how far the object is that was recorded last.
+	// ConvergingStatus returns how far the object is as it was last recorded.
 	ConvergingStatus(op ConvergingOperation) (CompletionStatusWithReason, error)
 }
 
 // Operational is implemented by resources that work without running something themselves, such as a Service.
 type Operational interface {
-	// ConvergingStatus returns how far the object is that was recorded last.
+	// ConvergingStatus returns how far the object is as it was last recorded.
 	ConvergingStatus(op ConvergingOperation) (OperationalStatusWithReason, error)
 }
 
 // Graceful is implemented by resources that can tell how well they do their job while they are not as their spec asks.
 type Graceful interface {
-	// GraceStatus returns how well the object does its job that was recorded last.
+	// GraceStatus returns how well the object does its job, as it was last recorded.
 	GraceStatus() (GraceStatusWithReason, error)
 }
 
@@ -37,7 +37,7 @@ type Suspendable interface {
 	DeleteOnSuspend() bool
 	// Suspend lets the next call of Mutate return the suspended form.
 	Suspend() error
-	// SuspensionStatus returns how far the suspension of the object is that was recorded last.
+	// SuspensionStatus returns how far the suspension of the object is, as it was last recorded.
 	SuspensionStatus() (SuspensionStatusWithReason, error)
 }
 
@@ -49,7 +49,7 @@ type Guardable interface {
 
 // DataExtractable is implemented by resources that others need data of.
 type DataExtractable interface {
-	// ExtractData reads data from the object that was recorded last.
+	// ExtractData reads data from the object as it was last recorded.
 	ExtractData() error
 }
 

@@ -38,7 +38,7 @@ func (e *ContainerEditor) SetCommand(command ...string) { e.container.Command = 
 func (e *ContainerEditor) SetArgs(args ...string) { e.container.Args = slices.Clone(args) }
 
 // EnsureArg appends an argument, unless there is one that is exactly the same. Unlike other Ensure methods it removes no duplicates, because an argument
-// that occurs twice may be meant so.
+// may be given twice on purpose.
 func (e *ContainerEditor) EnsureArg(arg string) {
 	if !slices.Contains(e.container.Args, arg) {
 		e.container.Args = append(slices.Clone(e.container.Args), arg)

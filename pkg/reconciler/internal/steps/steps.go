@@ -101,7 +101,7 @@ func (s *Steps) meetObstacles(ctx context.Context, members []*desired.Object) (h
 	return held, nil
 }
 
-// holdsBack reports that an object is held back, or holds back later ones. If it exists, it does its job as well as it does.
+// holdsBack reports that an object is held back, or holds back later ones. One that exists keeps the grade that it was last seen with.
 func (s *Steps) holdsBack(t *desired.Object, reason string) {
 	health := report.Health{Reason: inventory.NoticeReasonBlocked, Grade: status.GradeDown, Grace: t.Grace}
 	seen, view := s.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
