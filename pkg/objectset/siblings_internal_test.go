@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset
+
+import (
+	"testing"
+
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/reconciler"
+)
+
+// TestRelations is about what the set b is to the set a, and a to b.
+func TestRelations(t *testing.T) {
+	t.Parallel()
+	type sets map[string]*v1alpha1.ObjectSet
+	series := func(s sets, name, series string, revision int64) {
+		s[name].Labels = map[string]string{v1alpha1.LabelRevisionsOf: series}
+		s[name].Spec.Revision = revision
+	}
+	previous := func(s sets, name string, names ...string) {
+		for _, other := range names {
+			s[name].Spec.Previous = append(s[name].Spec.Previous, v1alpha1.PreviousReference{Name: other})
+		}
+	}
+	for _, tc := range []struct {
+		reason string
+		change func(sets)
+		bToA   reconciler.Relation
+		aToB   reconciler.Relation
+	}{
+		{"nothing in common", func(sets) {}, "", ""},
+		{"revisions without a label", func(s sets) { s["a"].Spec.Revision, s["b"].Spec.Revision = 1, 2 }, "", ""},
+		{"an empty label", func(s sets) { series(s, "a", "", 1); series(s, "b", "", 2) }, "", ""},
+		{"other labels", func(s sets) { series(s, "a", "x", 1); series(s, "b", "y", 2) }, "", ""},
+		{"a later revision", func(s sets) { series(s, "a", "x", 1); series(s, "b", "x", 2) }, reconciler.RelationNewer, reconciler.RelationOlder},
+		{"the same revision", func(s sets) { series(s, "a", "x", 2); series(s, "b", "x", 2) }, "", ""},
+		{"previous", func(s sets) { previous(s, "b", "a") }, reconciler.RelationNewer, reconciler.RelationOlder},
+		{"previous, against the revisions", func(s sets) { previous(s, "b", "a"); series(s, "a", "x", 2); series(s, "b", "x", 1) }, reconciler.RelationNewer, reconciler.RelationOlder},
+		{"previous by way of another", func(s sets) { previous(s, "b", "c"); previous(s, "c", "a") }, reconciler.RelationNewer, reconciler.RelationOlder},
+		{"previous by way of one that is gone", func(s sets) { previous(s, "b", "gone"); previous(s, "c", "a") }, "", ""},
+		{"each other", func(s sets) { previous(s, "b", "a"); previous(s, "a", "b") }, "", ""},
+		{"a circle", func(s sets) { previous(s, "a", "b"); previous(s, "b", "c"); previous(s, "c", "a") }, "", ""},
+		{"a circle beside", func(s sets) { previous(s, "b", "c", "a"); previous(s, "c", "c", "b") }, reconciler.RelationNewer, reconciler.RelationOlder},
+		{"archived, with objects", func(s sets) {
+			series(s, "a", "x", 1)
+			series(s, "b", "x", 2)
+			s["b"].Status.Conditions = []component.Condition{{Type: v1alpha1.ConditionTypeArchived, Status: component.ConditionFalse}}
+		}, reconciler.RelationNewer, reconciler.RelationOlder},
+		{"archived, without objects", func(s sets) {
+			series(s, "a", "x", 1)
+			series(s, "b", "x", 2)
+			s["b"].Status.Conditions = []component.Condition{{Type: v1alpha1.ConditionTypeArchived, Status: component.ConditionTrue}}
+		}, "", reconciler.RelationOlder},
+		{"archived before, and active again", func(s sets) {
+			series(s, "a", "x", 1)
+			series(s, "b", "x", 2)
+			s["b"].Generation = 2
+			s["b"].Status.Conditions = []component.Condition{{Type: v1alpha1.ConditionTypeArchived, Status: component.ConditionTrue, ObservedGeneration: 1}}
+		}, reconciler.RelationNewer, reconciler.RelationOlder},
+	} {
+		all, known := sets{}, family{}
+		for _, name := range []string{"a", "b", "c"} {
+			all[name] = &v1alpha1.ObjectSet{}
+			all[name].Name = name
+			known[name] = all[name]
+		}
+		tc.change(all)
+		if got := known.relation(all["a"], all["b"]); got != tc.bToA {
+			t.Errorf("%s: b is %q to a, want %q", tc.reason, got, tc.bToA)
+		}
+		if got := known.relation(all["b"], all["a"]); got != tc.aToB {
+			t.Errorf("%s: a is %q to b, want %q", tc.reason, got, tc.aToB)
+		}
+	}
+}
