@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
@@ -41,7 +43,7 @@ func TestLargeSet(t *testing.T) {
 	r.start()
 	set := r.largeSet(count)
 	r.create(set)
-	testenv.Eventually(t, func() (bool, string) {
+	r.patiently(func() (bool, string) {
 		r.read(set)
 		return set.Status.AppliedGeneration == 1, describe(set)
 	})
@@ -71,7 +73,24 @@ func TestLargeSet(t *testing.T) {
 		t.Errorf("requests at rest: %v", after)
 	}
 	r.delete(set)
-	r.awaitGone(set)
+	r.patiently(func() (bool, string) {
+		err := r.client.Get(t.Context(), client.ObjectKeyFromObject(set), set)
+		return apierrors.IsNotFound(err), describe(set)
+	})
+}
+
+// patiently waits for something that takes longer than most.
+func (r *rig) patiently(condition func() (bool, string)) {
+	r.tb.Helper()
+	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		done, lacks := condition()
+		switch {
+		case done:
+			return
+		case time.Since(begun) > 5*time.Minute:
+			r.tb.Fatal(lacks)
+		}
+	}
 }
 
 func mustMarshal(t *testing.T, value any) []byte {
