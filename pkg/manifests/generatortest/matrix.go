@@ -139,8 +139,8 @@ func collect(results []result) []string {
 
 // complete fills in the defaults of the matrix, and returns all combinations, by version.
 func (m *Matrix) complete() ([]combination, error) {
-	if m.Generate == nil || m.ReconcilerName == "" || len(m.Versions) == 0 || m.Cases == nil {
-		return nil, errors.New("the matrix needs Generate, ReconcilerName, Versions and Cases")
+	if missing := m.missing(); len(missing) > 0 {
+		return nil, fmt.Errorf("the matrix lacks %s", strings.Join(missing, ", "))
 	}
 	if m.Folder == "" {
 		m.Folder = "testdata/matrix"
@@ -166,6 +166,22 @@ func (m *Matrix) complete() ([]combination, error) {
 		named[c.fileName()] = c
 	}
 	return combinations, nil
+}
+
+// missing returns the names of required fields that are not set.
+func (m *Matrix) missing() []string {
+	var names []string
+	for _, field := range []struct {
+		name  string
+		isSet bool
+	}{
+		{"Generate", m.Generate != nil}, {"ReconcilerName", m.ReconcilerName != ""}, {"Versions", len(m.Versions) > 0}, {"Cases", m.Cases != nil},
+	} {
+		if !field.isSet {
+			names = append(names, field.name)
+		}
+	}
+	return names
 }
 
 // casesOf returns the combinations of a version.

@@ -518,17 +518,17 @@ func TestCompleteMatrix(t *testing.T) {
 			return all
 		}
 	}
-	const needs = "the matrix needs Generate, ReconcilerName, Versions and Cases"
 	good := Matrix{Generate: generate, ReconcilerName: "x", Versions: []string{"1.0.0", "2.0.0+build.1"}, Cases: cases("a", "b")}
 	for _, tc := range []struct {
 		change func(*Matrix)
 		want   string
 	}{
 		{func(*Matrix) {}, ""},
-		{func(m *Matrix) { m.Generate = nil }, needs},
-		{func(m *Matrix) { m.ReconcilerName = "" }, needs},
-		{func(m *Matrix) { m.Versions = nil }, needs},
-		{func(m *Matrix) { m.Cases = nil }, needs},
+		{func(m *Matrix) { m.Generate = nil }, "the matrix lacks Generate"},
+		{func(m *Matrix) { m.ReconcilerName = "" }, "the matrix lacks ReconcilerName"},
+		{func(m *Matrix) { m.Versions = nil }, "the matrix lacks Versions"},
+		{func(m *Matrix) { m.Cases = nil }, "the matrix lacks Cases"},
+		{func(m *Matrix) { m.Versions, m.Cases = nil, nil }, "the matrix lacks Versions, Cases"},
 		{func(m *Matrix) { m.Cases = cases() }, `version "1.0.0": there are no cases`},
 		{func(m *Matrix) { m.Cases = cases("../a") }, `version "1.0.0": case 1: invalid name "../a"; allowed are: letters, digits, dots, dashes and underscores`},
 		{func(m *Matrix) { m.Cases = cases("a", "a") }, `version "1.0.0": case 2: there is another case with the name "a"`},
@@ -551,7 +551,7 @@ func TestCompleteMatrix(t *testing.T) {
 			t.Errorf("unexpected combinations %v in %s", combinations, m.Folder)
 		}
 	}
-	if got := (Matrix{}).examine(t.Context(), false); len(got) != 1 || got[0] != needs {
+	if got := (Matrix{}).examine(t.Context(), false); len(got) != 1 || got[0] != "the matrix lacks Generate, ReconcilerName, Versions, Cases" {
 		t.Errorf("got %q", got)
 	}
 }
