@@ -195,6 +195,13 @@ func (b *Builder[T, P, M, F, S]) objectProblems() []error {
 	if b.base.GetName() == "" {
 		problems = append(problems, errors.New("metadata.name must not be empty"))
 	}
+	for _, field := range []struct{ name, value string }{
+		{"uid", string(b.base.GetUID())}, {"resourceVersion", b.base.GetResourceVersion()}, {"generateName", b.base.GetGenerateName()},
+	} {
+		if field.value != "" {
+			problems = append(problems, fmt.Errorf("metadata.%s %q: allowed is none, because the object is declared, not read from a cluster", field.name, field.value))
+		}
+	}
 	switch namespace := b.base.GetNamespace(); {
 	case b.kind.AnyScope:
 	case !b.kind.ClusterScoped && namespace == "":

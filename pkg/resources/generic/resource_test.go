@@ -118,6 +118,8 @@ func TestBuildErrors(t *testing.T) {
 			"type apps/v1, Kind=ReplicaSet: allowed is apps/v1, Kind=Deployment, or none",
 		},
 		{"a mutation without function", newBuilder(base()).WithMutation(mutation{Name: "empty"}), `mutation 1, "empty": Mutate must not be nil`},
+		{"an object that was read", newBuilder(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "x", ResourceVersion: "1"}}), `metadata.uid "x": allowed is none`},
+		{"a generated name", newBuilder(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", GenerateName: "w"}}), `metadata.generateName "w": allowed is none`},
 		{"a mutation without name", newBuilder(base()).WithMutation(mutation{Mutate: func(*mutator) error { return nil }}), "mutation 1: Name must not be empty"},
 		{"a data guard without data", newBuilder(base()).WithDataGuard(nil), "WithDataGuard: data 1 must not be nil"},
 		{"optional data that are a nil pointer", newBuilder(base()).WithOptionalData((*concepts.Data[string])(nil)), "WithOptionalData: data 1 must not be nil"},
