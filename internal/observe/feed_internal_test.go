@@ -64,7 +64,9 @@ func TestWaitingForAListEnds(t *testing.T) {
 func TestChangedOwners(t *testing.T) {
 	t.Parallel()
 	key := types.NamespacedName{Namespace: "n", Name: "a"}
-	seen := func(owner, version string) *Observation { return &Observation{Owner: owner, ResourceVersion: version, Fingerprint: version} }
+	seen := func(owner, version string) *Observation {
+		return &Observation{Owner: owner, ResourceVersion: version, Fingerprint: version}
+	}
 	for _, tc := range []struct {
 		reason              string
 		known, written, now *Observation
