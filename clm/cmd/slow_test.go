@@ -118,11 +118,12 @@ func TestRevertSparesWhatOthersHaveDone(t *testing.T) {
 			others := p.file("others.yaml", configMap("a", "others")+configMap("b", "others"))
 			var released sync.Once
 			x := newProxy(t, func(x *proxy) {
-				x.end = func(request testenv.Request) {
+				x.after = func(request testenv.Request) bool {
 					// The lock is given back before what has failed is undone.
 					if request.Resource == "leases" && request.Method == http.MethodDelete {
 						released.Do(func() { p.must("apply", "web", others) })
 					}
+					return true
 				}
 			})
 			got := p.through(x).clm("apply", "web", p.file("bad.yaml", configMap("a", "1")+rejected), "--revert-on-failure")
