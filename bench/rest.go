@@ -75,7 +75,7 @@ func (l *lab) manyName(i int) string {
 	return fmt.Sprintf("%s-%d", l.name, i)
 }
 
-// ready tells whether the component was ready in its first generation.
+// ready reports whether the component was ready in its first generation.
 func ready(seen sighting) bool { return seen.readyIn(1) }
 
 // createMany creates many components of the same spec, and waits until the condition holds for each of them and the operator has

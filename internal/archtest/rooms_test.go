@@ -145,6 +145,7 @@ var rooms = []room{
 	{path: "internal/inventories", layer: buildingBlocks},
 
 	{path: "pkg/component/internal/queue", layer: buildingBlocks},
+	{path: "pkg/component/internal/siblings", layer: buildingBlocks},
 	{path: "pkg/component/internal/specs", layer: buildingBlocks},
 	{path: "pkg/component/internal/statusdiff", layer: buildingBlocks},
 	{path: "pkg/component/internal/targets", layer: buildingBlocks},

@@ -6,6 +6,7 @@ package values
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -66,4 +67,13 @@ func viaJSON(value any, path string) (any, error) {
 		return nil, fmt.Errorf("value %s has type %T, which has no JSON form: %w", path, value, err)
 	}
 	return out, nil
+}
+
+// IsNil reports whether a value is nil, or a nil pointer.
+func IsNil(value any) bool {
+	if value == nil {
+		return true
+	}
+	pointer := reflect.ValueOf(value)
+	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
 }

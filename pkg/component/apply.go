@@ -8,10 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/clients"
@@ -21,6 +21,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/hooks"
 	"github.com/component-operator/runtime/pkg/component/internal/items"
 	"github.com/component-operator/runtime/pkg/component/internal/outcomes"
+	"github.com/component-operator/runtime/pkg/component/internal/siblings"
 	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler"
@@ -180,57 +181,27 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 	return outcomes.Outcome{Kind: outcomes.Suspended, Message: "suspended: " + message, Wake: cmp.Or(result.RequeueAfter, a.pass.settings.timing.requeue)}
 }
 
-// amongSiblings makes a call of the engine with the siblings of the component. If the answer depends on a component that is no sibling according to the cache, it
-// repeats the call with what the API server says.
-func (a application) amongSiblings(ctx context.Context, request reconciler.ApplyRequest, call func(request reconciler.ApplyRequest) (foreign bool, err error)) error {
-	find := a.pass.worker.siblings
-	if find == nil {
-		_, err := call(request)
+// amongSiblings makes a call of the engine that knows the siblings of the component; see siblings.Siblings.
+func (a application) amongSiblings(ctx context.Context, call func(siblings map[string]reconciler.Relation) (foreign bool, err error)) error {
+	w := a.pass.worker
+	if w.siblings == nil {
+		_, err := call(nil)
 		return err
 	}
-	var err error
-	if request.Siblings, err = a.siblings(ctx, a.pass.worker.resource.Client); err != nil {
-		return err
-	}
-	foreign, err := call(request)
-	if !foreign {
-		return err
-	}
-	live, lookErr := a.siblings(ctx, a.pass.worker.resource.Live)
-	if lookErr != nil {
-		return lookErr
-	}
-	if maps.Equal(live, request.Siblings) {
-		return err
-	}
-	request.Siblings = live
-	_, err = call(request)
-	return err
-}
-
-// siblings returns the siblings of the component, by their owner IDs.
-func (a application) siblings(ctx context.Context, reader client.Reader) (map[string]reconciler.Relation, error) {
-	found, err := a.pass.worker.siblings(ctx, reader, a.pass.component)
-	if err != nil {
-		return nil, fmt.Errorf("finding siblings: %w", err)
-	}
-	relations := make(map[string]reconciler.Relation, len(found))
-	for key, relation := range found {
-		if relation != reconciler.RelationOlder && relation != reconciler.RelationNewer || key == a.pass.key {
-			return nil, fmt.Errorf("finding siblings: %s: invalid relation %q; allowed are: %s and %s, and no relation to itself",
-				key, relation, reconciler.RelationOlder, reconciler.RelationNewer)
-		}
-		relations[a.pass.worker.ownerID(key)] = relation
-	}
-	return relations, nil
+	return siblings.Siblings{
+		Cached: w.resource.Client, Live: w.resource.Live, Self: a.pass.key, OwnerID: w.ownerID,
+		Find: func(ctx context.Context, reader client.Reader) (map[apitypes.NamespacedName]reconciler.Relation, error) {
+			return w.siblings(ctx, reader, a.pass.component)
+		},
+	}.Among(ctx, call)
 }
 
 // applyRequest has the engine apply dependents.
 func (a application) applyRequest(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Result, error) {
 	var result reconciler.Result
-	err := a.amongSiblings(ctx, request, func(request reconciler.ApplyRequest) (bool, error) {
+	err := a.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
 		var err error
-		request.Inventory = a.pass.status.Inventory
+		request.Siblings, request.Inventory = siblings, a.pass.status.Inventory
 		result, err = a.pass.destination.Target().Engine.Apply(ctx, request)
 		a.pass.took(&result)
 		refusal, refused := errors.AsType[*inventory.RefusedError](err)
@@ -242,8 +213,9 @@ func (a application) applyRequest(ctx context.Context, request reconciler.ApplyR
 // planRequest has the engine plan what it would do.
 func (a application) planRequest(ctx context.Context, request reconciler.ApplyRequest) (reconciler.Plan, error) {
 	var plan reconciler.Plan
-	err := a.amongSiblings(ctx, request, func(request reconciler.ApplyRequest) (bool, error) {
+	err := a.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
 		var err error
+		request.Siblings = siblings
 		plan, err = a.pass.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{})
 		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
 	})

@@ -56,8 +56,8 @@ type statusHook func(component Component, conclusion Conclusion) (time.Duration,
 // SiblingsFunc returns the siblings of a component: other components of the same reconciler, in the cluster of the component, that want some of its objects, and of which
 // one takes over from the other. They are usually revisions of the same set. Both sides must say so: if b is newer than a, then a is older than b.
 //
-// It reads components through the reader. In each pass that is a cache. If a dependent turns out to belong to a component that is no sibling, the function is called
-// again with a reader that asks the API server, because the cache may lag behind. The component must not be changed.
+// It reads components through the reader, which is a cache at first. If a dependent belongs to a component that is not a sibling, the function is called again with a reader that
+// asks the API server, because the cache may lag behind. The component must not be changed.
 type SiblingsFunc[T Component] func(ctx context.Context, reader client.Reader, component T) (map[apitypes.NamespacedName]reconciler.Relation, error)
 
 // siblingsFunc is a SiblingsFunc for components of any type.

@@ -40,11 +40,16 @@ func (w waker[T]) Start(ctx context.Context) error {
 	handler, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { w.changed(ctx, object) },
 		UpdateFunc: func(before, after any) {
-			if concerns(before, after) {
-				w.changed(ctx, after)
+			old, wasSet := before.(v1alpha1.Set)
+			now, isSet := after.(v1alpha1.Set)
+			if !wasSet || !isSet {
+				return
 			}
-			if isRelabelled(before, after) {
-				w.changed(ctx, before) // its former siblings
+			if concerns(old, now) {
+				w.changed(ctx, now)
+			}
+			if isRelabelled(old, now) {
+				w.changed(ctx, old) // its former siblings
 			}
 		},
 		DeleteFunc: func(object any) {
@@ -65,27 +70,19 @@ func (w waker[T]) Start(ctx context.Context) error {
 }
 
 // concerns reports whether a change of a set matters to its siblings.
-func concerns(before, after any) bool {
-	old, wasSet := before.(v1alpha1.Set)
-	now, isSet := after.(v1alpha1.Set)
-	if !wasSet || !isSet {
-		return false
-	}
+func concerns(before, after v1alpha1.Set) bool {
 	for _, name := range []component.ConditionType{v1alpha1.ConditionTypeAvailable, v1alpha1.ConditionTypeArchived} {
-		a, _ := old.GetStatus().GetCondition(name)
-		b, _ := now.GetStatus().GetCondition(name)
+		a, _ := before.GetStatus().GetCondition(name)
+		b, _ := after.GetStatus().GetCondition(name)
 		if a.Status != b.Status {
 			return true
 		}
 	}
-	return old.GetGeneration() != now.GetGeneration() || isRelabelled(before, after) || !slices.Equal(old.GetSetStatus().Phases, now.GetSetStatus().Phases)
+	return before.GetGeneration() != after.GetGeneration() || isRelabelled(before, after) || !slices.Equal(before.GetSetStatus().Phases, after.GetSetStatus().Phases)
 }
 
-// isRelabelled reports whether the labels of a set have changed.
-func isRelabelled(before, after any) bool {
-	old, wasSet := before.(v1alpha1.Set)
-	now, isSet := after.(v1alpha1.Set)
-	return wasSet && isSet && !maps.Equal(old.GetLabels(), now.GetLabels())
+func isRelabelled(before, after v1alpha1.Set) bool {
+	return !maps.Equal(before.GetLabels(), after.GetLabels())
 }
 
 // changed wakes the siblings of a set.

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/behaviors"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
@@ -50,7 +50,7 @@ func newSet(resources []Resource) (*set, error) {
 	s := &set{}
 	var problems []error
 	for i, resource := range resources {
-		if isNil(resource) {
+		if values.IsNil(resource) {
 			problems = append(problems, fmt.Errorf("resource %d is nil", i))
 			continue
 		}
@@ -72,15 +72,6 @@ func newSet(resources []Resource) (*set, error) {
 		s.custom = s.custom || m.registration.Custom
 	}
 	return s, s.checkAmendable()
-}
-
-// isNil reports whether a value is nil, or a nil pointer.
-func isNil(value any) bool {
-	if value == nil {
-		return true
-	}
-	pointer := reflect.ValueOf(value)
-	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
 }
 
 // arrange brings the members into the order in which they are applied, and takes those out that are off.
@@ -148,7 +139,7 @@ func (s *set) checkData() []error {
 		for i, cell := range slices.Concat(r.Requires, r.Uses) {
 			required := i < len(r.Requires)
 			switch {
-			case isNil(cell):
+			case values.IsNil(cell):
 				problems = append(problems, fmt.Errorf("resource %s: data must not be nil", m.resource.Identity()))
 			case produced[cell] != nil:
 				m.sources = append(m.sources, source{member: produced[cell], cell: cell})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/values"
 	"github.com/component-operator/runtime/pkg/resources/concepts"
 	"github.com/component-operator/runtime/pkg/resources/feature"
 	"github.com/component-operator/runtime/pkg/types"
@@ -244,22 +244,13 @@ func dataProblems(option string, cells []concepts.Cell) []error {
 	var problems []error
 	for i, cell := range cells {
 		switch {
-		case isNil(cell):
+		case values.IsNil(cell):
 			problems = append(problems, fmt.Errorf("%s: data %d must not be nil", option, i+1))
 		case cell.Name() == "":
 			problems = append(problems, fmt.Errorf("%s: data %d: the name must not be empty", option, i+1))
 		}
 	}
 	return problems
-}
-
-// isNil reports whether a value is nil, or a nil pointer.
-func isNil(value any) bool {
-	if value == nil {
-		return true
-	}
-	pointer := reflect.ValueOf(value)
-	return pointer.Kind() == reflect.Pointer && pointer.IsNil()
 }
 
 func (b *Builder[T, P, M, F, S]) optionProblems() []error {

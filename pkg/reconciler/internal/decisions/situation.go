@@ -40,7 +40,7 @@ type Situation struct {
 	Fight string
 	// TakeOver means that the object is adopted from any owner.
 	TakeOver bool
-	// Relation is that of the other owner that has the object or, if the object does not exist, was recorded to have it; empty if that is no sibling.
+	// Relation says what the other owner of the object is to us; if the object does not exist, the owner that is recorded as its holder. It is empty if that owner is not a sibling.
 	Relation inventory.Relation
 	// Holder is the ID of that owner.
 	Holder string
