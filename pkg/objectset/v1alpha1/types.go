@@ -13,36 +13,19 @@ import (
 // LabelRevisionsOf is a label of sets. Sets of one kind and namespace that have the same value of it are revisions of one set: see SetSpec.Revision.
 const LabelRevisionsOf = "core.component-operator.dev/revisions-of"
 
-// SetSpec is what the specs of ObjectSets and ClusterObjectSets have in common. All but the lifecycle state is fixed once the set exists.
+// SetSpec is what the specs of ObjectSets and ClusterObjectSets have in common. All but the lifecycle state and the deadline is fixed once the set exists.
 //
+// +kubebuilder:validation:XValidation:rule="self.phases == oldSelf.phases",message="phases cannot be changed; create another set",fieldPath=".phases"
+// +kubebuilder:validation:XValidation:rule="self.availabilityProbes == oldSelf.availabilityProbes",message="availabilityProbes cannot be changed; create another set",fieldPath=".availabilityProbes"
+// +kubebuilder:validation:XValidation:rule="self.collisionProtection == oldSelf.collisionProtection",message="collisionProtection cannot be changed; create another set",fieldPath=".collisionProtection"
+// +kubebuilder:validation:XValidation:rule="self.successDelaySeconds == oldSelf.successDelaySeconds",message="successDelaySeconds cannot be changed; create another set",fieldPath=".successDelaySeconds"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.revision) || self.?revision == oldSelf.?revision",message="revision cannot be changed; create another set"
 type SetSpec struct {
+	SetContent `json:",inline"`
 	// LifecycleState is Active, Paused or Archived. Active: the objects are applied, and corrected if others change them. Paused: nothing is written or deleted, and the
 	// probes are evaluated. Archived: the objects are deleted in reversed order of the phases, and the set stays. Defaults to Active.
 	// +kubebuilder:default=Active
 	LifecycleState LifecycleState `json:"lifecycleState,omitempty"`
-	// Phases are applied in this order, and deleted in the reverse. A phase begins when all objects of the one before are available.
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="phases cannot be changed; create another set"
-	Phases []Phase `json:"phases"`
-	// AvailabilityProbes say when an object is available. An object that no probe selects is available as soon as it is applied. Defaults to none.
-	// +listType=atomic
-	// +kubebuilder:default={}
-	// +kubebuilder:validation:MaxItems=256
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="availabilityProbes cannot be changed; create another set"
-	AvailabilityProbes []probes.Probe `json:"availabilityProbes,omitempty"`
-	// CollisionProtection says what happens if an object exists already, and the set, or an earlier revision of it, has not created it. Defaults to Prevent.
-	// +kubebuilder:default=Prevent
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="collisionProtection cannot be changed; create another set"
-	CollisionProtection CollisionProtection `json:"collisionProtection,omitempty"`
-	// SuccessDelaySeconds is how long the set must be available before the condition Succeeded is True. Defaults to 0.
-	// +kubebuilder:default=0
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="successDelaySeconds cannot be changed; create another set"
-	SuccessDelaySeconds int32 `json:"successDelaySeconds,omitempty"`
 	// ProgressDeadlineSeconds is how long the set may take to become available before it is reported as stalled. Defaults to 600.
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
@@ -58,6 +41,28 @@ type SetSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="previous cannot be changed; create another set"
 	Previous []PreviousReference `json:"previous,omitempty"`
+}
+
+// SetContent is what a set consists of, and what the template of a deployment has.
+type SetContent struct {
+	// Phases are applied in this order, and deleted in the reverse. A phase begins when all objects of the one before are available.
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	Phases []Phase `json:"phases"`
+	// AvailabilityProbes say when an object is available. An object that no probe selects is available as soon as it is applied. Defaults to none.
+	// +listType=atomic
+	// +kubebuilder:default={}
+	// +kubebuilder:validation:MaxItems=256
+	AvailabilityProbes []probes.Probe `json:"availabilityProbes,omitempty"`
+	// CollisionProtection says what happens if an object exists already, and the set, or an earlier revision of it, has not created it. Defaults to Prevent.
+	// +kubebuilder:default=Prevent
+	CollisionProtection CollisionProtection `json:"collisionProtection,omitempty"`
+	// SuccessDelaySeconds is how long the set must be available before the condition Succeeded is True. Defaults to 0.
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:Minimum=0
+	SuccessDelaySeconds int32 `json:"successDelaySeconds,omitempty"`
 }
 
 // LifecycleState says what a set does with its objects.
