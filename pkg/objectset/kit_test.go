@@ -40,7 +40,7 @@ func install(tb testing.TB) {
 	installOnce.Do(func() {
 		c := testenv.Client(tb)
 		files, err := fs.Glob(objectset.CRDs, "crds/*.yaml")
-		if err != nil || len(files) != 2 {
+		if err != nil || len(files) != 4 {
 			tb.Fatalf("unexpected definitions %v, %v", files, err)
 		}
 		for _, file := range files {
@@ -123,7 +123,7 @@ func (r *rig) startWith(cfg *rest.Config) (stop func()) {
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: cache.Options{
 			DefaultNamespaces: map[string]cache.Config{r.namespace: {}},
-			ByObject:          map[client.Object]cache.ByObject{&v1alpha1.ClusterObjectSet{}: {Label: ours}},
+			ByObject:          map[client.Object]cache.ByObject{&v1alpha1.ClusterObjectSet{}: {Label: ours}, &v1alpha1.ClusterObjectDeployment{}: {Label: ours}},
 		},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})

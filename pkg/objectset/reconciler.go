@@ -21,27 +21,49 @@ const (
 	ClusterObjectSetReconcilerName = "clusterobjectset.core.component-operator.dev"
 )
 
+// Names of the controllers of deployments: finalizers and field managers.
+const (
+	ObjectDeploymentControllerName        = "objectdeployment.core.component-operator.dev"
+	ClusterObjectDeploymentControllerName = "clusterobjectdeployment.core.component-operator.dev"
+)
+
 // Options configure the reconcilers. The zero value works.
 type Options struct {
-	// MaxConcurrentReconciles is the number of sets of one kind that are reconciled at the same time. Defaults to 5.
+	// MaxConcurrentReconciles is the number of sets, or deployments, of one kind that are reconciled at the same time. Defaults to 5.
 	MaxConcurrentReconciles int
 	// StateNamespace has the inventories of ClusterObjectSets that are too large for the status. Those of ObjectSets are in their namespaces. Defaults to none: a ClusterObjectSet
 	// with that many objects is refused.
 	StateNamespace string
-	// SkipClusterObjectSets keeps ClusterObjectSets from being reconciled, for operators without permissions beyond namespaces. Defaults to false.
+	// SkipClusterObjectSets keeps ClusterObjectSets and ClusterObjectDeployments from being reconciled, for operators without permissions beyond namespaces. Defaults to false.
 	SkipClusterObjectSets bool
 	// Name distinguishes several operators in one cluster: it becomes the prefix of the names of the reconcilers. Defaults to none.
 	Name string
 }
 
-// SetupWithManager adds reconcilers for ObjectSets and ClusterObjectSets to a manager, whose scheme must have the kinds of package v1alpha1.
+// SetupWithManager adds reconcilers for ObjectSets and ClusterObjectSets, and for deployments of them, to a manager, whose scheme must have the kinds of package v1alpha1.
 func SetupWithManager(mgr ctrl.Manager, options Options) error {
-	err := setup[*v1alpha1.ObjectSet](mgr, options.named(ObjectSetReconcilerName), options, func() client.ObjectList { return &v1alpha1.ObjectSetList{} })
+	if options.MaxConcurrentReconciles == 0 {
+		options.MaxConcurrentReconciles = 5
+	}
+	sets := deploymentKind{
+		name: "ObjectDeployment", newDeployment: func() v1alpha1.Deployment { return &v1alpha1.ObjectDeployment{} },
+		newSet: func() v1alpha1.Set { return &v1alpha1.ObjectSet{} }, newSets: func() client.ObjectList { return &v1alpha1.ObjectSetList{} },
+	}
+	err := errors.Join(
+		setup[*v1alpha1.ObjectSet](mgr, options.named(ObjectSetReconcilerName), options, sets.newSets),
+		setupDeployments(mgr, options.named(ObjectDeploymentControllerName), sets, options),
+	)
 	if options.SkipClusterObjectSets {
 		return err
 	}
-	newList := func() client.ObjectList { return &v1alpha1.ClusterObjectSetList{} }
-	return errors.Join(err, setup[*v1alpha1.ClusterObjectSet](mgr, options.named(ClusterObjectSetReconcilerName), options, newList))
+	clusterSets := deploymentKind{
+		name: "ClusterObjectDeployment", newDeployment: func() v1alpha1.Deployment { return &v1alpha1.ClusterObjectDeployment{} },
+		newSet: func() v1alpha1.Set { return &v1alpha1.ClusterObjectSet{} }, newSets: func() client.ObjectList { return &v1alpha1.ClusterObjectSetList{} },
+	}
+	return errors.Join(err,
+		setup[*v1alpha1.ClusterObjectSet](mgr, options.named(ClusterObjectSetReconcilerName), options, clusterSets.newSets),
+		setupDeployments(mgr, options.named(ClusterObjectDeploymentControllerName), clusterSets, options),
+	)
 }
 
 func (o Options) named(name string) string {

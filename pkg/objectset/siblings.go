@@ -93,17 +93,30 @@ func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.Siblin
 
 // familyOf returns all sets of the kind in the namespace of a set.
 func familyOf(ctx context.Context, reader client.Reader, list client.ObjectList, set v1alpha1.Set) (family, error) {
-	if err := reader.List(ctx, list, client.InNamespace(set.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+	found, err := setsIn(ctx, reader, list, set.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	sets := family{}
+	for _, other := range found {
+		sets[other.GetName()] = other
+	}
+	return sets, nil
+}
+
+// setsIn returns all sets of the kind of a list in a namespace. They must not be changed.
+func setsIn(ctx context.Context, reader client.Reader, list client.ObjectList, namespace string) ([]v1alpha1.Set, error) {
+	if err := reader.List(ctx, list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing sets: %w", err)
 	}
 	items, err := meta.ExtractList(list)
 	if err != nil {
 		return nil, fmt.Errorf("listing sets: %w", err)
 	}
-	sets := family{}
+	sets := make([]v1alpha1.Set, 0, len(items))
 	for _, item := range items {
-		if other, ok := item.(v1alpha1.Set); ok {
-			sets[other.GetName()] = other
+		if set, ok := item.(v1alpha1.Set); ok {
+			sets = append(sets, set)
 		}
 	}
 	return sets, nil

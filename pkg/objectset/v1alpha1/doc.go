@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 has the kinds ObjectSet and ClusterObjectSet: objects in phases, of which each begins when the one before is available.
+// Package v1alpha1 has the kinds ObjectSet and ClusterObjectSet: objects in phases, of which each begins when the one before is available. On top of them are the kinds
+// ObjectDeployment and ClusterObjectDeployment, which make such sets from a template.
 //
 // +kubebuilder:object:generate=true
 // +groupName=core.component-operator.dev
@@ -18,7 +19,8 @@ var GroupVersion = schema.GroupVersion{Group: "core.component-operator.dev", Ver
 
 // AddToScheme adds the kinds of this package to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &ObjectSet{}, &ObjectSetList{}, &ClusterObjectSet{}, &ClusterObjectSetList{})
+	scheme.AddKnownTypes(GroupVersion, &ObjectSet{}, &ObjectSetList{}, &ClusterObjectSet{}, &ClusterObjectSetList{},
+		&ObjectDeployment{}, &ObjectDeploymentList{}, &ClusterObjectDeployment{}, &ClusterObjectDeploymentList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

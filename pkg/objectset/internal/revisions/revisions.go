@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package revisions
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// Decision is what is to be done for a deployment.
+type Decision struct {
+	// RollBackTo is a set whose spec is to be copied to the template, by a write that also removes spec.rollbackTo. Nothing else is to be done before. Nil if there is none.
+	RollBackTo v1alpha1.Set
+	// Adopt are sets of the series without a controller.
+	Adopt []v1alpha1.Set
+	// Create is a set to create, without an owner. Nil if there is none.
+	Create v1alpha1.Set
+	// Change are changes of sets.
+	Change []Change
+	// Delete are sets to delete.
+	Delete []v1alpha1.Set
+	// Done reports that a deleted deployment has no sets any more.
+	Done bool
+}
+
+// Change is a change of a set.
+type Change struct {
+	Set  v1alpha1.Set
+	Want Settings
+}
+
+// Revisions are the sets of a deployment.
+type Revisions struct {
+	deployment v1alpha1.Deployment
+	// own are those that it controls, the newest first. Series are all sets of its series, with those that others control.
+	own, series []v1alpha1.Set
+	// names are those of all sets in the namespace.
+	names map[string]bool
+}
+
+// Of finds the revisions of a deployment among all sets of the kind in its namespace.
+func Of(deployment v1alpha1.Deployment, sets []v1alpha1.Set) Revisions {
+	r := Revisions{deployment: deployment, names: map[string]bool{}}
+	for _, set := range sets {
+		r.names[set.GetName()] = true
+		if metav1.IsControlledBy(set, deployment) {
+			r.own = append(r.own, set)
+		}
+		if set.GetLabels()[v1alpha1.LabelRevisionsOf] == deployment.GetName() {
+			r.series = append(r.series, set)
+		}
+	}
+	slices.SortFunc(r.own, func(a, b v1alpha1.Set) int {
+		return cmp.Or(cmp.Compare(b.GetSetSpec().Revision, a.GetSetSpec().Revision), b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), strings.Compare(b.GetName(), a.GetName()))
+	})
+	return r
+}
+
+// Current returns the newest set; nil if there is none.
+func (r Revisions) Current() v1alpha1.Set {
+	if len(r.own) == 0 {
+		return nil
+	}
+	return r.own[0]
+}
+
+// Decide returns what is to be done. The error says why spec.rollbackTo is refused; then the rest of the decision is as if it were not there.
+func (r Revisions) Decide() (Decision, error) {
+	switch {
+	case r.deployment.GetDeletionTimestamp() != nil:
+		return r.teardown(), nil
+	case r.deployment.GetDeploymentSpec().Paused:
+		return Decision{Change: r.changes()}, nil
+	}
+	target, err := r.rollbackTarget()
+	if target != nil {
+		return Decision{RollBackTo: target}, nil
+	}
+	if orphans := r.orphans(); len(orphans) > 0 {
+		return Decision{Adopt: orphans}, err // one of them may be the newest
+	}
+	decision := Decision{Change: r.changes()}
+	if r.isCurrent() {
+		decision.Delete = r.surplus()
+	} else {
+		decision.Create = r.next()
+	}
+	return decision, err
+}
+
+// isCurrent reports whether the newest set is the one that the template makes.
+func (r Revisions) isCurrent() bool {
+	current := r.Current()
+	return current != nil && !isArchived(current) && current.GetDeletionTimestamp() == nil && r.deployment.Makes(current)
+}
+
+// orphans are sets of the series without a controller.
+func (r Revisions) orphans() []v1alpha1.Set {
+	var found []v1alpha1.Set
+	for _, set := range r.series {
+		if metav1.GetControllerOfNoCopy(set) == nil && set.GetDeletionTimestamp() == nil {
+			found = append(found, set)
+		}
+	}
+	return found
+}
+
+// next returns the set that the template makes. Its revision is higher than that of any set of the series, and such that its name is free.
+func (r Revisions) next() v1alpha1.Set {
+	set, revision := r.deployment.NewSet(), r.deployment.GetDeploymentStatus().Revision+1
+	for _, other := range slices.Concat(r.own, r.series) {
+		revision = max(revision, other.GetSetSpec().Revision+1)
+	}
+	name := func() string { return fmt.Sprintf("%s-%d", r.deployment.GetName(), revision) }
+	for r.names[name()] {
+		revision++
+	}
+	set.SetName(name())
+	set.GetSetSpec().Revision = revision
+	r.currentSettings(settingsOf(set)).ApplyTo(set)
+	return set
+}
+
+// currentSettings returns the settings of the current set. A change cause is not removed.
+func (r Revisions) currentSettings(has Settings) Settings {
+	spec := r.deployment.GetDeploymentSpec()
+	want := Settings{Lifecycle: v1alpha1.LifecycleStateActive, Deadline: spec.ProgressDeadlineSeconds, Series: r.deployment.GetName()}
+	want.ChangeCause = cmp.Or(r.deployment.GetAnnotations()[v1alpha1.AnnotationChangeCause], has.ChangeCause)
+	if spec.Paused {
+		want.Lifecycle = v1alpha1.LifecycleStatePaused
+	}
+	return want
+}
+
+// changes returns how sets have to change.
+func (r Revisions) changes() []Change {
+	var found []Change
+	for i, set := range r.own {
+		has := settingsOf(set)
+		want := has
+		if i == 0 && r.isCurrent() {
+			want = r.currentSettings(has)
+		}
+		want.Series, want.Lifecycle = r.deployment.GetName(), r.lifecycle(i)
+		if want != has {
+			found = append(found, Change{Set: set, Want: want})
+		}
+	}
+	return found
+}
+
+// lifecycle returns the state that a set is to have. The documentation of the package has the table.
+func (r Revisions) lifecycle(i int) v1alpha1.LifecycleState {
+	set, isNewest := r.own[i], i == 0 && r.isCurrent()
+	switch {
+	case isArchived(set), set.GetDeletionTimestamp() != nil:
+		return lifecycleOf(set)
+	case r.deployment.GetDeploymentSpec().Paused:
+		return v1alpha1.LifecycleStatePaused
+	case isNewest:
+		return v1alpha1.LifecycleStateActive
+	case r.isCurrent() && (hasSucceeded(r.own[0]) || isPaused(set) && hasNothingLeft(set)):
+		return v1alpha1.LifecycleStateArchived
+	case hasNothingLeft(set), !wasRolledOut(set):
+		return v1alpha1.LifecycleStatePaused
+	default:
+		return v1alpha1.LifecycleStateActive
+	}
+}
+
+// surplus returns the oldest of the archived sets beyond the history limit. One that still has objects is not counted.
+func (r Revisions) surplus() []v1alpha1.Set {
+	kept, limit := 0, int(ptr.Deref(r.deployment.GetDeploymentSpec().RevisionHistoryLimit, 10))
+	var found []v1alpha1.Set
+	for _, set := range r.own[1:] {
+		switch {
+		case !isOver(set) || set.GetDeletionTimestamp() != nil:
+		case kept < limit:
+			kept++
+		default:
+			found = append(found, set)
+		}
+	}
+	return found
+}
+
+// teardown deletes archived sets, and the oldest of the others. The rest is paused.
+func (r Revisions) teardown() Decision {
+	decision := Decision{Done: len(r.own) == 0}
+	if slices.Contains(r.deployment.GetFinalizers(), metav1.FinalizerOrphanDependents) {
+		return Decision{} // the garbage collector ends the ownership of the sets
+	}
+	oldest := true
+	for _, set := range slices.Backward(r.own) {
+		switch {
+		case isOver(set):
+			decision.Delete = append(decision.Delete, set)
+		case oldest:
+			oldest = false
+			decision.Delete = append(decision.Delete, set)
+		case lifecycleOf(set) == v1alpha1.LifecycleStateActive:
+			want := settingsOf(set)
+			want.Lifecycle = v1alpha1.LifecycleStatePaused
+			decision.Change = append(decision.Change, Change{Set: set, Want: want})
+		}
+	}
+	decision.Delete = slices.DeleteFunc(decision.Delete, func(set v1alpha1.Set) bool { return set.GetDeletionTimestamp() != nil })
+	return decision
+}
+
+// rollbackTarget returns the set that spec.rollbackTo names; nil if there is no such field.
+func (r Revisions) rollbackTarget() (v1alpha1.Set, error) {
+	target := r.deployment.GetDeploymentSpec().RollbackTo
+	if target == nil {
+		return nil, nil //nolint:nilnil // there is none, and that is no error
+	}
+	var allowed []string
+	for i, set := range r.own {
+		revision := set.GetSetSpec().Revision
+		switch {
+		case revision == 0:
+			continue
+		case target.Revision == revision, target.Revision == 0 && everSucceeded(set) && (i > 0 || !r.isCurrent()):
+			return set, nil
+		}
+		allowed = append(allowed, fmt.Sprint(revision))
+	}
+	if target.Revision == 0 {
+		return nil, fmt.Errorf("spec.rollbackTo: no set before the current one has succeeded; allowed are the revisions: %s", strings.Join(allowed, ", "))
+	}
+	return nil, fmt.Errorf("spec.rollbackTo.revision: invalid value %d; allowed are: %s", target.Revision, strings.Join(allowed, ", "))
+}
