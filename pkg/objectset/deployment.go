@@ -171,7 +171,9 @@ func (d deployments) adopt(ctx context.Context, deployment v1alpha1.Deployment, 
 	}
 	for _, set := range sets {
 		var failure error
-		err := d.patch(ctx, set, func(object client.Object) { failure = controllerutil.SetControllerReference(deployment, object, d.client.Scheme()) })
+		err := d.patch(ctx, set, func(object client.Object) {
+			failure = controllerutil.SetControllerReference(deployment, object, d.client.Scheme())
+		})
 		if err == nil {
 			err = failure
 		}
