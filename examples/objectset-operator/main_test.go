@@ -5,14 +5,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/component-operator/runtime/pkg/component"
@@ -76,24 +80,52 @@ func TestRights(t *testing.T) {
 		condition, _ := status.GetCondition(v1alpha1.ConditionTypeAvailable)
 		return condition.Status == component.ConditionTrue
 	})
-	cluster.Delete(t, set)
+	// A deployment takes over from it.
+	deployment := &v1alpha1.ObjectDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: set.Namespace, Name: "sample"}}
+	deployment.Spec.Template.Spec.SetContent = set.Spec.SetContent
+	if err := cluster.Client().Patch(t.Context(), set, client.RawPatch(apitypes.MergePatchType, []byte(`{"metadata":{"labels":{"core.component-operator.dev/revisions-of":"sample"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Client().Create(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Eventually(t, func() error {
+		cluster.Get(t, deployment)
+		if !meta.IsStatusConditionTrue(deployment.Status.Conditions, v1alpha1.DeploymentReady) || deployment.Status.SetName != "sample" {
+			return fmt.Errorf("the deployment is not ready: %+v", deployment.Status)
+		}
+		return nil
+	})
+	cluster.Delete(t, deployment)
+	cluster.WaitGone(t, deployment)
 	cluster.WaitGone(t, set)
 }
 
-// TestPage decodes the example of the page about ObjectSets.
+// TestPage decodes the examples of the page about ObjectSets.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../website/content/concepts/object-sets.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "```yaml\n")
-	example, _, _ := strings.Cut(rest, "```")
-	set := &v1alpha1.ObjectSet{}
-	if err := yaml.UnmarshalStrict([]byte(example), set); err != nil {
+	example := func(kind string) string {
+		for _, rest := range strings.Split(string(page), "```yaml\n")[1:] {
+			if example, _, _ := strings.Cut(rest, "```"); strings.Contains(example, "\nkind: "+kind+"\n") {
+				return example
+			}
+		}
+		t.Fatalf("the page has no %s", kind)
+		return ""
+	}
+	set, deployment := &v1alpha1.ObjectSet{}, &v1alpha1.ObjectDeployment{}
+	if err := errors.Join(yaml.UnmarshalStrict([]byte(example("ObjectSet")), set), yaml.UnmarshalStrict([]byte(example("ObjectDeployment")), deployment)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := set.Spec.GetJudge(); err != nil || len(set.Spec.Phases) != 2 {
 		t.Errorf("unexpected example: %d phases, %v", len(set.Spec.Phases), err)
+	}
+	made := deployment.NewSet()
+	if _, err := made.GetSetSpec().GetJudge(); err != nil || len(made.GetSetSpec().Phases) != 1 {
+		t.Errorf("unexpected example: %d phases, %v", len(made.GetSetSpec().Phases), err)
 	}
 }
