@@ -117,6 +117,14 @@ func (r *rig) start() (stop func()) {
 // startWith runs an operator whose requests are made as configured.
 func (r *rig) startWith(cfg *rest.Config) (stop func()) {
 	r.tb.Helper()
+	return r.run(cfg, func(mgr ctrl.Manager) error {
+		return objectset.SetupWithManager(mgr, objectset.Options{Name: r.name, StateNamespace: r.namespace})
+	})
+}
+
+// run runs a manager for sets.
+func (r *rig) run(cfg *rest.Config, setup func(ctrl.Manager) error) (stop func()) {
+	r.tb.Helper()
 	ours := labels.SelectorFromSet(labels.Set{labelRig: r.name})
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:  r.client.Scheme(),
@@ -130,7 +138,7 @@ func (r *rig) startWith(cfg *rest.Config) (stop func()) {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	if err := objectset.SetupWithManager(mgr, objectset.Options{Name: r.name, StateNamespace: r.namespace}); err != nil {
+	if err := setup(mgr); err != nil {
 		r.tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
