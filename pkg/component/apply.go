@@ -216,7 +216,7 @@ func (a application) planRequest(ctx context.Context, request reconciler.ApplyRe
 	err := a.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
 		var err error
 		request.Siblings = siblings
-		plan, err = a.pass.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{})
+		plan, err = a.pass.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{Ask: true})
 		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
 	})
 	return plan, err

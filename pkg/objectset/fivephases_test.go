@@ -79,7 +79,9 @@ func TestFivePhases(t *testing.T) {
 	if err := r.client.Delete(t.Context(), r.get("v1", "ServiceAccount", "web")); err != nil {
 		t.Fatal(err)
 	}
-	r.eventually("drift is corrected", func() bool { return r.data("settings", "revision") == "1" && r.get("v1", "ServiceAccount", "web") != nil })
+	r.eventually("drift is corrected", func() bool {
+		return r.data("settings", "revision") == "1" && r.get("v1", "ServiceAccount", "web") != nil
+	})
 
 	// Somebody opens the gate.
 	r.patch(r.get("v1", "ConfigMap", "gate"), `{"data":{"open":"yes"}}`)

@@ -33,7 +33,8 @@ func (r *rig) largeSet(objects int) *v1alpha1.ObjectSet {
 	return set
 }
 
-// TestLargeSet: 5,000 objects cost one write each, besides the records; the status stays small, and nothing is requested at rest.
+// TestLargeSet: 5,000 objects cost one write each, besides the records; the status stays small, nothing is requested at rest, and the
+// teardown goes from the last phase to the first.
 func TestLargeSet(t *testing.T) {
 	if testing.Short() {
 		t.Skip("5,000 objects take time")
@@ -89,6 +90,22 @@ func TestLargeSet(t *testing.T) {
 		err := r.client.Get(t.Context(), client.ObjectKeyFromObject(set), set)
 		return apierrors.IsNotFound(err), describe(set)
 	})
+	deleted, last := 0, "9"
+	for _, request := range r.requests.All() {
+		name, isObject := strings.CutPrefix(request.Name, "object-")
+		if request.Method != http.MethodDelete || !isObject {
+			continue
+		}
+		if phase := name[:1]; phase > last {
+			t.Fatalf("%s is deleted after an object of phase %s", request.Name, last)
+		} else {
+			last = phase
+		}
+		deleted++
+	}
+	if deleted != count {
+		t.Errorf("got %d deletions of %d objects", deleted, count)
+	}
 }
 
 // patiently waits for something that takes longer than most.

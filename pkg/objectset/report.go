@@ -6,6 +6,7 @@ package objectset
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,7 +101,7 @@ func (r *reporting) changes() map[types.ObjectID]*reconciler.Change {
 
 // isAvailableNow reports whether an object of a paused set is available. One of which the plan says nothing, and that would stay as it is, has served its purpose.
 func (r *reporting) isAvailableNow(change *reconciler.Change) bool {
-	return change.Status == status.CurrentStatus || change.Status == "" && change.Verb == "" && change.Refusal == "" && change.Holder == ""
+	return change.Refusal == "" && (change.Status == status.CurrentStatus || change.Status == "" && change.Verb == "" && change.Holder == "")
 }
 
 // condition sets a condition.
@@ -157,7 +158,8 @@ func (r *reporting) setAvailable() {
 	case reason != "":
 		r.condition(v1alpha1.ConditionTypeAvailable, false, reason, r.conclusion.Refusal.Error())
 	case r.conclusion.Plan != nil:
-		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.unavailable())
+		reason, message := r.unavailable()
+		r.condition(v1alpha1.ConditionTypeAvailable, false, reason, message)
 	case r.conclusion.Err == nil && r.conclusion.Result != nil:
 		r.condition(v1alpha1.ConditionTypeAvailable, false, v1alpha1.ReasonProbeFailure, r.waits())
 	case state == component.StatePending:
@@ -214,8 +216,9 @@ func (r *reporting) inPhase(order int, notices []reconciler.Notice) string {
 	return fmt.Sprintf("phase %q: %s", r.phaseOf(order), strings.Join(texts, "; "))
 }
 
-// unavailable names the first phase of a paused set with objects that are not available.
-func (r *reporting) unavailable() string {
+// unavailable names the first phase of a paused set with objects that are not available, and the reason.
+func (r *reporting) unavailable() (reason, message string) {
+	reason = v1alpha1.ReasonProbeFailure
 	var notices []reconciler.Notice
 	order := -1
 	for _, change := range r.conclusion.Plan.Changes {
@@ -223,9 +226,12 @@ func (r *reporting) unavailable() string {
 			continue
 		}
 		order = change.Wave
-		notices = append(notices, reconciler.Notice{Object: change.Object, Message: cmp.Or(change.Message, change.Refusal, "does not exist")})
+		if change.Refusal != "" && change.Foreign {
+			reason = v1alpha1.ReasonCollisionDetected
+		}
+		notices = append(notices, reconciler.Notice{Object: change.Object, Message: cmp.Or(change.Refusal, change.Message, "does not exist")})
 	}
-	return r.inPhase(order, notices)
+	return reason, r.inPhase(order, notices)
 }
 
 // setProgressing sets the condition Progressing.
@@ -273,18 +279,23 @@ func (r *reporting) setInTransition() {
 // maxNamed limits how many objects a message names.
 const maxNamed = 10
 
-// progressed names objects that belong to later revisions.
+// progressed names objects that belong to later revisions, in the order of the phases.
 func (r *reporting) progressed() string {
-	var names []string
+	var held []*reconciler.InventoryItem
 	for _, item := range r.conclusion.Inventory {
-		if item.Holder == "" {
-			continue
+		if item.Holder != "" {
+			held = append(held, item)
 		}
-		if len(names) == maxNamed {
-			names = append(names, "…")
-			break
-		}
+	}
+	slices.SortFunc(held, func(a, b *reconciler.InventoryItem) int {
+		return cmp.Or(cmp.Compare(a.ApplyOrder, b.ApplyOrder), strings.Compare(types.IDOf(a).String(), types.IDOf(b).String()))
+	})
+	var names []string
+	for _, item := range held[:min(len(held), maxNamed)] {
 		names = append(names, types.IDOf(item).String())
+	}
+	if len(held) > maxNamed {
+		names = append(names, "…")
 	}
 	return strings.Join(names, ", ")
 }

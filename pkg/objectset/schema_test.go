@@ -61,18 +61,37 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestImmutability lets nothing but the lifecycle state and the deadline change.
+// TestImmutability lets nothing but the lifecycle state and the deadline change, in either scope.
 func TestImmutability(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	set := newUnstructured(t, strings.ReplaceAll(valid, "NS", r.namespace))
 	r.create(set)
+	r.expectImmutable(set)
+	clusterSet := newUnstructured(t, replace(valid, "kind: ObjectSet", "kind: ClusterObjectSet", ", namespace: NS}", ", labels: {"+labelRig+": "+r.name+"}}", "name: demo", "name: "+r.name))
+	r.create(clusterSet)
+	r.expectImmutable(clusterSet)
+
+	// Without its service account, a set could delete what only the operator may.
+	limited := newUnstructured(t, strings.ReplaceAll(strings.Replace(valid, "  revision: 1", "  serviceAccountName: limited", 1), "NS", r.namespace))
+	limited.SetName("limited")
+	r.create(limited)
+	for _, patch := range []string{`{"spec":{"serviceAccountName":null}}`, `{"spec":{"serviceAccountName":"a"}}`} {
+		err := r.client.Patch(t.Context(), limited, client.RawPatch("application/merge-patch+json", []byte(patch)), client.DryRunAll)
+		if err == nil || !strings.Contains(err.Error(), "serviceAccountName cannot be changed") {
+			t.Errorf("%s: got %v", patch, err)
+		}
+	}
+}
+
+// expectImmutable checks what may change of the set of the document valid.
+func (r *rig) expectImmutable(set client.Object) {
+	r.tb.Helper()
 	for patch, want := range map[string]string{
 		`{"spec":{"lifecycleState":"Paused"}}`:    "",
 		`{"spec":{"progressDeadlineSeconds":5}}`:  "",
 		`{"spec":{"revision":2}}`:                 "revision cannot be changed",
 		`{"spec":{"revision":null}}`:              "revision cannot be changed",
-		`{"spec":{"serviceAccountName":"a"}}`:     "serviceAccountName cannot be changed",
 		`{"spec":{"previous":[{"name":"a"}]}}`:    "previous cannot be changed",
 		`{"spec":{"availabilityProbes":null}}`:    "availabilityProbes cannot be changed",
 		`{"spec":{"availabilityProbes":[]}}`:      "availabilityProbes cannot be changed",
@@ -81,18 +100,9 @@ func TestImmutability(t *testing.T) {
 		`{"spec":{"phases":[{"name":"second"}]}}`: "phases cannot be changed",
 		`{"spec":{"phases":[{"name":"first","objects":[{"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":"b"}}}]}]}}`: "phases cannot be changed",
 	} {
-		err := r.client.Patch(t.Context(), set, client.RawPatch("application/merge-patch+json", []byte(patch)), client.DryRunAll)
+		err := r.client.Patch(r.tb.Context(), set, client.RawPatch("application/merge-patch+json", []byte(patch)), client.DryRunAll)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got %v, want %q", patch, err, want)
+			r.tb.Errorf("%s: got %v, want %q", patch, err, want)
 		}
-	}
-
-	// Without its service account, a set could delete what only the operator may.
-	limited := newUnstructured(t, strings.ReplaceAll(strings.Replace(valid, "  revision: 1", "  serviceAccountName: limited", 1), "NS", r.namespace))
-	limited.SetName("limited")
-	r.create(limited)
-	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"serviceAccountName":null}}`))
-	if err := r.client.Patch(t.Context(), limited, patch, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "serviceAccountName cannot be changed") {
-		t.Errorf("got %v", err)
 	}
 }

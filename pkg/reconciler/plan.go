@@ -12,6 +12,8 @@ import (
 
 // PlanOptions configure Reconciler.Plan. The zero value works.
 type PlanOptions struct {
+	// Ask reads each object that the watches do not show, because it may exist without our label. Defaults to no. Compare includes it.
+	Ask bool
 	// Compare makes a dry run of each object that is not known to be up to date. Defaults to no: the plan is made from watches and the
 	// inventory, without requests.
 	Compare bool
@@ -23,9 +25,9 @@ type PlanOptions struct {
 // Plan returns what Apply would do with the same request until it is done, and changes nothing. It assumes that all objects become
 // ready, and that nobody else changes them.
 //
-// Without PlanOptions.Compare, the only requests are those of watches, and reads of objects that cannot be watched. Then an object that
-// exists without our label counts as absent, although Apply may adopt, correct or refuse it; and an object that others may have changed
-// is planned to stay as it is, which its Change.Reason says.
+// Without PlanOptions, the only requests are those of watches, and reads of objects that cannot be watched. Then an object that
+// exists without our label counts as absent, although Apply may adopt, correct or refuse it; PlanOptions.Ask tells. And an object that others may have changed
+// is planned to stay as it is, which its Change.Reason says; PlanOptions.Compare tells.
 //
 // If Apply would refuse the whole set (objects that contradict each other, invalid annotations), the error is a *RefusedError. If Apply
 // would refuse one object, its Change.Refusal says why.
@@ -39,7 +41,7 @@ func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options Pla
 	if c.saveFirst {
 		recorded = c.call.Ledger.Snapshot()
 	}
-	planned := plans.Options{Suspend: request.Suspend, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
+	planned := plans.Options{Suspend: request.Suspend, Ask: options.Ask, Compare: options.Compare, LeftAlone: options.LeftAlone, CreatesNamespaces: c.call.Executor.CreateNamespaces}
 	// The planner has to see that a namespace is missing.
 	c.call.Executor.CreateNamespaces = false
 	plan, err := plans.Make(flow.WithLimiter(ctx, c.call.Server.Flow), c.call, c.wanted, request.Inventory, planned)

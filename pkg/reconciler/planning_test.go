@@ -510,3 +510,13 @@ func TestPlanOfRecreation(t *testing.T) {
 	}
 	w.settle(changed, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
 }
+
+// TestPlanAsksForHiddenObjects: without requests, an object without our label counts as absent.
+func TestPlanAsksForHiddenObjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.create("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: theirs}}")
+	const manifest = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: ours}}"
+	w.expectPlan(w.plan(manifest, reconciler.PlanOptions{}), "0 Created ConfigMap NS/a: does not exist")
+	w.expectPlan(w.plan(manifest, reconciler.PlanOptions{Ask: true}), "0 Adopted ConfigMap NS/a: exists already and has no owner")
+}

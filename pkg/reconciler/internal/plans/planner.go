@@ -19,6 +19,8 @@ import (
 
 // Options are the options of a plan.
 type Options struct {
+	// Ask reads objects that may exist without our label.
+	Ask bool
 	// Compare makes a dry run of each object that is not known to be up to date.
 	Compare bool
 	// LeftAlone, with Compare, also compares dependents whose drift is not corrected because of their drift policies.
@@ -33,9 +35,12 @@ type Options struct {
 // server of the call must make dry runs only.
 func Make(ctx context.Context, call *calls.Call, wanted []*desired.Object, recorded []*inventory.Item, options Options) (inventory.Plan, error) {
 	planner := newPlanner(call, wanted, recorded, depthTold)
-	if options.Compare {
+	switch {
+	case options.Compare:
 		planner.depth = depthCompared
 		planner.preview.leftAlone = options.LeftAlone
+	case options.Ask:
+		planner.depth = depthAsked
 	}
 	planner.preview.createsNamespaces, planner.suspend = options.CreatesNamespaces, options.Suspend
 	return planner.plan(ctx)

@@ -1,0 +1,361 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/objectset"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// configMaps returns a set with one ConfigMap in each phase: names are those of phases and ConfigMaps.
+func (r *rig) configMaps(name, more string, phases ...string) *v1alpha1.ObjectSet {
+	r.tb.Helper()
+	document := "metadata: {name: " + name + ", labels: {core.component-operator.dev/revisions-of: SERIES}}\nspec:\n  phases:\n"
+	for _, phase := range phases {
+		document += fmt.Sprintf("  - {name: %s, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: %s}, data: {set: %s}}}]}\n", phase, phase, name)
+	}
+	series, more, _ := strings.Cut(more, ";")
+	if series == "" {
+		series = name
+	}
+	return r.set(strings.ReplaceAll(document, "SERIES", series) + more)
+}
+
+// TestForeignFields stay. What marks an object as one of the set is restored, unless it says that another owner has it.
+func TestForeignFields(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.configMaps("demo", "", "a")
+	r.create(set)
+	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
+	r.patch(r.get("v1", "ConfigMap", "a"), `{"data":{"extra":"theirs"},"metadata":{"labels":{"theirs":"yes"}}}`)
+	object := r.get("v1", "ConfigMap", "a")
+	r.quiesce()
+	if now := r.get("v1", "ConfigMap", "a"); now.GetResourceVersion() != object.GetResourceVersion() {
+		t.Errorf("a foreign field has changed the object again: %v", now.Object)
+	}
+	prefix := r.name + "." + objectset.ObjectSetReconcilerName
+	id, digest := object.GetLabels()[prefix+"/owner-id"], object.GetAnnotations()[prefix+"/digest"]
+	tamper := func(patch string) { r.patch(object, strings.ReplaceAll(patch, "PREFIX", prefix)) }
+	restored := func() bool {
+		object = r.get("v1", "ConfigMap", "a")
+		return object.GetLabels()[prefix+"/owner-id"] == id && object.GetAnnotations()[prefix+"/digest"] == digest
+	}
+	tamper(`{"metadata":{"annotations":{"PREFIX/digest":"tampered"}}}`)
+	r.eventually("the digest is restored", restored)
+	tamper(`{"metadata":{"labels":{"PREFIX/owner-id":null}}}`)
+	r.eventually("the label is restored", restored)
+	tamper(`{"metadata":{"labels":{"PREFIX/owner-id":"another"}}}`)
+	r.awaitCondition(set, available, "False/CollisionDetected", "ConfigMap NS/a", "has another owner")
+	tamper(`{"metadata":{"labels":{"PREFIX/owner-id":null}}}`)
+	r.eventually("the label is restored", restored)
+	r.awaitCondition(set, available, "True/Available")
+	if data, _ := object.Object["data"].(map[string]any); data["extra"] != "theirs" || object.GetLabels()["theirs"] != "yes" {
+		t.Errorf("foreign fields are gone: %v", object.Object)
+	}
+}
+
+// TestPausedFromTheBeginning: a set that is created paused says what it would create, change and adopt, and writes nothing.
+func TestPausedFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	r.create(newUnstructured(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: "+r.namespace+"}, data: {set: theirs}}"))
+	set := r.configMaps("demo", ";  lifecycleState: Paused\n  collisionProtection: IfNoController\n", "theirs", "new")
+	r.create(set)
+	r.awaitCondition(set, v1alpha1.ConditionTypePaused, "True/Paused", "2 held back", "ConfigMap NS/theirs: would be adopted", "ConfigMap NS/new: would be created")
+	r.awaitCondition(set, available, "False/ProbeFailure", `Phase "new": ConfigMap NS/new: does not exist`)
+	careful := r.configMaps("careful", ";  lifecycleState: Paused\n", "theirs")
+	r.create(careful)
+	r.awaitCondition(careful, v1alpha1.ConditionTypePaused, "True/Paused", "ConfigMap NS/theirs: would be refused: exists already and has no owner")
+	r.awaitCondition(careful, available, "False/CollisionDetected", `Phase "theirs": ConfigMap NS/theirs: exists already and has no owner`)
+	r.expectPhases(careful, "theirs 1 0 0 0")
+	if r.data("new", "") != "-" || r.data("theirs", "set") != "theirs" {
+		t.Error("a paused set has written something")
+	}
+	r.delete(set)
+	r.awaitGone(set)
+	if r.data("theirs", "set") != "theirs" {
+		t.Error("what a paused set has not adopted must stay")
+	}
+}
+
+// TestStrangersAreNoSiblings: neither a higher revision of another series nor an equal revision of the same one is a reason to give up an object, or to adopt one.
+func TestStrangersAreNoSiblings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	first := r.configMaps("first", "one;  revision: 7\n", "shared")
+	r.create(first)
+	r.awaitCondition(first, succeeded, "True/RolloutSuccess")
+	for _, more := range []string{"two;  revision: 1\n", "two;  revision: 9\n", "one;  revision: 7\n", "two;  collisionProtection: IfNoController\n"} {
+		second := r.configMaps("second", more, "shared")
+		r.create(second)
+		r.awaitCondition(second, available, "False/CollisionDetected", "ConfigMap NS/shared")
+		r.awaitCondition(second, inTransition, "True/RollingOut")
+		if _, ok := second.Status.GetCondition(succeeded); ok || r.data("shared", "set") != "first" {
+			t.Errorf("%q: the set has adopted what belongs to another one", more)
+		}
+		r.delete(second)
+		r.awaitGone(second)
+	}
+	r.awaitCondition(first, inTransition, "False/Settled")
+	// None adopts from anybody.
+	second := r.configMaps("second", "two;  collisionProtection: None\n", "shared")
+	r.create(second)
+	r.awaitCondition(second, succeeded, "True/RolloutSuccess")
+	r.awaitCondition(first, available, "False/CollisionDetected", "ConfigMap NS/shared")
+}
+
+// TestMovedObject: an object changes its phase from one revision to the next.
+func TestMovedObject(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	first := r.configMaps("first", "demo;  revision: 1\n", "a", "b", "c")
+	r.create(first)
+	r.awaitCondition(first, succeeded, "True/RolloutSuccess")
+	uid := r.get("v1", "ConfigMap", "c").GetUID()
+	second := r.configMaps("second", "demo;  revision: 2\n  previous: [{name: unknown}]\n", "c", "new", "a")
+	r.create(second)
+	r.awaitCondition(second, succeeded, "True/RolloutSuccess")
+	r.expectPhases(second, "c 1 1 1 0", "new 1 1 1 0", "a 1 1 1 0")
+	r.awaitCondition(first, inTransition, "True/HandedOver", "2 of 3 objects belong to later revisions: ConfigMap NS/a, ConfigMap NS/c")
+	r.awaitCondition(first, available, "True/Available")
+	r.expectPhases(first, "a 1 0 1 1", "b 1 1 1 0", "c 1 0 1 1")
+	r.patch(first, `{"spec":{"lifecycleState":"Archived"}}`)
+	r.awaitCondition(first, v1alpha1.ConditionTypeArchived, "True/Archived")
+	if r.data("b", "") != "-" || r.get("v1", "ConfigMap", "c").GetUID() != uid || r.data("c", "set") != "second" {
+		t.Error("archiving must delete what the later revision does not have, and nothing else")
+	}
+}
+
+// TestOrphansOfSet: objects that are left behind bear no marks of the set, so another one can adopt them as those of nobody.
+func TestOrphansOfSet(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.configMaps("first", "", "a", "b")
+	r.create(set)
+	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
+	if err := r.client.Delete(t.Context(), set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitGone(set)
+	object := r.get("v1", "ConfigMap", "a")
+	if object == nil || object.GetLabels()[r.name+"."+objectset.ObjectSetReconcilerName+"/owner-id"] != "" || len(object.GetOwnerReferences()) > 0 {
+		t.Fatalf("unexpected orphan %v", object)
+	}
+	careful := r.configMaps("careful", "", "a")
+	r.create(careful)
+	r.awaitCondition(careful, available, "False/CollisionDetected", "exists already and has no owner")
+	second := r.configMaps("second", ";  collisionProtection: IfNoController\n", "a", "b")
+	r.create(second)
+	r.awaitCondition(second, succeeded, "True/RolloutSuccess")
+}
+
+// TestFailingObject: what happens to the other objects of the phase is not lost when the server refuses one.
+func TestFailingObject(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.set(`
+metadata: {name: demo}
+spec:
+  phases:
+  - name: mixed
+    objects:
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}
+    - object: {apiVersion: v1, kind: Service, metadata: {name: bad}, spec: {ports: [{port: 99999}]}}
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: two}}
+  - name: later
+    objects:
+    - object: {apiVersion: v1, kind: ConfigMap, metadata: {name: three}}
+`)
+	r.create(set)
+	r.awaitCondition(set, available, "False/PreflightError", "Service NS/bad", "spec.ports[0].port")
+	r.expectPhases(set, "mixed 3 2 2 0", "later 1 0 0 0")
+	r.delete(set)
+	r.awaitGone(set)
+}
+
+// TestDriftBehindAnUnavailablePhase is corrected: an early phase that has become unavailable stops no correction of later ones.
+func TestDriftBehindAnUnavailablePhase(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.set(threePhases)
+	r.create(set)
+	r.awaitCondition(set, available, "False/ProbeFailure", `Phase "second"`)
+	r.patch(r.get("v1", "ConfigMap", "second"), `{"data":{"ready":"yes"}}`)
+	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
+	r.patch(r.get("v1", "ConfigMap", "second"), `{"data":{"ready":"no"}}`)
+	r.awaitCondition(set, available, "False/ProbeFailure", `Phase "second"`)
+	r.patch(r.get("v1", "ConfigMap", "third"), `{"data":{"ready":"drift"}}`)
+	r.eventually("drift in the third phase is corrected", func() bool { return r.data("third", "ready") == "yes" })
+	r.delete(r.get("v1", "ConfigMap", "third"))
+	r.eventually("the object of the third phase is back", func() bool { return r.data("third", "ready") == "yes" })
+}
+
+// TestTeardownOfWhatIsGone: a type that does not exist any more, and objects that others have deleted, hold up nothing.
+func TestTeardownOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	definition := newUnstructured(t, strings.ReplaceAll(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.NAME.example.io}
+spec:
+  group: NAME.example.io
+  scope: Namespaced
+  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`, "NAME", r.name))
+	r.create(definition)
+	r.eventually("the type is served", func() bool {
+		r.read(definition)
+		return conditionOf(definition, "Established") == "True"
+	})
+	r.start()
+	set := r.set(strings.ReplaceAll(`
+metadata: {name: demo}
+spec:
+  phases:
+  - {name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}]}
+  - {name: b, objects: [{object: {apiVersion: NAME.example.io/v1, kind: Thing, metadata: {name: b}}}]}
+`, "NAME", r.name))
+	r.create(set)
+	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
+	r.delete(definition)
+	r.awaitGone(definition)
+	r.delete(set)
+	r.awaitGone(set)
+	if r.data("a", "") != "-" {
+		t.Error("the first phase is left")
+	}
+}
+
+// TestRefusedTeardown: what the server refuses to delete is not given up.
+func TestRefusedTeardown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.configMaps("demo", "", "a", "b")
+	r.create(set)
+	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
+	policy := newUnstructured(t, replace(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [DELETE]}]}
+  validations: [{expression: "oldObject.metadata.name != 'b'", message: b is protected}]
+`, "NAME", r.name))
+	binding := newUnstructured(t, replace(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec: {policyName: NAME, validationActions: [Deny], matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}}}
+`, "NAME", r.name, "NS", r.namespace))
+	r.create(policy)
+	r.create(binding)
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := errorsOf(r.client.Delete(ctx, binding), r.client.Delete(ctx, policy)); err != nil {
+			t.Error(err)
+		}
+	})
+	object := r.get("v1", "ConfigMap", "b")
+	r.eventually("the policy works", func() bool {
+		return r.client.Delete(t.Context(), object, client.DryRunAll) != nil
+	})
+	r.delete(set)
+	r.awaitCondition(set, progressing, "True/Deleting", "ConfigMap NS/b", "b is protected")
+	if r.data("a", "") == "-" || r.data("b", "") == "-" {
+		t.Error("an object is gone")
+	}
+	r.delete(binding)
+	r.awaitGone(set)
+	if r.data("a", "") != "-" || r.data("b", "") != "-" {
+		t.Error("an object is left")
+	}
+}
+
+// TestNamespaceGoes together with its sets and deployments.
+func TestNamespaceGoes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.configMaps("demo", "", "a", "b")
+	web := r.deployment(1, "yes")
+	r.create(set)
+	r.create(web)
+	r.awaitCondition(set, succeeded, "True/RolloutSuccess")
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
+	r.delete(namespace)
+	r.awaitGone(namespace)
+}
+
+// TestManyProblems fit into a condition.
+func TestManyProblems(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.largeSet(3000)
+	for i := range set.Spec.Phases {
+		for j := range set.Spec.Phases[i].Objects {
+			raw := &set.Spec.Phases[i].Objects[j].Object.Raw
+			*raw = []byte(strings.Replace(string(*raw), `"metadata":{`, `"metadata":{"namespace":"elsewhere",`, 1))
+		}
+	}
+	r.create(set)
+	r.awaitCondition(set, available, "False/PreflightError", `Phase "phase-0": objects[0]: ConfigMap elsewhere/object-0-0`)
+	if condition, _ := set.Status.GetCondition(available); len(condition.Message) > 2048 {
+		t.Errorf("the message has %d bytes", len(condition.Message))
+	}
+	r.delete(set)
+	r.awaitGone(set)
+}
+
+// TestSixRevisions: the one that works survives four that do not.
+func TestSixRevisions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	web := r.deployment(1, "yes")
+	r.create(web)
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
+	want := []string{"web-1 1 Active"}
+	for number := 2; number <= 5; number++ {
+		r.update(web, number, "no")
+		r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/RollingOut", fmt.Sprintf("Set web-%d", number), "not ready")
+		want = append(want, fmt.Sprintf("web-%d %d Active", number, number))
+		if number > 2 {
+			want[number-2] = strings.Replace(want[number-2], "Active", "Paused", 1)
+		}
+		r.expectSets(want...)
+		if r.data("end", "revision") != "1" || r.data("config-1", "") != "<nil>" {
+			t.Error("the revision that works has lost something")
+		}
+	}
+	r.update(web, 6, "yes")
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available", "Set web-6")
+	r.expectSets("web-1 1 Archived", "web-2 2 Archived", "web-3 3 Archived", "web-4 4 Archived", "web-5 5 Archived", "web-6 6 Active")
+	for number := 1; number <= 5; number++ {
+		if r.data(fmt.Sprintf("config-%d", number), "") != "-" {
+			t.Errorf("revision %d has left an object behind", number)
+		}
+	}
+}
