@@ -48,24 +48,40 @@ cluster keeps events for a limited time, usually an hour.`,
 			return runEvents(command.Context(), e, o)
 		},
 	}
-	o.output = newOutput(command)
-	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events until interrupted")
-	command.Flags().StringSliceVar(&o.types, "types", nil, "list only events of this type: "+strings.Join(eventTypes, ", ")+" (repeatable)")
+	o.addFlags(command)
 	return command
 }
 
-func runEvents(ctx context.Context, e *environment, o eventOptions) error {
+func (o *eventOptions) addFlags(command *cobra.Command) {
+	o.output = newOutput(command)
+	command.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue with new events until interrupted")
+	command.Flags().StringSliceVar(&o.types, "types", nil, "list only events of this type: "+strings.Join(eventTypes, ", ")+" (repeatable)")
+}
+
+// check refuses unknown types.
+func (o eventOptions) check() error {
 	for _, name := range o.types {
 		if !slices.ContainsFunc(eventTypes, func(known string) bool { return strings.EqualFold(known, name) }) {
 			return fmt.Errorf("flag --types: %q is not one of %s", name, strings.Join(eventTypes, ", "))
 		}
+	}
+	return nil
+}
+
+func runEvents(ctx context.Context, e *environment, o eventOptions) error {
+	if err := o.check(); err != nil {
+		return err
 	}
 	s, release, err := e.openRelease(ctx, o.name)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	options := views.Inspection(s, release, release.Inventory)
+	return o.list(ctx, e, views.Inspection(s, release, release.Inventory))
+}
+
+// list prints the events about objects, and goes on if they are to be watched.
+func (o eventOptions) list(ctx context.Context, e *environment, options live.Options) error {
 	if o.watch {
 		return o.follow(ctx, e, options)
 	}

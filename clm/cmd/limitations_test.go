@@ -31,6 +31,7 @@ type limitation struct {
 // limitations has all commands that talk to a cluster.
 func limitations() map[string][]limitation {
 	const record, records, lock, object = `cannot get resource "secrets"`, `cannot list resource "secrets"`, `cannot create resource "leases"`, `cannot patch resource "configmaps"`
+	const deployment = `cannot get resource "objectdeployments"`
 	reads := func(args string) []limitation { return []limitation{{args: args, nobody: record}} }
 	writes := func(args string) []limitation {
 		return []limitation{{args: args, nobody: record, reader: lock, code: 1}}
@@ -60,6 +61,11 @@ func limitations() map[string][]limitation {
 			{args: "web", nobody: record, reader: "you may not list these types in other namespaces than ", code: exitChanges},
 			{args: "web --fix", nobody: record, reader: lock, code: 1},
 		},
+		"clm objects status":   {{args: "odeploy/web", nobody: deployment, reader: "the operator has not looked at it yet", code: exitNotReady}},
+		"clm objects tree":     {{args: "odeploy/web", nobody: deployment}},
+		"clm objects events":   {{args: "odeploy/web", nobody: deployment}},
+		"clm objects history":  {{args: "odeploy/web", nobody: deployment}},
+		"clm objects rollback": {{args: "odeploy/web 1", nobody: deployment, reader: `cannot patch resource "objectdeployments"`, code: 1}},
 		// What these ask the cluster for, everybody may know.
 		"clm template": {{args: "web FILE --server"}},
 		"clm rbac":     {{args: "web FILE"}},
@@ -125,6 +131,7 @@ func TestWhoMayNotIsTold(t *testing.T) {
 	p.as("thief", configMapKind, "taken", p.mark("other"))
 	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "extra"}})
 	p.as("somebody", configMapKind, "extra", p.mark("web"))
+	p.objectDeployment()
 	file := p.file("three.yaml", strings.ReplaceAll(content, `"1"`, `"3"`))
 	nobody, reader := p.user("nobody"), p.user("reader", rule("*", "*", "get", "list", "watch"))
 	before := p.versions()

@@ -42,6 +42,21 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 		rows = append(rows, [2]string{label, fmt.Sprintf("%*d  %s", numbers, wave.First, wave.Describe(style))})
 	}
 	const indent = 12
+	if err := writeRows(out, rows, indent, width); err != nil {
+		return err
+	}
+	problems := v.Problems()
+	if len(problems) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(out); err != nil {
+		return err
+	}
+	return dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true})
+}
+
+// writeRows writes labels and texts. Texts begin in the column of the indent, and are wrapped if the width is positive.
+func writeRows(out io.Writer, rows [][2]string, indent, width int) error {
 	for _, row := range rows {
 		lines := []string{row[1]}
 		if width > 0 && terminal.Width(row[1]) > width-indent {
@@ -57,14 +72,7 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 			}
 		}
 	}
-	problems := v.Problems()
-	if len(problems) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprintln(out); err != nil {
-		return err
-	}
-	return dependents.Write(out, problems, dependents.WriteOptions{Color: bool(style), Width: width, Why: true, Flat: true})
+	return nil
 }
 
 // head shows the record.

@@ -143,12 +143,13 @@ func (d deployments) act(ctx context.Context, deployment v1alpha1.Deployment, de
 	return nil
 }
 
-// rollBack copies the spec of a set to the template, and removes the request for that, in one write.
+// rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause comes with it.
 func (d deployments) rollBack(ctx context.Context, deployment v1alpha1.Deployment, target v1alpha1.Set) error {
 	err := d.patch(ctx, deployment, func(object client.Object) {
 		changed := object.(v1alpha1.Deployment) //nolint:forcetypeassert // a copy has the same type
 		changed.TakeFrom(target)
 		changed.GetDeploymentSpec().RollbackTo = nil
+		changed.SetAnnotations(revisions.WithChangeCause(changed.GetAnnotations(), target.GetAnnotations()[v1alpha1.AnnotationChangeCause]))
 	})
 	if err != nil {
 		return fmt.Errorf("rolling back to set %s: %w", target.GetName(), err)

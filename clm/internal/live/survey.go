@@ -205,8 +205,13 @@ func (s *survey) list(ctx context.Context, q query) (bool, error) {
 	return true, nil
 }
 
+// readsMetadata reports whether objects of the type are read without their content.
+func (s *survey) readsMetadata(kind schema.GroupKind) bool {
+	return isJustMetadata(kind) && !s.Judges.NeedsContent("", kind)
+}
+
 func (s *survey) fetch(ctx context.Context, kind schema.GroupVersionKind, options []client.ListOption) ([]*unstructured.Unstructured, error) {
-	if isJustMetadata(kind.GroupKind()) {
+	if s.readsMetadata(kind.GroupKind()) {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(kind)
 		if err := s.Client.List(ctx, list, options...); err != nil {
@@ -252,7 +257,7 @@ func (s *survey) get(ctx context.Context, t *target) error {
 	object.SetGroupVersionKind(kind)
 	name := client.ObjectKey{Namespace: t.key.Namespace, Name: t.key.Name}
 	var err error
-	if isJustMetadata(t.key.GroupKind) {
+	if s.readsMetadata(t.key.GroupKind) {
 		metadata := &metav1.PartialObjectMetadata{}
 		metadata.SetGroupVersionKind(kind)
 		if err = s.Client.Get(ctx, name, metadata); err == nil {

@@ -30,7 +30,12 @@ func (s Settings) ApplyTo(set v1alpha1.Set) {
 	spec := set.GetSetSpec()
 	spec.LifecycleState, spec.ProgressDeadlineSeconds = s.Lifecycle, s.Deadline
 	set.SetLabels(with(set.GetLabels(), v1alpha1.LabelRevisionsOf, s.Series))
-	set.SetAnnotations(with(set.GetAnnotations(), v1alpha1.AnnotationChangeCause, s.ChangeCause))
+	set.SetAnnotations(WithChangeCause(set.GetAnnotations(), s.ChangeCause))
+}
+
+// WithChangeCause returns a copy of annotations with a change cause; without one if it is empty.
+func WithChangeCause(annotations map[string]string, cause string) map[string]string {
+	return with(annotations, v1alpha1.AnnotationChangeCause, cause)
 }
 
 // with returns a copy of a map with an entry; without it if the value is empty.

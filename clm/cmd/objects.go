@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/connection"
+	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/clm/internal/objectsets"
+	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+func newObjectsCommand(e *environment) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "objects",
+		Short: "Look at ObjectSets and ObjectDeployments, and roll back deployments",
+		Long: `Look at ObjectSets and ObjectDeployments, and at ClusterObjectSets and ClusterObjectDeployments, which an operator in the cluster reconciles.
+
+They are named as TYPE/NAME, for example objectdeployment/web or, in short, odeploy/web.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(newObjectsStatusCommand(e), newObjectsTreeCommand(e), newObjectsEventsCommand(e), newObjectsHistoryCommand(e), newObjectsRollbackCommand(e))
+	return command
+}
+
+// openObjects connects to the cluster and reads a set or a deployment. The connection is to be closed.
+func (e *environment) openObjects(ctx context.Context, text string) (*connection.Connection, *objectsets.Found, error) {
+	s, namespace, err := e.connect(ctx, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	target, err := objectsets.ParseTarget(text, namespace)
+	if err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	found, err := objectsets.Find(ctx, s.Client(), target)
+	if err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	return s, found, nil
+}
+
+func newObjectsHistoryCommand(e *environment) *cobra.Command {
+	var printed output
+	command := &cobra.Command{
+		Use:   "history TARGET",
+		Short: "List the revisions of a deployment",
+		Long: `List the sets of the deployment TARGET, which is TYPE/NAME; the newest comes first. The change cause is the annotation kubernetes.io/change-cause of the deployment at
+that time.`,
+		Example: "  clm objects history odeploy/web",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			s, found, err := e.openObjects(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if found.Deployment == nil {
+				return fmt.Errorf("%s is a set; only deployments have a history", found.Target)
+			}
+			if printed.forPeople() {
+				return table(e.out, setHeader, setLines(found.Sets))
+			}
+			objects := make([]*unstructured.Unstructured, len(found.Sets))
+			for i, set := range found.Sets {
+				objects[i] = resource("ObjectSetRevision", set.GetNamespace(), set.GetName(), map[string]any{"status": setContent(set)})
+			}
+			return printed.printList(e.out, objects)
+		},
+	}
+	printed = newOutput(command)
+	return command
+}
+
+func newObjectsStatusCommand(e *environment) *cobra.Command {
+	var printed output
+	command := &cobra.Command{
+		Use:   "status TARGET",
+		Short: "Show the status of a set or a deployment, and why it is not available",
+		Long: `Show the conditions of TARGET, which is TYPE/NAME, its sets if it is a deployment, the phases of the current set, and which objects are not available, with the reasons.
+
+The exit code is 0 if the set is available, or the deployment is ready, and 3 if not.`,
+		Annotations: exits(exitNotReady),
+		Example:     "  clm objects status odeploy/web\n  clm objects status objectset/web-2",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return runObjectsView(command.Context(), e, args[0], printed, false)
+		},
+	}
+	printed = newOutput(command)
+	return command
+}
+
+func newObjectsTreeCommand(e *environment) *cobra.Command {
+	var printed output
+	command := &cobra.Command{
+		Use:   "tree TARGET",
+		Short: "Show the objects of a set or a deployment and the objects that they own, down to the pods",
+		Long: `Show the objects of TARGET, which is TYPE/NAME, in the order of the phases, and the objects that they own, down to the pods, each with its status as the probes of the set see it. Of a
+deployment, it shows the sets that are not archived.`,
+		Example: "  clm objects tree odeploy/web",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return runObjectsView(command.Context(), e, args[0], printed, true)
+		},
+	}
+	printed = newOutput(command)
+	return command
+}
+
+// runObjectsView shows the status of a set or a deployment, or its whole tree.
+func runObjectsView(ctx context.Context, e *environment, text string, printed output, whole bool) error {
+	s, found, err := e.openObjects(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	shown := objectsView{Found: found, whole: whole}
+	sets := found.Active()
+	if !whole && len(sets) > 1 {
+		sets = sets[:1]
+	}
+	for _, set := range sets {
+		options, err := found.Inspection(s.Client(), set)
+		if err != nil {
+			return fmt.Errorf("set %s: %w", set.GetName(), err)
+		}
+		report, err := live.Tree(ctx, options)
+		if err != nil {
+			return err
+		}
+		shown.trees = append(shown.trees, setTree{set: set, Report: report})
+	}
+	v := newViewer(e, printed, false)
+	v.show(shown, shown.notes())
+	if err := v.close(); err != nil || whole {
+		return err
+	}
+	if !shown.isReady() {
+		return &exitError{code: exitNotReady}
+	}
+	return nil
+}
+
+func newObjectsEventsCommand(e *environment) *cobra.Command {
+	o := eventOptions{}
+	command := &cobra.Command{
+		Use:   "events TARGET",
+		Short: "List the events about the objects of a set or a deployment",
+		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. Of a deployment, these are the objects of
+the current set.`,
+		Annotations: exits(exitInterrupted),
+		Example:     "  clm objects events odeploy/web --types Warning",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			s, found, err := e.openObjects(command.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if len(found.Sets) == 0 {
+				return fmt.Errorf("%s has no sets yet", found.Target)
+			}
+			options, err := found.Inspection(s.Client(), found.Sets[0])
+			if err != nil {
+				return err
+			}
+			return o.list(command.Context(), e, options)
+		},
+	}
+	o.addFlags(command)
+	return command
+}
+
+func newObjectsRollbackCommand(e *environment) *cobra.Command {
+	timeout := defaultTimeout
+	var noWait bool
+	command := &cobra.Command{
+		Use:   "rollback TARGET [REVISION]",
+		Short: "Return to an earlier revision of a deployment",
+		Long: `Have the operator return the deployment TARGET, which is TYPE/NAME, to an earlier revision, and wait until that is complete. REVISION defaults to the latest one before the current one
+that has succeeded; clm objects history lists them. The operator copies the spec of that set to the template of the deployment, which makes another set.
+
+If a tool such as Argo CD or Flux applies the deployment, it undoes that: change the template at its source instead.`,
+		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
+		Example:     "  clm objects rollback odeploy/web\n  clm objects rollback odeploy/web 3",
+		Args:        cobra.RangeArgs(1, 2),
+		RunE: func(command *cobra.Command, args []string) error {
+			revision := int64(0)
+			if len(args) > 1 {
+				var err error
+				if revision, err = strconv.ParseInt(args[1], 10, 64); err != nil || revision < 1 {
+					return fmt.Errorf("revision: %q is not a positive number", args[1])
+				}
+			}
+			return runObjectsRollback(command.Context(), e, args[0], revision, timeout, noWait)
+		},
+	}
+	command.Flags().Var(period{&timeout}, "timeout", "how long to wait; 0 means no limit")
+	command.Flags().BoolVar(&noWait, "no-wait", false, "do not wait until the rollback is complete")
+	return command
+}
+
+func runObjectsRollback(ctx context.Context, e *environment, text string, revision int64, timeout time.Duration, noWait bool) error {
+	s, found, err := e.openObjects(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	name, err := objectsets.RollBack(ctx, s.Client(), found, revision)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "%s: rolling back to set %s\n", found.Target, name)
+	if noWait {
+		return nil
+	}
+	errTimeout := errors.New("timeout")
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
+		defer cancel()
+	}
+	last := ""
+	err = objectsets.Await(ctx, s.Client(), found.Target, func(reason, message string) {
+		last = reason + ": " + message
+		fmt.Fprintln(e.out, terminal.Clean(last))
+	})
+	switch {
+	case errors.Is(err, errTimeout):
+		fmt.Fprintf(e.err, "not complete within %s; last seen: %s\n", timeout, terminal.Clean(last))
+		return &exitError{code: exitNotReady}
+	case err != nil && ctx.Err() != nil:
+		return &exitError{code: exitInterrupted}
+	case err != nil:
+		fmt.Fprintln(e.err, "Error:", terminal.CleanLines(err.Error()))
+		return &exitError{code: exitNotReady}
+	}
+	return nil
+}
+
+// setHeader and setLines make a table of sets.
+const setHeader = "REVISION\tSET\tSTATE\tAVAILABLE\tSUCCEEDED\tOBJECTS\tAGE\tCHANGE CAUSE"
+
+func setLines(sets []v1alpha1.Set) []string {
+	lines := make([]string, len(sets))
+	for i, set := range sets {
+		lines[i] = strings.Join([]string{
+			fmt.Sprint(set.GetSetSpec().Revision), set.GetName(), string(set.GetSetSpec().GetPresence()), conditionText(set, v1alpha1.ConditionTypeAvailable),
+			conditionText(set, v1alpha1.ConditionTypeSucceeded), fmt.Sprint(objectsOf(set)), age(set.GetCreationTimestamp().Time, time.Now()),
+			terminal.Clean(set.GetAnnotations()[v1alpha1.AnnotationChangeCause]),
+		}, "\t")
+	}
+	return lines
+}

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/objectset"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// installObjectSets brings the definitions into the cluster, and returns a client that knows their types.
+func installObjectSets(t *testing.T) client.Client {
+	t.Helper()
+	scheme := testenv.Scheme(t)
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	clnt, err := client.New(testenv.Config(t), client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := fs.Glob(objectset.CRDs, "crds/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := objectset.CRDs.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		definition := testenv.Object(t, string(raw))
+		if err := clnt.Patch(t.Context(), definition, client.Apply, client.FieldOwner("objectset-test"), client.ForceOwnership); err != nil { //nolint:staticcheck // an unstructured object
+			t.Fatal(err)
+		}
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		_, err := clnt.RESTMapper().RESTMapping(v1alpha1.GroupVersion.WithKind("ObjectDeployment").GroupKind())
+		return err == nil, "the types are not served"
+	})
+	return clnt
+}
+
+// objectDeployment creates an ObjectDeployment and a set of it, for which there is no operator.
+func (p *place) objectDeployment() {
+	p.Helper()
+	installObjectSets(p.T)
+	const spec = "phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: first}}}]}]"
+	document := func(kind, name, spec string) *unstructured.Unstructured {
+		return testenv.Object(p, "{apiVersion: core.component-operator.dev/v1alpha1, kind: "+kind+", metadata: {name: "+name+", labels: {core.component-operator.dev/revisions-of: web}}, spec: {"+spec+"}}")
+	}
+	web := document("ObjectDeployment", "web", "template: {spec: {"+spec+"}}")
+	p.create(web)
+	set := document("ObjectSet", "web-1", "revision: 1, "+spec)
+	set.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: web.GetAPIVersion(), Kind: web.GetKind(), Name: "web", UID: web.GetUID(), Controller: new(true)}})
+	p.create(set)
+}
+
+// startObjectSets runs an operator for ObjectSets of one namespace, and returns a client that knows them.
+func startObjectSets(t *testing.T, namespace string) client.Client {
+	t.Helper()
+	clnt := installObjectSets(t)
+	mgr, err := ctrl.NewManager(testenv.Config(t), ctrl.Options{
+		Scheme: clnt.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+		Controller: config.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := objectset.SetupWithManager(mgr, objectset.Options{SkipClusterObjectSets: true}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := mgr.Start(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return clnt
+}
+
+// TestObjects has clm look at a deployment of sets, and roll it back.
+func TestObjects(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	clnt := startObjectSets(t, p.namespace)
+	web := &v1alpha1.ObjectDeployment{}
+	template := func(image string) {
+		t.Helper()
+		document := strings.ReplaceAll(`
+metadata: {name: web, annotations: {kubernetes.io/change-cause: "to IMAGE"}}
+spec:
+  template:
+    spec:
+      phases:
+      - name: settings
+        objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {image: IMAGE}}}]
+      - name: deploy
+        objects:
+        - object:
+            apiVersion: apps/v1
+            kind: Deployment
+            metadata: {name: web}
+            spec:
+              selector: {matchLabels: {app: web}}
+              template:
+                metadata: {labels: {app: web}}
+                spec: {SPEC, containers: [{name: web, image: IMAGE}]}
+      availabilityProbes:
+      - selector: {kind: {group: apps, kind: Deployment}}
+        probes: [{condition: {type: Available}}, {fieldsEqual: {fieldA: .status.updatedReplicas, fieldB: .status.replicas}}]
+`, "IMAGE", image)
+		node := "terminationGracePeriodSeconds: 0"
+		if image == "broken" {
+			node += ", nodeSelector: {no: such-node}"
+		}
+		next := &v1alpha1.ObjectDeployment{}
+		if err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(document, "SPEC", node)), next); err != nil {
+			t.Fatal(err)
+		}
+		next.Namespace = p.namespace
+		if web.Name == "" {
+			*web = *next
+			if err := clnt.Create(t.Context(), web); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		web.Spec.Template, web.Annotations = next.Spec.Template, next.Annotations
+		if err := clnt.Update(t.Context(), web); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await := func(condition, reason string) {
+		t.Helper()
+		testenv.Eventually(t, func() (bool, string) {
+			if err := clnt.Get(t.Context(), client.ObjectKeyFromObject(web), web); err != nil {
+				return false, err.Error()
+			}
+			found := meta.FindStatusCondition(web.Status.Conditions, condition)
+			return found != nil && found.Reason == reason && found.ObservedGeneration == web.Generation, "the deployment is not " + reason
+		})
+	}
+	template("one")
+	await(v1alpha1.DeploymentProgressing, v1alpha1.ReasonIdle)
+	template("broken")
+	await(v1alpha1.DeploymentProgressing, v1alpha1.ReasonRollingOut)
+	testenv.Eventually(t, func() (bool, string) {
+		got := p.clm("objects", "status", "odeploy/web")
+		settled := strings.Contains(got.stdout, "cannot be scheduled") && strings.Contains(got.stdout, "Archived   -") && strings.Count(got.stdout, "web: .status.updatedReplicas is 1") == 2
+		return settled, got.stdout + got.stderr
+	})
+	const broken = `Deployment PLACE/web: .status.updatedReplicas is 1, and .status.replicas is 2`
+	p.objects([]string{"objects", "status", "odeploy/web"}, exitNotReady, "ObjectDeployment PLACE/web\n", "Available:    False, ObjectSetUnavailable\n", `Set web-2: Phase "deploy": `+broken,
+		"2          web-2   Active     False       -           2", "to broken\n", "deploy     1         1         0           0", "cannot be scheduled")
+	p.objects([]string{"objects", "tree", "ObjectDeployment/web"}, 0, "set web-2, revision 2, Active\n", "ConfigMap PLACE/settings  Current", "└─ ReplicaSet web-", "   └─ Pod web-")
+	p.objects([]string{"objects", "history", "odeploy/web"}, 0, "REVISION   SET     STATE", "1          web-1   Archived   -           True        2")
+	p.objects([]string{"objects", "events", "odeploy/web", "--types", "Warning"}, 0, "FailedScheduling")
+	p.objects([]string{"objects", "status", "oset/web-1"}, exitNotReady, "ObjectSet PLACE/web-1\n", "Archived:     True, Archived\n")
+	p.objects([]string{"objects", "tree", "objectsets/web-2", "-o", "yaml"}, 0, "kind: ObjectSetStatus", "name: web-2", "kind: ReplicaSet")
+
+	// What cannot be done is said before anything is written.
+	p.objects([]string{"objects", "rollback", "odeploy/web", "7"}, 1, "ObjectDeployment PLACE/web has no revision 7; there are: 2, 1")
+	p.objects([]string{"objects", "rollback", "oset/web-1"}, 1, "ObjectSet PLACE/web-1 is a set; only deployments can be rolled back")
+	p.objects([]string{"objects", "history", "oset/web-1"}, 1, "only deployments have a history")
+	p.objects([]string{"objects", "status", "web"}, 1, `"web" is not TYPE/NAME; types are: objectdeployment (odeploy), objectset (oset)`)
+	p.objects([]string{"objects", "status", "oset/none"}, 1, "ObjectSet PLACE/none does not exist")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "not complete within 1ms; last seen:")
+
+	p.objects([]string{"objects", "rollback", "odeploy/web", "1"}, 0, "ObjectDeployment PLACE/web: rolling back to set web-1\n", "Idle: Set web-", "2 of 2 objects in 2 phases are available\n")
+	p.objects([]string{"objects", "status", "odeploy/web"}, 0, "Available:    True, Available\n", "to one\n")
+	if got := p.configMap("settings")["image"]; got != "one" {
+		t.Errorf("the image is %s", got)
+	}
+	if err := clnt.Get(t.Context(), client.ObjectKeyFromObject(web), web); err != nil {
+		t.Fatal(err)
+	}
+	if web.Annotations[v1alpha1.AnnotationChangeCause] != "to one" {
+		t.Errorf("the change cause is %q", web.Annotations[v1alpha1.AnnotationChangeCause])
+	}
+
+	// Paused, nothing would be done.
+	if err := clnt.Patch(t.Context(), web, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true}}`))); err != nil {
+		t.Fatal(err)
+	}
+	p.objects([]string{"objects", "rollback", "odeploy/web"}, exitRefused, "ObjectDeployment PLACE/web is paused; set spec.paused to false first")
+	if err := clnt.Delete(t.Context(), web); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		return apierrors.IsNotFound(clnt.Get(t.Context(), client.ObjectKeyFromObject(web), web)), "the deployment still exists"
+	})
+}
+
+// objects runs clm, which has to end with a code and to print the texts.
+func (p *place) objects(args []string, code int, texts ...string) {
+	p.Helper()
+	p.expect(p.clm(args...), code, texts...)
+}

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectsets
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/live"
+	"github.com/component-operator/runtime/internal/judges"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/objectset"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/status"
+)
+
+// Found is what a target is in the cluster.
+type Found struct {
+	Target Target
+	// Deployment is nil if the target is a set.
+	Deployment v1alpha1.Deployment
+	// Sets are those of the deployment, the newest first, or the set.
+	Sets []v1alpha1.Set
+}
+
+// Find reads a target, and the sets of a deployment.
+func Find(ctx context.Context, reader client.Reader, target Target) (*Found, error) {
+	raw := target.kind.unstructured()
+	if err := reader.Get(ctx, client.ObjectKey{Namespace: target.Namespace, Name: target.Name}, raw); err != nil {
+		return nil, explain(err, target)
+	}
+	found := &Found{Target: target}
+	if !target.IsDeployment() {
+		set, err := typed(raw, target.kind.newSet())
+		found.Sets = []v1alpha1.Set{set}
+		return found, err
+	}
+	var err error
+	if found.Deployment, err = typed(raw, target.kind.newDeployment()); err != nil {
+		return nil, err
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(target.kind.sets + "List"))
+	if err := reader.List(ctx, list, client.InNamespace(target.Namespace), client.MatchingLabels{v1alpha1.LabelRevisionsOf: target.Name}); err != nil {
+		return nil, fmt.Errorf("listing the sets of %s: %w", target, err)
+	}
+	for i := range list.Items {
+		set, err := typed(&list.Items[i], kindOf(target.kind.sets).newSet())
+		if err != nil {
+			return nil, err
+		}
+		if metav1.IsControlledBy(set, found.Deployment) {
+			found.Sets = append(found.Sets, set)
+		}
+	}
+	slices.SortFunc(found.Sets, func(a, b v1alpha1.Set) int {
+		return cmp.Or(cmp.Compare(b.GetSetSpec().Revision, a.GetSetSpec().Revision), strings.Compare(b.GetName(), a.GetName()))
+	})
+	return found, nil
+}
+
+// explain says what is missing.
+func explain(err error, target Target) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s does not exist", target)
+	case cluster.IsNoMatch(err):
+		return fmt.Errorf("the cluster does not know the kind %s: its definition is not installed", target.kind.name)
+	default:
+		return fmt.Errorf("reading %s: %w", target, err)
+	}
+}
+
+func (k kind) unstructured() *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(k.name))
+	return object
+}
+
+// typed converts an object.
+func typed[T client.Object](raw *unstructured.Unstructured, into T) (T, error) {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw.Object, into); err != nil {
+		return into, fmt.Errorf("reading %s %s: %w", raw.GetKind(), raw.GetName(), err)
+	}
+	return into, nil
+}
+
+// Active are the sets that are not archived.
+func (f *Found) Active() []v1alpha1.Set {
+	return slices.DeleteFunc(slices.Clone(f.Sets), func(set v1alpha1.Set) bool {
+		return f.Deployment != nil && set.GetSetSpec().GetPresence() == component.PresenceArchived
+	})
+}
+
+// Inspection returns the options with which package live looks at the objects of a set.
+func (f *Found) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, error) {
+	judge, err := set.GetSetSpec().GetJudge()
+	if err != nil {
+		return live.Options{}, err
+	}
+	items, err := itemsOf(c, set)
+	if err != nil {
+		return live.Options{}, err
+	}
+	name := objectset.ObjectSetReconcilerName
+	if !f.Target.kind.namespaced {
+		name = objectset.ClusterObjectSetReconcilerName
+	}
+	others := status.NewAnalyzer(name, status.Options{})
+	all := judges.New(name, others)
+	all.Assign("", newJudge(judge, others, items))
+	return live.Options{Client: c, Items: items, Judges: all}, nil
+}
+
+// itemsOf returns the objects that a set declares.
+func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
+	var items []*inventory.Item
+	for i, phase := range set.GetSetSpec().Phases {
+		for _, declared := range phase.Objects {
+			object := &unstructured.Unstructured{}
+			if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
+				return nil, fmt.Errorf("phase %q: %w", phase.Name, err)
+			}
+			kind := object.GroupVersionKind()
+			item := &inventory.Item{ApplyOrder: i, Phase: inventory.PhaseReady}
+			item.Group, item.Version, item.Kind = kind.Group, kind.Version, kind.Kind
+			item.Namespace, item.Name = object.GetNamespace(), object.GetName()
+			if namespaced, err := c.IsObjectNamespaced(object); err == nil && namespaced && item.Namespace == "" {
+				item.Namespace = set.GetNamespace()
+			}
+			items = append(items, item)
+		}
+	}
+	return items, nil
+}

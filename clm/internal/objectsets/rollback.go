@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectsets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/clm/internal/failures"
+	"github.com/component-operator/runtime/clm/internal/listwatch"
+	"github.com/component-operator/runtime/internal/lists"
+	"github.com/component-operator/runtime/pkg/cluster"
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that has succeeded. It returns the name of that set. It refuses what the
+// operator would refuse or leave for later.
+func RollBack(ctx context.Context, c cluster.Client, found *Found, revision int64) (string, error) {
+	target, err := found.rollbackTarget(revision)
+	if err != nil {
+		return "", err
+	}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"rollbackTo":{"revision":%d}}}`, found.Deployment.GetUID(), target.GetSetSpec().Revision)
+	raw := found.Target.kind.unstructured()
+	raw.SetNamespace(found.Target.Namespace)
+	raw.SetName(found.Target.Name)
+	if err := c.Patch(ctx, raw, client.RawPatch(apitypes.MergePatchType, []byte(patch)), client.FieldOwner("clm")); err != nil {
+		return "", fmt.Errorf("rolling back %s: %w", found.Target, err)
+	}
+	return target.GetName(), nil
+}
+
+// rollbackTarget returns the set to roll back to.
+func (f *Found) rollbackTarget(revision int64) (v1alpha1.Set, error) {
+	if f.Deployment == nil {
+		return nil, fmt.Errorf("%s is a set; only deployments can be rolled back", f.Target)
+	}
+	if f.Deployment.GetDeploymentSpec().Paused {
+		return nil, &failures.RefusedError{Reason: fmt.Sprintf("%s is paused; set spec.paused to false first", f.Target)}
+	}
+	var allowed []string
+	for i, set := range f.Sets {
+		own := set.GetSetSpec().Revision
+		succeeded, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded)
+		switch {
+		case own == 0:
+			continue
+		case revision == own, revision == 0 && i > 0 && succeeded.Status == component.ConditionTrue:
+			return set, nil
+		}
+		allowed = append(allowed, fmt.Sprint(own))
+	}
+	if revision == 0 {
+		return nil, fmt.Errorf("no set of %s before the current one has succeeded; to roll back nevertheless, name one of the revisions: %s", f.Target, strings.Join(allowed, ", "))
+	}
+	return nil, fmt.Errorf("%s has no revision %d; there are: %s", f.Target, revision, strings.Join(allowed, ", "))
+}
+
+// errOver ends a watch.
+var errOver = errors.New("over")
+
+// Await waits until a rollback is complete, and calls a function with what the deployment says, whenever that changes. The error says why it has failed, or is the cause of the context.
+func Await(ctx context.Context, c cluster.Client, target Target, progress func(reason, message string)) error {
+	objects, err := dynamic.NewForConfigAndClient(c.Config(), c.HttpClient())
+	if err != nil {
+		return fmt.Errorf("setting up a watch: %w", err)
+	}
+	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(target.kind.plural)).Namespace(target.Namespace)
+	var said string
+	look := func(deployment v1alpha1.Deployment) error {
+		status := deployment.GetDeploymentStatus()
+		condition := meta.FindStatusCondition(status.Conditions, v1alpha1.DeploymentProgressing)
+		switch {
+		case condition == nil || status.ObservedGeneration != deployment.GetGeneration() || deployment.GetDeploymentSpec().RollbackTo != nil && condition.Reason != v1alpha1.ReasonRollbackRefused:
+			if said == "" {
+				said = "waiting"
+				progress("Waiting", "for the operator to act on spec.rollbackTo")
+			}
+			return nil
+		case meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentStalled):
+			return fmt.Errorf("%s: %s: %s", target, condition.Reason, condition.Message)
+		case meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentReady):
+			progress(condition.Reason, condition.Message)
+			return errOver
+		}
+		if text := condition.Reason + condition.Message; text != said {
+			said = text
+			progress(condition.Reason, condition.Message)
+		}
+		return nil
+	}
+	selection := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, target.Name).String()}
+	err = listwatch.Objects(ctx, lists.Of(resource, selection), listwatch.Sink{
+		Seen: func(objects []runtime.Object) error {
+			for _, object := range slices.Backward(objects) {
+				raw, ok := object.(*unstructured.Unstructured)
+				if !ok {
+					continue
+				}
+				deployment, err := typed(raw, target.kind.newDeployment())
+				if err != nil {
+					return err
+				}
+				return look(deployment)
+			}
+			return nil
+		},
+		Gone: func(runtime.Object) error { return fmt.Errorf("%s was deleted", target) },
+	})
+	switch {
+	case errors.Is(err, errOver):
+		return nil
+	case err == nil:
+		return context.Cause(ctx)
+	default:
+		return err
+	}
+}
