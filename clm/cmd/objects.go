@@ -110,8 +110,8 @@ func newObjectsTreeCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "tree TARGET",
 		Short: "Show the objects of a set or a deployment and the objects that they own, down to the pods",
-		Long: `Show the objects of TARGET, which is TYPE/NAME, in the order of the phases, and the objects that they own, down to the pods, each with its status as the probes of the set see it. Of a
-deployment, it shows the sets that are not archived.`,
+		Long: `Show the objects of TARGET, which is TYPE/NAME, in the order of the phases, and the objects that they own, down to the pods, each with its status. Probes decide about the
+objects of the set. Of a deployment, the sets are shown that are not archived.`,
 		Example: "  clm objects tree odeploy/web",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -161,8 +161,8 @@ func newObjectsEventsCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "events TARGET",
 		Short: "List the events about the objects of a set or a deployment",
-		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. Of a deployment, these are the objects of
-the current set.`,
+		Long: `List the events about the objects of TARGET, which is TYPE/NAME, and about the objects that they own, down to the pods; the latest comes last. Of a
+deployment, these are the objects of the current set.`,
 		Annotations: exits(exitInterrupted),
 		Example:     "  clm objects events odeploy/web --types Warning",
 		Args:        cobra.ExactArgs(1),
@@ -195,8 +195,8 @@ func newObjectsRollbackCommand(e *environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "rollback TARGET [REVISION]",
 		Short: "Return to an earlier revision of a deployment",
-		Long: `Have the operator return the deployment TARGET, which is TYPE/NAME, to an earlier revision, and wait until that is complete. REVISION defaults to the latest one before the current one
-that has succeeded; clm objects history lists them. The operator copies the spec of that set to the template of the deployment, which makes another set.
+		Long: `Have the operator return the deployment TARGET, which is TYPE/NAME, to an earlier revision, and wait until that is complete. REVISION defaults to the latest one
+before the current one that has succeeded; clm objects history lists them. The operator copies the spec of that set to the template of the deployment, which makes another set.
 
 If a tool such as Argo CD or Flux applies the deployment, it undoes that: change the template at its source instead.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),

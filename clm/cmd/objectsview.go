@@ -62,7 +62,8 @@ func (v objectsView) conditions() []metav1.Condition {
 		generation = v.Sets[0].GetGeneration()
 		for _, condition := range v.Sets[0].GetStatus().Conditions {
 			found = append(found, metav1.Condition{
-				Type: string(condition.Type), Status: metav1.ConditionStatus(condition.Status), Reason: condition.Reason, Message: condition.Message, ObservedGeneration: condition.ObservedGeneration,
+				Type: string(condition.Type), Status: metav1.ConditionStatus(condition.Status),
+				Reason: condition.Reason, Message: condition.Message, ObservedGeneration: condition.ObservedGeneration,
 			})
 		}
 	}

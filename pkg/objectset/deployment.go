@@ -94,13 +94,22 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	if decision.Done && failure == nil {
 		return reconcile.Result{}, nil
 	}
-	before := deployment.DeepCopyObject().(v1alpha1.Deployment) //nolint:forcetypeassert // a copy has the same type
-	if *deployment.GetDeploymentStatus() = found.Report(refusal, failure); !equality.Semantic.DeepEqual(before.GetDeploymentStatus(), deployment.GetDeploymentStatus()) {
-		if err := d.client.Status().Patch(ctx, deployment, client.MergeFrom(before)); err != nil && failure == nil {
-			failure = client.IgnoreNotFound(err)
-		}
+	if err := d.report(ctx, deployment, found.Report(refusal, failure)); err != nil && failure == nil {
+		failure = err
 	}
 	return reconcile.Result{}, failure
+}
+
+// report writes the status, if it has changed.
+func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment, status v1alpha1.DeploymentStatus) error {
+	if equality.Semantic.DeepEqual(deployment.GetDeploymentStatus(), &status) {
+		return nil
+	}
+	changed, err := changedCopy(deployment, func(changed v1alpha1.Deployment) { *changed.GetDeploymentStatus() = status })
+	if err != nil {
+		return err
+	}
+	return client.IgnoreNotFound(d.client.Status().Patch(ctx, changed, client.MergeFrom(deployment)))
 }
 
 // isStale reports whether a write has met a newer state than that of the cache. Nothing is wrong then.
@@ -112,9 +121,10 @@ func isStale(err error) bool {
 func (d deployments) act(ctx context.Context, deployment v1alpha1.Deployment, decision revisions.Decision) error {
 	switch {
 	case decision.Done:
-		return d.patch(ctx, deployment, func(object client.Object) { controllerutil.RemoveFinalizer(object, d.name) })
+		return patch(ctx, d.client, deployment, func(changed v1alpha1.Deployment) { controllerutil.RemoveFinalizer(changed, d.name) })
 	case deployment.GetDeletionTimestamp() == nil && !controllerutil.ContainsFinalizer(deployment, d.name):
-		if err := d.patch(ctx, deployment, func(object client.Object) { controllerutil.AddFinalizer(object, d.name) }); err != nil {
+		err := patch(ctx, d.client, deployment, func(changed v1alpha1.Deployment) { controllerutil.AddFinalizer(changed, d.name) })
+		if err != nil {
 			return fmt.Errorf("adding the finalizer: %w", err)
 		}
 	}
@@ -145,8 +155,7 @@ func (d deployments) act(ctx context.Context, deployment v1alpha1.Deployment, de
 
 // rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause comes with it.
 func (d deployments) rollBack(ctx context.Context, deployment v1alpha1.Deployment, target v1alpha1.Set) error {
-	err := d.patch(ctx, deployment, func(object client.Object) {
-		changed := object.(v1alpha1.Deployment) //nolint:forcetypeassert // a copy has the same type
+	err := patch(ctx, d.client, deployment, func(changed v1alpha1.Deployment) {
 		changed.TakeFrom(target)
 		changed.GetDeploymentSpec().RollbackTo = nil
 		changed.SetAnnotations(revisions.WithChangeCause(changed.GetAnnotations(), target.GetAnnotations()[v1alpha1.AnnotationChangeCause]))
@@ -172,8 +181,8 @@ func (d deployments) adopt(ctx context.Context, deployment v1alpha1.Deployment, 
 	}
 	for _, set := range sets {
 		var failure error
-		err := d.patch(ctx, set, func(object client.Object) {
-			failure = controllerutil.SetControllerReference(deployment, object, d.client.Scheme())
+		err := patch(ctx, d.client, set, func(changed v1alpha1.Set) {
+			failure = controllerutil.SetControllerReference(deployment, changed, d.client.Scheme())
 		})
 		if err == nil {
 			err = failure
@@ -188,9 +197,7 @@ func (d deployments) adopt(ctx context.Context, deployment v1alpha1.Deployment, 
 
 // change changes the settings of a set.
 func (d deployments) change(ctx context.Context, deployment v1alpha1.Deployment, change revisions.Change) error {
-	err := d.patch(ctx, change.Set, func(object client.Object) {
-		change.Want.ApplyTo(object.(v1alpha1.Set)) //nolint:forcetypeassert // a copy has the same type
-	})
+	err := patch(ctx, d.client, change.Set, change.Want.ApplyTo)
 	if err == nil && change.Want.Lifecycle != change.Set.GetSetSpec().LifecycleState {
 		d.note(deployment, change.Set, "Lifecycle"+string(change.Want.Lifecycle), "SetLifecycle", "Set %s becomes %s", change.Set.GetName(), change.Want.Lifecycle)
 	}
@@ -210,10 +217,22 @@ func (d deployments) create(ctx context.Context, deployment v1alpha1.Deployment,
 }
 
 // patch changes an object, provided that it is still in the state in which it was read.
-func (d deployments) patch(ctx context.Context, object client.Object, change func(client.Object)) error {
-	changed := object.DeepCopyObject().(client.Object) //nolint:forcetypeassert // a copy has the same type
+func patch[T client.Object](ctx context.Context, clnt client.Client, object T, change func(T)) error {
+	changed, err := changedCopy(object, change)
+	if err != nil {
+		return err
+	}
+	return clnt.Patch(ctx, changed, client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{}))
+}
+
+// changedCopy returns a changed copy of an object.
+func changedCopy[T client.Object](object T, change func(T)) (T, error) {
+	changed, ok := object.DeepCopyObject().(T)
+	if !ok {
+		return changed, fmt.Errorf("the copy of a %T has another type", object)
+	}
 	change(changed)
-	return d.client.Patch(ctx, changed, client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{}))
+	return changed, nil
 }
 
 // note emits an event about a deployment.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,8 +26,8 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that has succeeded. It returns the name of that set. It refuses what the
-// operator would refuse or leave for later.
+// RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that has succeeded. It returns the name of
+// that set. It refuses what the operator would refuse or leave for later.
 func RollBack(ctx context.Context, c cluster.Client, found *Found, revision int64) (string, error) {
 	target, err := found.rollbackTarget(revision)
 	if err != nil {
@@ -73,52 +72,25 @@ func (f *Found) rollbackTarget(revision int64) (v1alpha1.Set, error) {
 // errOver ends a watch.
 var errOver = errors.New("over")
 
-// Await waits until a rollback is complete, and calls a function with what the deployment says, whenever that changes. The error says why it has failed, or is the cause of the context.
+// wait waits for the end of a rollback.
+type wait struct {
+	target   Target
+	progress func(reason, message string)
+	said     string
+}
+
+// Await waits until a rollback is complete, and calls a function with what the deployment says, whenever that changes. The error says why it has failed, or is
+// the cause of the context.
 func Await(ctx context.Context, c cluster.Client, target Target, progress func(reason, message string)) error {
 	objects, err := dynamic.NewForConfigAndClient(c.Config(), c.HttpClient())
 	if err != nil {
 		return fmt.Errorf("setting up a watch: %w", err)
 	}
+	w := wait{target: target, progress: progress}
 	resource := objects.Resource(v1alpha1.GroupVersion.WithResource(target.kind.plural)).Namespace(target.Namespace)
-	var said string
-	look := func(deployment v1alpha1.Deployment) error {
-		status := deployment.GetDeploymentStatus()
-		condition := meta.FindStatusCondition(status.Conditions, v1alpha1.DeploymentProgressing)
-		switch {
-		case condition == nil || status.ObservedGeneration != deployment.GetGeneration() || deployment.GetDeploymentSpec().RollbackTo != nil && condition.Reason != v1alpha1.ReasonRollbackRefused:
-			if said == "" {
-				said = "waiting"
-				progress("Waiting", "for the operator to act on spec.rollbackTo")
-			}
-			return nil
-		case meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentStalled):
-			return fmt.Errorf("%s: %s: %s", target, condition.Reason, condition.Message)
-		case meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentReady):
-			progress(condition.Reason, condition.Message)
-			return errOver
-		}
-		if text := condition.Reason + condition.Message; text != said {
-			said = text
-			progress(condition.Reason, condition.Message)
-		}
-		return nil
-	}
 	selection := lists.Selection{Fields: fields.OneTermEqualSelector(metav1.ObjectNameField, target.Name).String()}
 	err = listwatch.Objects(ctx, lists.Of(resource, selection), listwatch.Sink{
-		Seen: func(objects []runtime.Object) error {
-			for _, object := range slices.Backward(objects) {
-				raw, ok := object.(*unstructured.Unstructured)
-				if !ok {
-					continue
-				}
-				deployment, err := typed(raw, target.kind.newDeployment())
-				if err != nil {
-					return err
-				}
-				return look(deployment)
-			}
-			return nil
-		},
+		Seen: w.seen,
 		Gone: func(runtime.Object) error { return fmt.Errorf("%s was deleted", target) },
 	})
 	switch {
@@ -128,5 +100,49 @@ func Await(ctx context.Context, c cluster.Client, target Target, progress func(r
 		return context.Cause(ctx)
 	default:
 		return err
+	}
+}
+
+func (w *wait) seen(objects []runtime.Object) error {
+	if len(objects) == 0 {
+		return fmt.Errorf("%s was deleted", w.target)
+	}
+	raw, ok := objects[len(objects)-1].(*unstructured.Unstructured)
+	if !ok {
+		return fmt.Errorf("unexpected object %T", objects[len(objects)-1])
+	}
+	deployment, err := typed(raw, w.target.kind.newDeployment())
+	if err != nil {
+		return err
+	}
+	return w.look(deployment)
+}
+
+// look returns errOver if the rollback is complete, and another error if it does not go on.
+func (w *wait) look(deployment v1alpha1.Deployment) error {
+	status := deployment.GetDeploymentStatus()
+	condition := meta.FindStatusCondition(status.Conditions, v1alpha1.DeploymentProgressing)
+	isRequested := deployment.GetDeploymentSpec().RollbackTo != nil
+	switch {
+	case condition == nil || status.ObservedGeneration != deployment.GetGeneration() || isRequested && condition.Reason != v1alpha1.ReasonRollbackRefused:
+		if w.said == "" {
+			w.say("Waiting", "for the operator to act on spec.rollbackTo")
+		}
+		return nil
+	case meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentStalled):
+		return fmt.Errorf("%s: %s: %s", w.target, condition.Reason, condition.Message)
+	}
+	w.say(condition.Reason, condition.Message)
+	if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.DeploymentReady) {
+		return errOver
+	}
+	return nil
+}
+
+// say reports progress, unless it was the last thing said.
+func (w *wait) say(reason, message string) {
+	if text := reason + message; text != w.said {
+		w.said = text
+		w.progress(reason, message)
 	}
 }

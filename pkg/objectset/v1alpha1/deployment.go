@@ -37,7 +37,7 @@ type RollbackTarget struct {
 type TemplateMetadata struct {
 	// Labels of the set. Defaults to none.
 	// +kubebuilder:validation:MaxProperties=100
-	// +kubebuilder:validation:XValidation:rule="!('core.component-operator.dev/revisions-of' in self)",message="core.component-operator.dev/revisions-of is set to the name of the deployment"
+	// +kubebuilder:validation:XValidation:rule="!('core.component-operator.dev/revisions-of' in self)",message="core.component-operator.dev/revisions-of names the deployment"
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations of the set. Defaults to none.
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -68,7 +68,8 @@ type ObjectDeploymentSpec struct {
 	Template ObjectSetTemplate `json:"template"`
 }
 
-// ObjectDeployment rolls out ObjectSets: each change of its template makes a new set, which adopts the objects of the earlier ones phase by phase. The earlier ones are archived when it has succeeded.
+// ObjectDeployment rolls out ObjectSets: each change of its template makes a new set, which adopts the objects of the earlier ones phase by phase. The earlier
+// ones are archived when it has succeeded.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -15,10 +15,10 @@ const LabelRevisionsOf = "core.component-operator.dev/revisions-of"
 
 // SetSpec is what the specs of ObjectSets and ClusterObjectSets have in common. All but the lifecycle state and the deadline is fixed once the set exists.
 //
-// +kubebuilder:validation:XValidation:rule="self.phases == oldSelf.phases",message="phases cannot be changed; create another set",fieldPath=".phases"
-// +kubebuilder:validation:XValidation:rule="self.availabilityProbes == oldSelf.availabilityProbes",message="availabilityProbes cannot be changed; create another set",fieldPath=".availabilityProbes"
-// +kubebuilder:validation:XValidation:rule="self.collisionProtection == oldSelf.collisionProtection",message="collisionProtection cannot be changed; create another set",fieldPath=".collisionProtection"
-// +kubebuilder:validation:XValidation:rule="self.successDelaySeconds == oldSelf.successDelaySeconds",message="successDelaySeconds cannot be changed; create another set",fieldPath=".successDelaySeconds"
+// +kubebuilder:validation:XValidation:rule="self.phases == oldSelf.phases",message="phases cannot be changed; create another set"
+// +kubebuilder:validation:XValidation:rule="self.availabilityProbes == oldSelf.availabilityProbes",message="availabilityProbes cannot be changed; create another set"
+// +kubebuilder:validation:XValidation:rule="self.collisionProtection == oldSelf.collisionProtection",message="collisionProtection cannot be changed; create another set"
+// +kubebuilder:validation:XValidation:rule="self.successDelaySeconds == oldSelf.successDelaySeconds",message="successDelaySeconds cannot be changed; create another set"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.revision) || self.?revision == oldSelf.?revision",message="revision cannot be changed; create another set"
 type SetSpec struct {
 	SetContent `json:",inline"`

@@ -59,7 +59,8 @@ func Of(deployment v1alpha1.Deployment, sets []v1alpha1.Set) Revisions {
 		}
 	}
 	slices.SortFunc(r.own, func(a, b v1alpha1.Set) int {
-		return cmp.Or(cmp.Compare(b.GetSetSpec().Revision, a.GetSetSpec().Revision), b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), strings.Compare(b.GetName(), a.GetName()))
+		byRevision := cmp.Compare(b.GetSetSpec().Revision, a.GetSetSpec().Revision)
+		return cmp.Or(byRevision, b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), strings.Compare(b.GetName(), a.GetName()))
 	})
 	return r
 }

@@ -177,8 +177,11 @@ func TestDecide(t *testing.T) {
 		{"succeeded", "b", []string{"web-1 1 a" + good, "web-2 2 b" + good}, "web-1 Archived"},
 		{"succeeded once, not available now", "b", []string{"web-1 1 a" + good, "web-2 2 b succeeded" + full}, ""},
 		{"available in an earlier generation", "b", []string{"web-1 1 a" + good, "web-2 2 b unseen" + good}, ""},
-		{"succeeded, with broken ones before", "d", []string{"web-1 1 a" + good, "web-2 2 b paused noticed" + half, "web-3 3 c" + full, "web-4 4 d" + good},
-			"web-3 Archived; web-2 Archived; web-1 Archived"},
+		{
+			"succeeded, with broken ones before", "d",
+			[]string{"web-1 1 a" + good, "web-2 2 b paused noticed" + half, "web-3 3 c" + full, "web-4 4 d" + good},
+			"web-3 Archived; web-2 Archived; web-1 Archived",
+		},
 		{"everything handed over", "b", []string{"web-1 1 a succeeded progressed=3", "web-2 2 b" + full}, "web-1 Paused"},
 		{"everything handed over, paused, not noticed", "b", []string{"web-1 1 a paused succeeded progressed=3", "web-2 2 b" + full}, ""},
 		{"everything handed over, paused, noticed", "b", []string{"web-1 1 a paused noticed succeeded progressed=3", "web-2 2 b" + full}, "web-1 Archived"},
