@@ -216,7 +216,8 @@ func (a application) planRequest(ctx context.Context, request reconciler.ApplyRe
 	err := a.amongSiblings(ctx, func(siblings map[string]reconciler.Relation) (bool, error) {
 		var err error
 		request.Siblings = siblings
-		plan, err = a.pass.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{Ask: true})
+		// Asking takes a request for each object that does not exist. It is worth that before anything is applied; later, events would make it expensive.
+		plan, err = a.pass.destination.Target().Engine.Plan(ctx, request, reconciler.PlanOptions{Ask: len(a.pass.status.Inventory) == 0})
 		return slices.ContainsFunc(plan.Changes, func(change reconciler.Change) bool { return change.Foreign }), err
 	})
 	return plan, err

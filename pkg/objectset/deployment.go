@@ -5,20 +5,25 @@ package objectset
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
@@ -34,6 +39,7 @@ type deployments struct {
 	client client.Client
 	live   client.Reader
 	events events.EventRecorder
+	stale  *attempts
 }
 
 // deploymentKind has what is different between ObjectDeployments and ClusterObjectDeployments.
@@ -44,19 +50,32 @@ type deploymentKind struct {
 	newSets       func() client.ObjectList
 }
 
-// staleDelay is how long to wait for the cache after a write has met a newer state of an object.
-const staleDelay = time.Second
+// A write that has met a newer state of an object is repeated when the cache has that state, as a rule after one event. If it does not succeed nevertheless, it counts as failed.
+const (
+	staleDelay    = time.Second
+	staleAttempts = 3
+)
+
+// refusedDelay is how long to wait before a write is repeated that the API server refuses. What it refuses now it may accept later, without an event that tells.
+const refusedDelay = time.Minute
 
 // setupDeployments adds the controller of one kind.
 func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, options Options) error {
 	d := deployments{
 		name: name, kind: kind, client: client.WithFieldOwner(mgr.GetClient(), name), live: mgr.GetAPIReader(), events: mgr.GetEventRecorder(name),
+		stale: &attempts{counts: map[apitypes.NamespacedName]int{}},
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named(name).
-		For(kind.newDeployment()).
+		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return isOfOthers(e.ObjectOld, e.ObjectNew) }})).
 		Watches(kind.newSet(), handler.EnqueueRequestsFromMapFunc(kind.deploymentOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(d)
+}
+
+// isOfOthers reports whether a change of a deployment is more than a change of its status, which only this controller writes.
+func isOfOthers(before, after client.Object) bool {
+	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
+		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
 
 // deploymentOf returns the deployment that a set belongs to, or that may adopt it.
@@ -87,15 +106,29 @@ func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	found := revisions.Of(deployment, sets)
 	decision, refusal := found.Decide()
-	failure := d.act(ctx, deployment, decision)
-	if isStale(failure) {
+	writer := deploymentWriter{
+		deployment: deployment, finalizer: d.name, newDeployment: d.kind.newDeployment, client: d.client, live: d.live, events: d.events,
+	}
+	failure := writer.do(ctx, decision)
+	if len(decision.Adopt) > 0 && failure != nil && !isStale(failure) {
+		// What cannot be adopted hinders nothing else.
+		decision, refusal = found.WithoutOrphans().Decide()
+		failure = errors.Join(failure, writer.do(ctx, decision))
+	}
+	switch {
+	case !isStale(failure):
+		d.stale.forget(request.NamespacedName)
+	case d.stale.add(request.NamespacedName) <= staleAttempts:
 		return reconcile.Result{RequeueAfter: staleDelay}, nil
 	}
 	if decision.Done && failure == nil {
 		return reconcile.Result{}, nil
 	}
-	if err := d.report(ctx, deployment, found.Report(refusal, failure)); err != nil && failure == nil {
-		failure = err
+	if err := d.report(ctx, deployment, found.Report(refusal, failure)); err != nil {
+		return reconcile.Result{}, err
+	}
+	if revisions.IsRefused(failure) {
+		return reconcile.Result{RequeueAfter: refusedDelay}, nil
 	}
 	return reconcile.Result{}, failure
 }
@@ -112,130 +145,30 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 	return client.IgnoreNotFound(d.client.Status().Patch(ctx, changed, client.MergeFrom(deployment)))
 }
 
-// isStale reports whether a write has met a newer state than that of the cache. Nothing is wrong then.
+// isStale reports whether writes have met nothing but newer states than those of the cache. Nothing is wrong then.
 func isStale(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isStale(one) })
+	}
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// act does what is decided. It stops at the first error.
-func (d deployments) act(ctx context.Context, deployment v1alpha1.Deployment, decision revisions.Decision) error {
-	switch {
-	case decision.Done:
-		return patch(ctx, d.client, deployment, func(changed v1alpha1.Deployment) { controllerutil.RemoveFinalizer(changed, d.name) })
-	case deployment.GetDeletionTimestamp() == nil && !controllerutil.ContainsFinalizer(deployment, d.name):
-		err := patch(ctx, d.client, deployment, func(changed v1alpha1.Deployment) { controllerutil.AddFinalizer(changed, d.name) })
-		if err != nil {
-			return fmt.Errorf("adding the finalizer: %w", err)
-		}
-	}
-	if decision.RollBackTo != nil {
-		return d.rollBack(ctx, deployment, decision.RollBackTo)
-	}
-	if err := d.adopt(ctx, deployment, decision.Adopt); err != nil {
-		return err
-	}
-	for _, change := range decision.Change {
-		if err := d.change(ctx, deployment, change); err != nil {
-			return fmt.Errorf("changing set %s: %w", change.Set.GetName(), err)
-		}
-	}
-	if decision.Create != nil {
-		if err := d.create(ctx, deployment, decision.Create); err != nil {
-			return fmt.Errorf("creating set %s: %w", decision.Create.GetName(), err)
-		}
-	}
-	for _, set := range decision.Delete {
-		preconditions := client.Preconditions{UID: new(set.GetUID()), ResourceVersion: new(set.GetResourceVersion())}
-		if err := d.client.Delete(ctx, set, preconditions); err != nil {
-			return fmt.Errorf("deleting set %s: %w", set.GetName(), err)
-		}
-	}
-	return nil
+// attempts counts attempts that were in vain.
+type attempts struct {
+	mu     sync.Mutex
+	counts map[apitypes.NamespacedName]int
 }
 
-// rollBack copies the spec of a set to the template, and removes the request for that, in one write. The change cause comes with it.
-func (d deployments) rollBack(ctx context.Context, deployment v1alpha1.Deployment, target v1alpha1.Set) error {
-	err := patch(ctx, d.client, deployment, func(changed v1alpha1.Deployment) {
-		changed.TakeFrom(target)
-		changed.GetDeploymentSpec().RollbackTo = nil
-		changed.SetAnnotations(revisions.WithChangeCause(changed.GetAnnotations(), target.GetAnnotations()[v1alpha1.AnnotationChangeCause]))
-	})
-	if err != nil {
-		return fmt.Errorf("rolling back to set %s: %w", target.GetName(), err)
-	}
-	d.note(deployment, target, "RolledBack", "RollBack", "The template is that of revision %d again", target.GetSetSpec().Revision)
-	return nil
+// add returns the number of attempts in a row.
+func (a *attempts) add(key apitypes.NamespacedName) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.counts[key]++
+	return a.counts[key]
 }
 
-// adopt makes the deployment the controller of sets, if the server still has it.
-func (d deployments) adopt(ctx context.Context, deployment v1alpha1.Deployment, sets []v1alpha1.Set) error {
-	if len(sets) == 0 {
-		return nil
-	}
-	current := d.kind.newDeployment()
-	if err := d.live.Get(ctx, client.ObjectKeyFromObject(deployment), current); err != nil {
-		return fmt.Errorf("reading the deployment before it adopts sets: %w", err)
-	}
-	if current.GetUID() != deployment.GetUID() || current.GetDeletionTimestamp() != nil {
-		return nil
-	}
-	for _, set := range sets {
-		var failure error
-		err := patch(ctx, d.client, set, func(changed v1alpha1.Set) {
-			failure = controllerutil.SetControllerReference(deployment, changed, d.client.Scheme())
-		})
-		if err == nil {
-			err = failure
-		}
-		if err != nil {
-			return fmt.Errorf("adopting set %s: %w", set.GetName(), err)
-		}
-		d.note(deployment, set, "Adopted", "Adopt", "Set %s is adopted", set.GetName())
-	}
-	return nil
-}
-
-// change changes the settings of a set.
-func (d deployments) change(ctx context.Context, deployment v1alpha1.Deployment, change revisions.Change) error {
-	err := patch(ctx, d.client, change.Set, change.Want.ApplyTo)
-	if err == nil && change.Want.Lifecycle != change.Set.GetSetSpec().LifecycleState {
-		d.note(deployment, change.Set, "Lifecycle"+string(change.Want.Lifecycle), "SetLifecycle", "Set %s becomes %s", change.Set.GetName(), change.Want.Lifecycle)
-	}
-	return err
-}
-
-// create creates a set.
-func (d deployments) create(ctx context.Context, deployment v1alpha1.Deployment, set v1alpha1.Set) error {
-	if err := controllerutil.SetControllerReference(deployment, set, d.client.Scheme()); err != nil {
-		return err
-	}
-	if err := d.client.Create(ctx, set); err != nil {
-		return err
-	}
-	d.note(deployment, set, "Created", "Create", "Set %s is created", set.GetName())
-	return nil
-}
-
-// patch changes an object, provided that it is still in the state in which it was read.
-func patch[T client.Object](ctx context.Context, clnt client.Client, object T, change func(T)) error {
-	changed, err := changedCopy(object, change)
-	if err != nil {
-		return err
-	}
-	return clnt.Patch(ctx, changed, client.MergeFromWithOptions(object, client.MergeFromWithOptimisticLock{}))
-}
-
-// changedCopy returns a changed copy of an object.
-func changedCopy[T client.Object](object T, change func(T)) (T, error) {
-	changed, ok := object.DeepCopyObject().(T)
-	if !ok {
-		return changed, fmt.Errorf("the copy of a %T has another type", object)
-	}
-	change(changed)
-	return changed, nil
-}
-
-// note emits an event about a deployment.
-func (d deployments) note(deployment v1alpha1.Deployment, set v1alpha1.Set, reason, action, format string, values ...any) {
-	d.events.Eventf(deployment, set, corev1.EventTypeNormal, reason, action, format, values...)
+func (a *attempts) forget(key apitypes.NamespacedName) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.counts, key)
 }

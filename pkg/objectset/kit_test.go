@@ -168,6 +168,19 @@ func (r *rig) clean() {
 		r.tb.Error(err)
 	}
 	var left []client.Object
+	deployments, clusterDeployments := &v1alpha1.ObjectDeploymentList{}, &v1alpha1.ClusterObjectDeploymentList{}
+	if err := r.client.List(ctx, deployments, client.InNamespace(r.namespace)); err != nil {
+		r.tb.Error(err)
+	}
+	if err := r.client.List(ctx, clusterDeployments, client.MatchingLabels{labelRig: r.name}); err != nil {
+		r.tb.Error(err)
+	}
+	for i := range deployments.Items {
+		left = append(left, &deployments.Items[i])
+	}
+	for i := range clusterDeployments.Items {
+		left = append(left, &clusterDeployments.Items[i])
+	}
 	for i := range sets.Items {
 		left = append(left, &sets.Items[i])
 	}

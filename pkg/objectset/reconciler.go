@@ -77,9 +77,9 @@ func (o Options) named(name string) string {
 func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, newList func() client.ObjectList) error {
 	r := component.NewReconciler[T](name, phases{}, component.ReconcilerOptions{
 		DeleteOrder: new(reconciler.DeleteOrderReversed), MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
-	}).WithSiblings(siblings[T](newList)).WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) {
-		return report(set, conclusion), nil
 	})
+	r.WithSiblings(siblings[T](newList)).WithPreDeleteHook(olderFirst[T](mgr.GetClient(), newList))
+	r.WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) { return report(set, conclusion), nil })
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}

@@ -6,6 +6,9 @@ package objectset
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -14,6 +17,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // family has all sets of one kind in a namespace, by name.
@@ -90,6 +94,26 @@ func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.Siblin
 		return found, nil
 	}
 }
+
+// olderFirst is a hook that holds up the deletion of a set while an older sibling is being deleted: an older one has what comes later in the order of the phases. The end of the
+// older one wakes the set.
+func olderFirst[T v1alpha1.Set](reader client.Reader, newList func() client.ObjectList) component.HookFunc[T] {
+	return func(ctx context.Context, _ client.Client, self T) error {
+		sets, err := familyOf(ctx, reader, newList(), self)
+		if err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(sets)) {
+			if other := sets[name]; name != self.GetName() && other.GetDeletionTimestamp() != nil && sets.relation(self, other) == reconciler.RelationOlder {
+				return types.NewRetriableError(fmt.Errorf("set %s, which is older, is deleted first", name), new(olderFirstDelay))
+			}
+		}
+		return nil
+	}
+}
+
+// olderFirstDelay is how long to wait before looking again whether an older set is gone, if no event tells.
+const olderFirstDelay = time.Minute
 
 // familyOf returns all sets of the kind in the namespace of a set.
 func familyOf(ctx context.Context, reader client.Reader, list client.ObjectList, set v1alpha1.Set) (family, error) {

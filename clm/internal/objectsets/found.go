@@ -4,14 +4,11 @@
 package objectsets
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,13 +58,9 @@ func Find(ctx context.Context, reader client.Reader, target Target) (*Found, err
 		if err != nil {
 			return nil, err
 		}
-		if metav1.IsControlledBy(set, found.Deployment) {
-			found.Sets = append(found.Sets, set)
-		}
+		found.Sets = append(found.Sets, set)
 	}
-	slices.SortFunc(found.Sets, func(a, b v1alpha1.Set) int {
-		return cmp.Or(cmp.Compare(b.GetSetSpec().Revision, a.GetSetSpec().Revision), strings.Compare(b.GetName(), a.GetName()))
-	})
+	found.Sets = objectset.History(found.Deployment, found.Sets)
 	return found, nil
 }
 

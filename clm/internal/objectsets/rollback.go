@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +21,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/listwatch"
 	"github.com/component-operator/runtime/internal/lists"
 	"github.com/component-operator/runtime/pkg/cluster"
-	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
@@ -33,7 +32,7 @@ func RollBack(ctx context.Context, c cluster.Client, found *Found, revision int6
 	if err != nil {
 		return "", err
 	}
-	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"rollbackTo":{"revision":%d}}}`, found.Deployment.GetUID(), target.GetSetSpec().Revision)
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"rollbackTo":{"revision":%d}}}`, found.Deployment.GetUID(), revision)
 	raw := found.Target.kind.unstructured()
 	raw.SetNamespace(found.Target.Namespace)
 	raw.SetName(found.Target.Name)
@@ -51,22 +50,11 @@ func (f *Found) rollbackTarget(revision int64) (v1alpha1.Set, error) {
 	if f.Deployment.GetDeploymentSpec().Paused {
 		return nil, &failures.RefusedError{Reason: fmt.Sprintf("%s is paused; set spec.paused to false first", f.Target)}
 	}
-	var allowed []string
-	for i, set := range f.Sets {
-		own := set.GetSetSpec().Revision
-		succeeded, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeSucceeded)
-		switch {
-		case own == 0:
-			continue
-		case revision == own, revision == 0 && i > 0 && succeeded.Status == component.ConditionTrue:
-			return set, nil
-		}
-		allowed = append(allowed, fmt.Sprint(own))
+	set, err := objectset.RollbackTarget(f.Deployment, f.Sets, revision)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Target, err)
 	}
-	if revision == 0 {
-		return nil, fmt.Errorf("no set of %s before the current one has succeeded; to roll back nevertheless, name one of the revisions: %s", f.Target, strings.Join(allowed, ", "))
-	}
-	return nil, fmt.Errorf("%s has no revision %d; there are: %s", f.Target, revision, strings.Join(allowed, ", "))
+	return set, nil
 }
 
 // errOver ends a watch.

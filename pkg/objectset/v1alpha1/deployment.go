@@ -10,6 +10,10 @@ import (
 // AnnotationChangeCause is an annotation with a text that says why something was changed. It is copied from a deployment to its newest set. Other tools know it as well.
 const AnnotationChangeCause = "kubernetes.io/change-cause"
 
+// AnnotationTemplateDigest is an annotation of sets that a deployment has made: the digest of the template at that time. If the API server stores a set that is different from
+// the template, because somebody has a webhook for sets, it is the set of that template nevertheless.
+const AnnotationTemplateDigest = "core.component-operator.dev/template-digest"
+
 // DeploymentSpec is what the specs of ObjectDeployments and ClusterObjectDeployments have in common.
 type DeploymentSpec struct {
 	// Paused stops the rollout: no set is created, changed or deleted, except that all sets which are not archived are paused as well. Defaults to false.
@@ -148,9 +152,9 @@ type ClusterObjectDeploymentList struct {
 type DeploymentStatus struct {
 	// ObservedGeneration is the generation of the deployment that the status is about.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Revision is that of the newest set.
+	// Revision is the highest that a set of the deployment has had.
 	Revision int64 `json:"revision,omitempty"`
-	// SetName is the name of the newest set.
+	// SetName is the name of the newest set; empty if there is none.
 	SetName string `json:"setName,omitempty"`
 	// Conditions are Available, Progressing, Paused, Ready and Stalled.
 	// +listType=map

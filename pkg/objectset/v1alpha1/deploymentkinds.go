@@ -5,6 +5,8 @@ package v1alpha1
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -26,8 +28,9 @@ type Deployment interface {
 	NewSet() Set
 	// Makes reports whether the template makes a set with the spec of the given one. Whether that is paused or archived, its revision and its metadata do not matter.
 	Makes(set Set) bool
-	// TakeFrom copies the spec of a set to the template.
-	TakeFrom(set Set)
+	// TemplateSpec returns the spec of the template, TemplateSpecOf that of a template that makes a set with the spec of the given one.
+	TemplateSpec() any
+	TemplateSpecOf(set Set) any
 }
 
 var (
@@ -56,11 +59,16 @@ func (d *ObjectDeployment) Makes(set Set) bool {
 	return ok && objectSet.Spec.ServiceAccountName == d.Spec.Template.Spec.ServiceAccountName && d.Spec.Template.Spec.equal(&objectSet.Spec.SetContent)
 }
 
-// TakeFrom implements Deployment.
-func (d *ObjectDeployment) TakeFrom(set Set) {
+// TemplateSpec implements Deployment.
+func (d *ObjectDeployment) TemplateSpec() any { return d.Spec.Template.Spec }
+
+// TemplateSpecOf implements Deployment.
+func (d *ObjectDeployment) TemplateSpecOf(set Set) any {
+	spec := ObjectSetTemplateSpec{SetContent: set.GetSetSpec().SetContent}
 	if objectSet, ok := set.(*ObjectSet); ok {
-		d.Spec.Template.Spec = ObjectSetTemplateSpec{SetContent: *objectSet.Spec.SetContent.DeepCopy(), ServiceAccountName: objectSet.Spec.ServiceAccountName}
+		spec.ServiceAccountName = objectSet.Spec.ServiceAccountName
 	}
+	return spec
 }
 
 // GetDeploymentSpec returns a pointer to the spec, without the template.
@@ -83,11 +91,20 @@ func (d *ClusterObjectDeployment) Makes(set Set) bool {
 	return ok && d.Spec.Template.Spec.equal(&objectSet.Spec.SetContent)
 }
 
-// TakeFrom implements Deployment.
-func (d *ClusterObjectDeployment) TakeFrom(set Set) {
-	if objectSet, ok := set.(*ClusterObjectSet); ok {
-		d.Spec.Template.Spec = *objectSet.Spec.SetContent.DeepCopy()
+// TemplateSpec implements Deployment.
+func (d *ClusterObjectDeployment) TemplateSpec() any { return d.Spec.Template.Spec }
+
+// TemplateSpecOf implements Deployment.
+func (d *ClusterObjectDeployment) TemplateSpecOf(set Set) any { return set.GetSetSpec().SetContent }
+
+// TemplateDigest returns a digest of the spec of the template; empty if it cannot be encoded.
+func TemplateDigest(deployment Deployment) string {
+	encoded, err := json.Marshal(deployment.TemplateSpec())
+	if err != nil {
+		return ""
 	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:16])
 }
 
 // equal reports whether two contents are the same. Manifests are compared as values: how they are written does not matter.

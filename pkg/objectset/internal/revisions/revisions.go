@@ -19,8 +19,10 @@ import (
 type Decision struct {
 	// RollBackTo is a set whose spec is to be copied to the template, by a write that also removes spec.rollbackTo. Nothing else is to be done before. Nil if there is none.
 	RollBackTo v1alpha1.Set
-	// Adopt are sets of the series without a controller.
+	// Adopt are sets of the series without a controller. Nothing else is to be done before, unless they cannot be adopted; see [Revisions.WithoutOrphans].
 	Adopt []v1alpha1.Set
+	// Release are sets whose ownership is to end, because the deployment is deleted without them.
+	Release []v1alpha1.Set
 	// Create is a set to create, without an owner. Nil if there is none.
 	Create v1alpha1.Set
 	// Change are changes of sets.
@@ -43,7 +45,8 @@ type Revisions struct {
 	// own are those that it controls, the newest first. Series are all sets of its series, with those that others control.
 	own, series []v1alpha1.Set
 	// names are those of all sets in the namespace.
-	names map[string]bool
+	names      map[string]bool
+	adoptsNone bool
 }
 
 // Of finds the revisions of a deployment among all sets of the kind in its namespace.
@@ -65,6 +68,9 @@ func Of(deployment v1alpha1.Deployment, sets []v1alpha1.Set) Revisions {
 	return r
 }
 
+// All returns the sets, the newest first.
+func (r Revisions) All() []v1alpha1.Set { return r.own }
+
 // Current returns the newest set; nil if there is none.
 func (r Revisions) Current() v1alpha1.Set {
 	if len(r.own) == 0 {
@@ -73,7 +79,13 @@ func (r Revisions) Current() v1alpha1.Set {
 	return r.own[0]
 }
 
-// Decide returns what is to be done. The error says why spec.rollbackTo is refused; then the rest of the decision is as if it were not there.
+// WithoutOrphans returns revisions that adopt no sets.
+func (r Revisions) WithoutOrphans() Revisions {
+	r.adoptsNone = true
+	return r
+}
+
+// Decide returns what is to be done. The error says why spec.rollbackTo is refused; then no set is created.
 func (r Revisions) Decide() (Decision, error) {
 	switch {
 	case r.deployment.GetDeletionTimestamp() != nil:
@@ -81,31 +93,45 @@ func (r Revisions) Decide() (Decision, error) {
 	case r.deployment.GetDeploymentSpec().Paused:
 		return Decision{Change: r.changes()}, nil
 	}
-	target, err := r.rollbackTarget()
-	if target != nil {
-		return Decision{RollBackTo: target}, nil
-	}
 	if orphans := r.orphans(); len(orphans) > 0 {
-		return Decision{Adopt: orphans}, err // one of them may be the newest
+		return Decision{Adopt: orphans}, nil // one of them may be the newest, or the one to roll back to
 	}
 	decision := Decision{Change: r.changes()}
+	if target := r.deployment.GetDeploymentSpec().RollbackTo; target != nil {
+		set, err := r.RollbackTarget(target.Revision)
+		if err != nil {
+			return decision, err
+		}
+		return Decision{RollBackTo: set}, nil
+	}
 	if r.isCurrent() {
 		decision.Delete = r.surplus()
 	} else {
 		decision.Create = r.next()
 	}
-	return decision, err
+	return decision, nil
 }
 
-// isCurrent reports whether the newest set is the one that the template makes.
+// isCurrent reports whether the newest set is the one that the template makes: because it has that content, or was made from this template and changed by the
+// API server. Of two sets with the highest revision, none is: neither can adopt what the other has.
 func (r Revisions) isCurrent() bool {
 	current := r.Current()
-	return current != nil && !isArchived(current) && current.GetDeletionTimestamp() == nil && r.deployment.Makes(current)
+	switch {
+	case current == nil, isArchived(current), current.GetDeletionTimestamp() != nil:
+		return false
+	case len(r.own) > 1 && r.own[1].GetSetSpec().Revision == current.GetSetSpec().Revision:
+		return false
+	default:
+		return r.deployment.Makes(current) || current.GetAnnotations()[v1alpha1.AnnotationTemplateDigest] == v1alpha1.TemplateDigest(r.deployment)
+	}
 }
 
 // orphans are sets of the series without a controller.
 func (r Revisions) orphans() []v1alpha1.Set {
 	var found []v1alpha1.Set
+	if r.adoptsNone {
+		return nil
+	}
 	for _, set := range r.series {
 		if metav1.GetControllerOfNoCopy(set) == nil && set.GetDeletionTimestamp() == nil {
 			found = append(found, set)
@@ -126,6 +152,7 @@ func (r Revisions) next() v1alpha1.Set {
 	}
 	set.SetName(name())
 	set.GetSetSpec().Revision = revision
+	set.SetAnnotations(with(set.GetAnnotations(), v1alpha1.AnnotationTemplateDigest, v1alpha1.TemplateDigest(r.deployment)))
 	r.currentSettings(settingsOf(set)).ApplyTo(set)
 	return set
 }
@@ -197,7 +224,8 @@ func (r Revisions) surplus() []v1alpha1.Set {
 func (r Revisions) teardown() Decision {
 	decision := Decision{Done: len(r.own) == 0}
 	if slices.Contains(r.deployment.GetFinalizers(), metav1.FinalizerOrphanDependents) {
-		return Decision{} // the garbage collector ends the ownership of the sets
+		// The garbage collector does the same, but overlooks sets of which it has not heard yet.
+		return Decision{Release: r.own}
 	}
 	oldest := true
 	for _, set := range slices.Backward(r.own) {
@@ -217,25 +245,20 @@ func (r Revisions) teardown() Decision {
 	return decision
 }
 
-// rollbackTarget returns the set that spec.rollbackTo names; nil if there is no such field.
-func (r Revisions) rollbackTarget() (v1alpha1.Set, error) {
-	target := r.deployment.GetDeploymentSpec().RollbackTo
-	if target == nil {
-		return nil, nil //nolint:nilnil // there is none, and that is no error
-	}
+// RollbackTarget returns the set to roll back to. Revision 0 stands for the latest one before the current one that has succeeded.
+func (r Revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
 	var allowed []string
 	for i, set := range r.own {
-		revision := set.GetSetSpec().Revision
-		switch {
-		case revision == 0:
-			continue
-		case target.Revision == revision, target.Revision == 0 && everSucceeded(set) && (i > 0 || !r.isCurrent()):
+		own := set.GetSetSpec().Revision
+		if revision == 0 && everSucceeded(set) && (i > 0 || !r.isCurrent()) || revision > 0 && revision == own {
 			return set, nil
 		}
-		allowed = append(allowed, fmt.Sprint(revision))
+		if own > 0 {
+			allowed = append(allowed, fmt.Sprint(own))
+		}
 	}
-	if target.Revision == 0 {
+	if revision == 0 {
 		return nil, fmt.Errorf("spec.rollbackTo: no set before the current one has succeeded; allowed are the revisions: %s", strings.Join(allowed, ", "))
 	}
-	return nil, fmt.Errorf("spec.rollbackTo.revision: invalid value %d; allowed are: %s", target.Revision, strings.Join(allowed, ", "))
+	return nil, fmt.Errorf("spec.rollbackTo.revision: invalid value %d; allowed are: %s", revision, strings.Join(allowed, ", "))
 }

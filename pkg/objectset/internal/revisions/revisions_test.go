@@ -66,6 +66,8 @@ func set(t *testing.T, description string) v1alpha1.Set {
 			phase.Applied = int32(value[0] - '0')
 		case "progressed":
 			phase.Progressed = int32(value[0] - '0')
+		case "digest":
+			result.Annotations = map[string]string{v1alpha1.AnnotationTemplateDigest: v1alpha1.TemplateDigest(deployment(t, value))}
 		case "unseen":
 			result.Generation = 2
 		case "deleting":
@@ -122,6 +124,9 @@ func short(decision revisions.Decision, refusal error) string {
 	for _, set := range decision.Adopt {
 		words = append(words, "adopt "+set.GetName())
 	}
+	for _, set := range decision.Release {
+		words = append(words, "release "+set.GetName())
+	}
 	for _, change := range decision.Change {
 		text := fmt.Sprintf("%s %s", change.Set.GetName(), change.Want.Lifecycle)
 		if change.Want.Deadline != change.Set.GetSetSpec().ProgressDeadlineSeconds {
@@ -176,7 +181,9 @@ func TestDecide(t *testing.T) {
 		{"available, not succeeded", "b", []string{"web-1 1 a" + good, "web-2 2 b available" + full}, ""},
 		{"succeeded", "b", []string{"web-1 1 a" + good, "web-2 2 b" + good}, "web-1 Archived"},
 		{"succeeded once, not available now", "b", []string{"web-1 1 a" + good, "web-2 2 b succeeded" + full}, ""},
-		{"available in an earlier generation", "b", []string{"web-1 1 a" + good, "web-2 2 b unseen" + good}, ""},
+		{"available before a change of its settings", "b", []string{"web-1 1 a" + good, "web-2 2 b unseen" + good}, "web-1 Archived"},
+		{"changed by the API server", "b", []string{"web-1 1 x digest=b" + good}, ""},
+		{"two of one revision", "a", []string{"web-1 1 a" + good, "copy 1 a" + half}, "copy Paused; create web-2"},
 		{
 			"succeeded, with broken ones before", "d",
 			[]string{"web-1 1 a" + good, "web-2 2 b paused noticed" + half, "web-3 3 c" + full, "web-4 4 d" + good},
@@ -206,6 +213,8 @@ func TestDecide(t *testing.T) {
 		{"back to the current revision", "b rollback=2", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, "roll back to web-2"},
 		{"back to the last one that succeeded", "c rollback=0", []string{"web-1 1 a archived noticed succeeded", "web-2 2 b archived noticed", "web-3 3 c" + good}, "roll back to web-1"},
 		{"back before a set is made", "b rollback=0", []string{"web-1 1 a" + good}, "roll back to web-1"},
+		{"back to one without a revision", "b rollback=0", []string{"hand 0 a" + good, "web-2 2 b" + good}, "roll back to hand"},
+		{"back to nothing, while a set is due", "c rollback=9", []string{"web-2 2 b" + good}, "spec.rollbackTo.revision: invalid value 9; allowed are: 2"},
 		{"back to nothing", "b rollback=9", []string{"web-1 1 a archived noticed", "web-2 2 b" + good}, "spec.rollbackTo.revision: invalid value 9; allowed are: 2, 1"},
 		{"none has succeeded", "b rollback=0", []string{"web-1 1 a" + full, "web-2 2 b" + good}, "web-1 Archived; spec.rollbackTo: no set before the current one has succeeded; allowed are the revisions: 2, 1"},
 
@@ -213,7 +222,7 @@ func TestDecide(t *testing.T) {
 		{"deletion goes on", "b deleting", []string{"web-1 1 a deleting" + good, "web-2 2 b paused noticed" + half}, ""},
 		{"deletion of the last", "b deleting", []string{"web-2 2 b paused noticed" + half}, "delete web-2"},
 		{"deletion ends", "b deleting", []string{"other 1 a foreign", "orphan 2 a orphan"}, "done"},
-		{"deletion that orphans", "b deleting orphaning", []string{"web-1 1 a" + good}, ""},
+		{"deletion that orphans", "b deleting orphaning", []string{"web-1 1 a" + good, "other 1 a foreign"}, "release web-1"},
 	} {
 		sets := make([]v1alpha1.Set, len(tc.sets))
 		for i, description := range tc.sets {
@@ -241,6 +250,10 @@ func TestCreatedSet(t *testing.T) {
 	if created.Namespace != "shop" || spec.ServiceAccountName != "limited" || spec.Revision != 2 || spec.LifecycleState != v1alpha1.LifecycleStateActive || spec.ProgressDeadlineSeconds != 9 || !d.Makes(created) {
 		t.Errorf("unexpected set %+v", created)
 	}
+	if created.Annotations[v1alpha1.AnnotationTemplateDigest] != v1alpha1.TemplateDigest(d) {
+		t.Errorf("unexpected digest in %v", created.Annotations)
+	}
+	delete(created.Annotations, v1alpha1.AnnotationTemplateDigest)
 	if got := fmt.Sprint(created.Labels, created.Annotations); got != "map[core.component-operator.dev/revisions-of:web team:a] map[kubernetes.io/change-cause:why note:b]" {
 		t.Errorf("unexpected metadata %s", got)
 	}
@@ -277,7 +290,7 @@ func TestReport(t *testing.T) {
 		{"rolling out", "a", []string{"web-1 1 a"}, nil, "False/ObjectSetUnavailable True/RollingOut False/RollingOut False/RollingOut"},
 		{"available", "a", []string{"web-1 1 a available" + full}, nil, "True/Available True/PendingSuccess False/PendingSuccess False/PendingSuccess"},
 		{"idle", "a", []string{"web-1 1 a" + good}, nil, "True/Available False/Idle True/Available False/Idle"},
-		{"available in an earlier generation", "a", []string{"web-1 1 a unseen" + good}, nil, "False/ObjectSetUnavailable True/RollingOut False/RollingOut False/RollingOut"},
+		{"available before a change of its settings", "a", []string{"web-1 1 a unseen" + good}, nil, "True/Available False/Idle True/Available False/Idle"},
 		{"a new set is due", "b", []string{"web-1 1 a" + good}, nil, "True/PreviousRevisionAvailable True/RollingOut False/RollingOut False/RollingOut"},
 		{"an earlier one is available", "b", []string{"web-1 1 a" + good, "web-2 2 b" + full}, nil, "True/PreviousRevisionAvailable True/RollingOut False/RollingOut False/RollingOut"},
 		{"an archived one is not", "b", []string{"web-1 1 a archived" + good, "web-2 2 b" + full}, nil, "False/ObjectSetUnavailable True/RollingOut False/RollingOut False/RollingOut"},
@@ -322,5 +335,44 @@ func TestStalledSets(t *testing.T) {
 		if got := string(status.Conditions[1].Status) + "/" + status.Conditions[1].Reason; got != want {
 			t.Errorf("%s: got %s, want %s", reason, got, want)
 		}
+	}
+}
+
+// TestWithoutOrphans goes on although a set cannot be adopted. Its revision is taken nevertheless.
+func TestWithoutOrphans(t *testing.T) {
+	t.Parallel()
+	found := revisions.Of(deployment(t, "b"), []v1alpha1.Set{set(t, "orphan 4 a orphan"), set(t, "web-1 1 a available succeeded applied=3")})
+	if got := short(found.Decide()); got != "adopt orphan" {
+		t.Errorf("got %q", got)
+	}
+	if got := short(found.WithoutOrphans().Decide()); got != "create web-5" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestNames of the status: the highest revision stays, the name is that of a set that exists.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	d := deployment(t, "a seen=7")
+	d.Status.SetName = "web-7"
+	for sets, want := range map[string]string{"": "7 ", "web-3 3 a": "7 web-3", "web-9 9 a": "9 web-9"} {
+		var found []v1alpha1.Set
+		if sets != "" {
+			found = append(found, set(t, sets))
+		}
+		status := revisions.Of(d, found).Report(nil, nil)
+		if got := fmt.Sprint(status.Revision, " ", status.SetName); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestPausing says for which sets a paused deployment waits: one that is being archived is not held up.
+func TestPausing(t *testing.T) {
+	t.Parallel()
+	sets := []v1alpha1.Set{set(t, "web-1 1 a archived"), set(t, "web-2 2 b archived noticed"), set(t, "web-3 3 c paused noticed"), set(t, "web-4 4 d paused")}
+	status := revisions.Of(deployment(t, "d paused"), sets).Report(nil, nil)
+	if got := status.Conditions[4]; got.Type != v1alpha1.DeploymentPaused || got.Message != "Not paused yet, or still being archived: web-4, web-1" {
+		t.Errorf("unexpected condition %+v", got)
 	}
 }

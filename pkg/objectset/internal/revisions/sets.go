@@ -30,6 +30,12 @@ func isTrue(set v1alpha1.Set, name component.ConditionType) bool {
 	return condition(set, name).Status == component.ConditionTrue
 }
 
+// isAvailable reports whether a set is available. The content of a set never changes, so what was seen before the last change of its settings holds.
+func isAvailable(set v1alpha1.Set) bool {
+	found, _ := set.GetStatus().GetCondition(v1alpha1.ConditionTypeAvailable)
+	return found.Status == component.ConditionTrue
+}
+
 // isOver reports whether a set is archived, and has no objects any more.
 func isOver(set v1alpha1.Set) bool {
 	return isArchived(set) && isTrue(set, v1alpha1.ConditionTypeArchived)
@@ -43,7 +49,7 @@ func everSucceeded(set v1alpha1.Set) bool {
 
 // hasSucceeded reports whether a set has succeeded, and is available now.
 func hasSucceeded(set v1alpha1.Set) bool {
-	return everSucceeded(set) && isTrue(set, v1alpha1.ConditionTypeAvailable)
+	return everSucceeded(set) && isAvailable(set)
 }
 
 // counts adds up what the phases of a set have.

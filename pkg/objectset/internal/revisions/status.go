@@ -26,6 +26,7 @@ type verdict struct {
 func (r Revisions) Report(refusal, failure error) v1alpha1.DeploymentStatus {
 	status := *r.deployment.GetDeploymentStatus().DeepCopy()
 	status.ObservedGeneration = r.deployment.GetGeneration()
+	status.SetName = ""
 	if current := r.Current(); current != nil {
 		status.Revision, status.SetName = max(status.Revision, current.GetSetSpec().Revision), current.GetName()
 	}
@@ -65,11 +66,11 @@ func (r Revisions) available() verdict {
 	switch {
 	case current == nil:
 		return verdict{reason: v1alpha1.ReasonSetUnavailable, message: "There is no set yet"}
-	case r.isCurrent() && isTrue(current, v1alpha1.ConditionTypeAvailable):
+	case r.isCurrent() && isAvailable(current):
 		return verdict{holds: true, reason: v1alpha1.ReasonAvailable, message: about(current, v1alpha1.ConditionTypeAvailable)}
 	}
 	for _, set := range r.own {
-		if !isArchived(set) && isTrue(set, v1alpha1.ConditionTypeAvailable) {
+		if !isArchived(set) && isAvailable(set) {
 			message := "Set " + set.GetName() + " is available"
 			if set != current {
 				message += ". " + about(current, v1alpha1.ConditionTypeAvailable)
@@ -84,7 +85,7 @@ func (r Revisions) available() verdict {
 func (r Revisions) progressing(refusal, failure error) verdict {
 	current := r.Current()
 	switch {
-	case isRefused(failure):
+	case IsRefused(failure):
 		return verdict{reason: v1alpha1.ReasonWriteRefused, message: failure.Error()}
 	case failure != nil:
 		return verdict{holds: true, reason: v1alpha1.ReasonRetrying, message: failure.Error()}
@@ -93,7 +94,11 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 	case r.deployment.GetDeploymentSpec().Paused:
 		return verdict{reason: v1alpha1.ReasonPaused, message: r.paused().message}
 	case refusal != nil:
-		return verdict{reason: v1alpha1.ReasonRollbackRefused, message: refusal.Error()}
+		message := refusal.Error()
+		if current != nil {
+			message += ". " + about(current, v1alpha1.ConditionTypeProgressing)
+		}
+		return verdict{reason: v1alpha1.ReasonRollbackRefused, message: message}
 	case !r.isCurrent():
 		return verdict{holds: true, reason: v1alpha1.ReasonRollingOut, message: "A set for the changed template is created"}
 	}
@@ -101,13 +106,16 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 	switch {
 	case rollout.Status == component.ConditionFalse && slices.Contains(stalls, rollout.Reason):
 		return verdict{reason: rollout.Reason, message: about(current, v1alpha1.ConditionTypeProgressing)}
-	case !isTrue(current, v1alpha1.ConditionTypeAvailable):
+	case !isAvailable(current):
 		return verdict{holds: true, reason: v1alpha1.ReasonRollingOut, message: about(current, v1alpha1.ConditionTypeAvailable)}
 	case !everSucceeded(current):
 		return verdict{holds: true, reason: v1alpha1.ReasonPendingSuccess, message: "Set " + current.GetName() + " is available, and has not succeeded yet"}
 	}
-	if left := names(r.own[1:], func(set v1alpha1.Set) bool { return !isOver(set) }); left != "" {
-		return verdict{holds: true, reason: v1alpha1.ReasonArchiving, message: "Being archived: " + left}
+	for _, set := range r.own[1:] {
+		if !isOver(set) {
+			_, _, message := set.GetStatus().GetState()
+			return verdict{holds: true, reason: v1alpha1.ReasonArchiving, message: "Set " + set.GetName() + ": " + message}
+		}
 	}
 	return verdict{reason: v1alpha1.ReasonIdle, message: about(current, v1alpha1.ConditionTypeAvailable)}
 }
@@ -115,8 +123,8 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 // paused returns the condition Paused.
 func (r Revisions) paused() verdict {
 	message := "No set is created, changed or deleted"
-	if waits := names(r.own, func(set v1alpha1.Set) bool { return !isArchived(set) && !isPaused(set) }); waits != "" {
-		message = "Not paused yet: " + waits
+	if waits := names(r.own, func(set v1alpha1.Set) bool { return !isOver(set) && !isPaused(set) }); waits != "" {
+		message = "Not paused yet, or still being archived: " + waits
 	}
 	return verdict{holds: r.deployment.GetDeploymentSpec().Paused && r.deployment.GetDeletionTimestamp() == nil, reason: v1alpha1.ReasonPaused, message: message}
 }
@@ -134,7 +142,8 @@ func (r Revisions) deleting() string {
 
 // about says what a condition of a set says.
 func about(set v1alpha1.Set, name component.ConditionType) string {
-	return "Set " + set.GetName() + ": " + cmp.Or(condition(set, name).Message, "has not been looked at yet")
+	found, _ := set.GetStatus().GetCondition(name)
+	return "Set " + set.GetName() + ": " + cmp.Or(found.Message, "has not been looked at yet")
 }
 
 // names returns the names of the sets of which something is true.
@@ -148,7 +157,7 @@ func names(sets []v1alpha1.Set, holds func(v1alpha1.Set) bool) string {
 	return strings.Join(found, ", ")
 }
 
-// isRefused reports whether the API server refuses a write, so that repeating it is of no use until something changes.
-func isRefused(err error) bool {
+// IsRefused reports whether the API server refuses a write, so that repeating it is of no use until something changes.
+func IsRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package objectset_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+)
+
+// creatingSets returns a configuration whose creations of ObjectSets are made by a function, and a function that counts them.
+func creatingSets(config *rest.Config, create func(next http.RoundTripper, request *http.Request) (*http.Response, error)) (*rest.Config, func() int64) {
+	var creations atomic.Int64
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			if request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/objectsets") {
+				creations.Add(1)
+				return create(next, request)
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	return config, creations.Load
+}
+
+// TestChangedSets: a set that a webhook has changed is the one of the template nevertheless.
+func TestChangedSets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	config, _ := creatingSets(testenv.Config(t), func(next http.RoundTripper, request *http.Request) (*http.Response, error) {
+		raw, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil, err
+		}
+		raw = bytes.Replace(raw, []byte(`"phases":[`), []byte(`"successDelaySeconds":1,"phases":[`), 1)
+		request = request.Clone(request.Context())
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+		return next.RoundTrip(request)
+	})
+	r.startWith(config)
+	web := r.deployment(1, "yes")
+	r.create(web)
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available", "Set web-1")
+	r.expectSets("web-1 1 Active")
+	r.update(web, 2, "yes")
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available", "Set web-2")
+	r.expectSets("web-1 1 Archived", "web-2 2 Active")
+}
+
+// TestRefusalsWithoutEnd are reported, and not repeated all the time, whatever their texts and codes are.
+func TestRefusalsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		code    int
+		reason  metav1.StatusReason
+		want    string
+		stalled string
+		most    int64
+	}{
+		{http.StatusForbidden, metav1.StatusReasonForbidden, "False/WriteRefused", "True/WriteRefused", 2},
+		// This may be a stale cache, for a while.
+		{http.StatusConflict, metav1.StatusReasonConflict, "True/Retrying", "False/Retrying", 14},
+	} {
+		t.Run(string(tc.reason), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			var number atomic.Int64
+			config, creations := creatingSets(testenv.Config(t), func(_ http.RoundTripper, request *http.Request) (*http.Response, error) {
+				body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"request %d is denied"}`, tc.reason, tc.code, number.Add(1))
+				header := http.Header{"Content-Type": {"application/json"}}
+				return &http.Response{StatusCode: tc.code, Header: header, Body: io.NopCloser(strings.NewReader(body)), Request: request}, nil
+			})
+			r.startWith(config)
+			web := r.deployment(1, "yes")
+			r.create(web)
+			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, tc.want, "creating set web-1: request", "is denied")
+			r.awaitDeployment(web, v1alpha1.DeploymentStalled, tc.stalled)
+			time.Sleep(2 * time.Second)
+			if got := creations(); got > tc.most {
+				t.Errorf("got %d attempts", got)
+			}
+		})
+	}
+}
+
+// TestForegroundDeletion: the garbage collector deletes all sets at once. The later one waits for the earlier one, which has what comes later in the order of the phases.
+func TestForegroundDeletion(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	web := r.deployment(1, "yes")
+	r.create(web)
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
+	r.update(web, 2, "no")
+	r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/RollingOut", "Set web-2", "not ready")
+	r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":["example.io/hold"]}}`)
+	if err := r.client.Delete(t.Context(), web, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		t.Fatal(err)
+	}
+	second := &v1alpha1.ObjectSet{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "web-2"}}
+	r.awaitCondition(second, progressing, "True/Deleting", "set web-1, which is older, is deleted first")
+	if r.data("app", "") == "-" || r.data("end", "") == "-" {
+		t.Error("an earlier phase must not go before a later one")
+	}
+	r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":null}}`)
+	r.awaitGone(web)
+	r.expectSets()
+}
+
+// TestOrphansAtOnce: a deployment that is deleted right after it was created leaves its sets and their objects behind, although the garbage collector may not have heard of them.
+func TestOrphansAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	web := r.deployment(1, "yes")
+	r.create(web)
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
+	uid := r.get("v1", "ConfigMap", "app").GetUID()
+	for range 4 {
+		if err := r.client.Delete(t.Context(), web, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+			t.Fatal(err)
+		}
+		r.awaitGone(web)
+		web = r.deployment(1, "yes")
+		r.create(web)
+		r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
+	}
+	r.expectSets("web-1 1 Active")
+	if object := r.get("v1", "ConfigMap", "app"); object == nil || object.GetUID() != uid {
+		t.Errorf("the object was deleted: %v", object)
+	}
+}
+
+// TestRollbackOfOddValues: what is copied to the template makes exactly the set that it comes from. The first one was written by hand, without a revision.
+func TestRollbackOfOddValues(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	const spec = `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, creationTimestamp: null}, data: null, immutable: false}}]}],
+  availabilityProbes: [{selector: {kind: {group: none, kind: None}}, probes: [{fieldValue: {field: .spec.a, value: {x: null, y: 9007199254740993, z: 1.0}}}]}]}`
+	first := r.set("metadata: {name: by-hand, labels: {core.component-operator.dev/revisions-of: web}}\nspec: " + spec)
+	r.create(first)
+	r.awaitCondition(first, succeeded, "True/RolloutSuccess")
+	web := r.deployment(1, "yes")
+	web.Annotations = map[string]string{"other": "yes"}
+	r.create(web)
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available", "Set web-1")
+	r.patch(web, `{"spec":{"rollbackTo":{}}}`)
+	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available", "Set web-2")
+	r.read(first)
+	second := &v1alpha1.ObjectSet{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "web-2"}}
+	r.read(second)
+	if !web.Makes(first) || !web.Makes(second) || web.Annotations["other"] != "yes" {
+		t.Errorf("the rollback has changed something: %s", mustMarshal(t, web))
+	}
+}
