@@ -15,31 +15,44 @@ import (
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
 
-// TestDeletionOfDeployment: during an unfinished upgrade, the earlier set has what comes later in the order of the phases. So it goes first, and the later set waits for it.
+// TestDeletionOfDeployment: during an unfinished upgrade, the earlier set has what comes later in the order of the phases. So it goes first, and the later set
+// waits for it: it is paused, or being deleted as well, by the garbage collector.
 func TestDeletionOfDeployment(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.start()
-	web := r.deployment(1, "yes")
-	r.create(web)
-	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
-	r.update(web, 2, "no")
-	r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/RollingOut", "Set web-2", "not ready")
-	r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":["example.io/hold"]}}`)
+	for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.start()
+			web := r.deployment(1, "yes")
+			r.create(web)
+			r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
+			r.update(web, 2, "no")
+			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/RollingOut", "Set web-2", "not ready")
+			r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":["example.io/hold"]}}`)
 
-	r.delete(web)
-	r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/Deleting", "Set web-1 is being deleted", "end")
-	r.expectSets("web-1 1 Active", "web-2 2 Paused")
-	if r.data("app", "revision") != "2" || r.data("config-1", "") != "<nil>" {
-		t.Error("an earlier phase must not go before a later one")
-	}
-	r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":null}}`)
-	r.awaitGone(web)
-	r.expectSets()
-	for _, name := range []string{"config", "config-1", "config-2", "app", "end"} {
-		if r.data(name, "") != "-" {
-			t.Errorf("ConfigMap %s is left", name)
-		}
+			if err := r.client.Delete(t.Context(), web, client.PropagationPolicy(policy)); err != nil {
+				t.Fatal(err)
+			}
+			r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/Deleting", "Set web-1 is being deleted", "end")
+			if policy == metav1.DeletePropagationForeground {
+				second := &v1alpha1.ObjectSet{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "web-2"}}
+				r.awaitCondition(second, progressing, "True/Deleting", "set web-1, which is older, is deleted first")
+			} else {
+				r.expectSets("web-1 1 Active", "web-2 2 Paused")
+			}
+			if r.data("app", "revision") != "2" || r.data("config-1", "") != "<nil>" {
+				t.Error("an earlier phase must not go before a later one")
+			}
+			r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":null}}`)
+			r.awaitGone(web)
+			r.expectSets()
+			for _, name := range []string{"config", "config-1", "config-2", "app", "end"} {
+				if r.data(name, "") != "-" {
+					t.Errorf("ConfigMap %s is left", name)
+				}
+			}
+		})
 	}
 }
 

@@ -97,30 +97,6 @@ func TestRefusalsWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestForegroundDeletion: the garbage collector deletes all sets at once. The later one waits for the earlier one, which has what comes later in the order of the phases.
-func TestForegroundDeletion(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.start()
-	web := r.deployment(1, "yes")
-	r.create(web)
-	r.awaitDeployment(web, v1alpha1.DeploymentReady, "True/Available")
-	r.update(web, 2, "no")
-	r.awaitDeployment(web, v1alpha1.DeploymentProgressing, "True/RollingOut", "Set web-2", "not ready")
-	r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":["example.io/hold"]}}`)
-	if err := r.client.Delete(t.Context(), web, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
-		t.Fatal(err)
-	}
-	second := &v1alpha1.ObjectSet{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: "web-2"}}
-	r.awaitCondition(second, progressing, "True/Deleting", "set web-1, which is older, is deleted first")
-	if r.data("app", "") == "-" || r.data("end", "") == "-" {
-		t.Error("an earlier phase must not go before a later one")
-	}
-	r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":null}}`)
-	r.awaitGone(web)
-	r.expectSets()
-}
-
 // TestOrphansAtOnce: a deployment that is deleted right after it was created leaves its sets and their objects behind, although the garbage collector may not have heard of them.
 func TestOrphansAtOnce(t *testing.T) {
 	t.Parallel()
