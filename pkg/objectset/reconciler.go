@@ -79,7 +79,9 @@ func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, newLi
 		DeleteOrder: new(reconciler.DeleteOrderReversed), MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
 	})
 	r.WithSiblings(siblings[T](newList)).WithPreDeleteHook(olderFirst[T](mgr.GetClient(), newList))
-	r.WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) { return report(set, conclusion), nil })
+	r.WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) {
+		return report(set, conclusion), nil
+	})
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}
