@@ -199,8 +199,16 @@ func driftContent(d apply.Drift) map[string]any {
 			status[name] = text
 		}
 	}
+	if fields := fieldContents(d.Changed); fields != nil {
+		status["changed"] = fields
+	}
+	return map[string]any{"status": status}
+}
+
+// fieldContents returns the JSON form of changes of fields; nil if there are none.
+func fieldContents(changed []reconciler.FieldChange) []any {
 	var fields []any
-	for _, field := range d.Changed {
+	for _, field := range changed {
 		entry := map[string]any{"path": field.Path}
 		if field.Manager != "" {
 			entry["manager"] = field.Manager
@@ -210,8 +218,5 @@ func driftContent(d apply.Drift) map[string]any {
 		}
 		fields = append(fields, entry)
 	}
-	if fields != nil {
-		status["changed"] = fields
-	}
-	return map[string]any{"status": status}
+	return fields
 }

@@ -64,6 +64,7 @@ func limitations() map[string][]limitation {
 		"clm objects status":   {{args: "odeploy/web", nobody: deployment, reader: "the operator has not looked at it yet", code: exitNotReady}},
 		"clm objects tree":     {{args: "odeploy/web", nobody: deployment}},
 		"clm objects events":   {{args: "odeploy/web", nobody: deployment}},
+		"clm objects drift":    {{args: "odeploy/web", nobody: deployment}},
 		"clm objects history":  {{args: "odeploy/web", nobody: deployment}},
 		"clm objects rollback": {{args: "odeploy/web 1", nobody: deployment, reader: `cannot patch resource "objectdeployments"`, code: 1}},
 		// What these ask the cluster for, everybody may know.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -206,6 +207,25 @@ spec:
 	if err := clnt.Patch(t.Context(), web, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"paused":true}}`))); err != nil {
 		t.Fatal(err)
 	}
+	testenv.Eventually(t, func() (bool, string) {
+		if err := clnt.Get(t.Context(), client.ObjectKeyFromObject(web), web); err != nil {
+			return false, err.Error()
+		}
+		paused := meta.FindStatusCondition(web.Status.Conditions, v1alpha1.DeploymentPaused)
+		return paused != nil && strings.HasPrefix(paused.Message, "No set is"), "the sets are not paused"
+	})
+	p.objects([]string{"objects", "drift", "odeploy/web", "--exit-code"}, 0, "has not drifted\n")
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "settings"}}
+	if err := clnt.Patch(t.Context(), settings, client.RawPatch(types.MergePatchType, []byte(`{"data":{"image":"other","extra":"theirs"}}`)), client.FieldOwner("somebody")); err != nil {
+		t.Fatal(err)
+	}
+	p.objects([]string{"objects", "drift", "odeploy/web", "--exit-code"}, exitChanges, "Paused (-) and the cluster (+)\n", "ConfigMap PLACE/settings", "changed by somebody", ".data.image",
+		"-  image: one\n", "+  image: other\n")
+	p.objects([]string{"objects", "drift", "odeploy/web", "-o", "json"}, 0, `"manager": "somebody"`, `"path": ".data.image"`)
+	if err := clnt.Delete(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	p.objects([]string{"objects", "drift", "odeploy/web"}, 0, "does not exist")
 	p.objects([]string{"objects", "rollback", "odeploy/web"}, exitRefused, "ObjectDeployment PLACE/web is paused; set spec.paused to false first")
 	if err := clnt.Delete(t.Context(), web); err != nil {
 		t.Fatal(err)

@@ -50,13 +50,13 @@ type deploymentKind struct {
 	newSets       func() client.ObjectList
 }
 
-// A write that has met a newer state of an object is repeated when the cache has that state, as a rule after one event. If it does not succeed nevertheless, it counts as failed.
+// A write that meets a newer state of an object is repeated after a delay, when the cache has that state. After some attempts, it counts as failed.
 const (
 	staleDelay    = time.Second
 	staleAttempts = 3
 )
 
-// refusedDelay is how long to wait before a write is repeated that the API server refuses. What it refuses now it may accept later, without an event that tells.
+// refusedDelay is how long to wait before a write is repeated that the API server has refused. No event tells when it would be accepted.
 const refusedDelay = time.Minute
 
 // setupDeployments adds the controller of one kind.
@@ -66,14 +66,14 @@ func setupDeployments(mgr ctrl.Manager, name string, kind deploymentKind, option
 		stale: &attempts{counts: map[apitypes.NamespacedName]int{}},
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named(name).
-		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return isOfOthers(e.ObjectOld, e.ObjectNew) }})).
+		For(kind.newDeployment(), builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return isMoreThanStatus(e.ObjectOld, e.ObjectNew) }})).
 		Watches(kind.newSet(), handler.EnqueueRequestsFromMapFunc(kind.deploymentOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(d)
 }
 
-// isOfOthers reports whether a change of a deployment is more than a change of its status, which only this controller writes.
-func isOfOthers(before, after client.Object) bool {
+// isMoreThanStatus reports whether more than the status of a deployment has changed. Only this controller writes the status.
+func isMoreThanStatus(before, after client.Object) bool {
 	return before.GetUID() != after.GetUID() || before.GetGeneration() != after.GetGeneration() || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) ||
 		!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) || !maps.Equal(before.GetAnnotations(), after.GetAnnotations())
 }
@@ -98,6 +98,7 @@ func (k deploymentKind) deploymentOf(_ context.Context, set client.Object) []rec
 func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	deployment := d.kind.newDeployment()
 	if err := d.client.Get(ctx, request.NamespacedName, deployment); err != nil {
+		d.stale.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	sets, err := setsIn(ctx, d.client, d.kind.newSets(), request.Namespace)

@@ -107,14 +107,31 @@ func (f *Found) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, er
 	if err != nil {
 		return live.Options{}, err
 	}
-	name := objectset.ObjectSetReconcilerName
-	if !f.Target.kind.namespaced {
-		name = objectset.ClusterObjectSetReconcilerName
-	}
+	name := f.reconcilerName()
 	others := status.NewAnalyzer(name, status.Options{})
 	all := judges.New(name, others)
 	all.Assign("", newJudge(judge, others, items))
 	return live.Options{Client: c, Items: items, Judges: all}, nil
+}
+
+// reconcilerName is the prefix of the marks on objects, and the field manager.
+func (f *Found) reconcilerName() string {
+	if f.Target.kind.namespaced {
+		return objectset.ObjectSetReconcilerName
+	}
+	return objectset.ClusterObjectSetReconcilerName
+}
+
+// manifestOf returns an object that a set declares, with its namespace.
+func manifestOf(c cluster.Client, set v1alpha1.Set, declared v1alpha1.Object) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
+		return nil, fmt.Errorf("reading a manifest: %w", err)
+	}
+	if namespaced, err := c.IsObjectNamespaced(object); err == nil && namespaced && object.GetNamespace() == "" {
+		object.SetNamespace(set.GetNamespace())
+	}
+	return object, nil
 }
 
 // itemsOf returns the objects that a set declares.
@@ -122,17 +139,14 @@ func itemsOf(c cluster.Client, set v1alpha1.Set) ([]*inventory.Item, error) {
 	var items []*inventory.Item
 	for i, phase := range set.GetSetSpec().Phases {
 		for _, declared := range phase.Objects {
-			object := &unstructured.Unstructured{}
-			if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
+			object, err := manifestOf(c, set, declared)
+			if err != nil {
 				return nil, fmt.Errorf("phase %q: %w", phase.Name, err)
 			}
 			kind := object.GroupVersionKind()
 			item := &inventory.Item{ApplyOrder: i, Phase: inventory.PhaseReady}
 			item.Group, item.Version, item.Kind = kind.Group, kind.Version, kind.Kind
 			item.Namespace, item.Name = object.GetNamespace(), object.GetName()
-			if namespaced, err := c.IsObjectNamespaced(object); err == nil && namespaced && item.Namespace == "" {
-				item.Namespace = set.GetNamespace()
-			}
 			items = append(items, item)
 		}
 	}

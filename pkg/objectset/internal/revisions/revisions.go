@@ -45,7 +45,9 @@ type Revisions struct {
 	// own are those that it controls, the newest first. Series are all sets of its series, with those that others control.
 	own, series []v1alpha1.Set
 	// names are those of all sets in the namespace.
-	names      map[string]bool
+	names map[string]bool
+	// isCurrent reports that the newest set is the one that the template makes.
+	isCurrent  bool
 	adoptsNone bool
 }
 
@@ -65,6 +67,7 @@ func Of(deployment v1alpha1.Deployment, sets []v1alpha1.Set) Revisions {
 		byRevision := cmp.Compare(b.GetSetSpec().Revision, a.GetSetSpec().Revision)
 		return cmp.Or(byRevision, b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), strings.Compare(b.GetName(), a.GetName()))
 	})
+	r.isCurrent = r.hasCurrent()
 	return r
 }
 
@@ -104,7 +107,7 @@ func (r Revisions) Decide() (Decision, error) {
 		}
 		return Decision{RollBackTo: set}, nil
 	}
-	if r.isCurrent() {
+	if r.isCurrent {
 		decision.Delete = r.surplus()
 	} else {
 		decision.Create = r.next()
@@ -112,9 +115,9 @@ func (r Revisions) Decide() (Decision, error) {
 	return decision, nil
 }
 
-// isCurrent reports whether the newest set is the one that the template makes: because it has that content, or was made from this template and changed by the
+// hasCurrent reports whether the newest set is the one that the template makes: because it has that content, or was made from this template and changed by the
 // API server. Of two sets with the highest revision, none is: neither can adopt what the other has.
-func (r Revisions) isCurrent() bool {
+func (r Revisions) hasCurrent() bool {
 	current := r.Current()
 	switch {
 	case current == nil, isArchived(current), current.GetDeletionTimestamp() != nil:
@@ -174,7 +177,7 @@ func (r Revisions) changes() []Change {
 	for i, set := range r.own {
 		has := settingsOf(set)
 		want := has
-		if i == 0 && r.isCurrent() {
+		if i == 0 && r.isCurrent {
 			want = r.currentSettings(has)
 		}
 		want.Series, want.Lifecycle = r.deployment.GetName(), r.lifecycle(i)
@@ -187,7 +190,7 @@ func (r Revisions) changes() []Change {
 
 // lifecycle returns the state that a set is to have. The documentation of the package has the table.
 func (r Revisions) lifecycle(i int) v1alpha1.LifecycleState {
-	set, isNewest := r.own[i], i == 0 && r.isCurrent()
+	set, isNewest := r.own[i], i == 0 && r.isCurrent
 	switch {
 	case isArchived(set), set.GetDeletionTimestamp() != nil:
 		return lifecycleOf(set)
@@ -195,7 +198,7 @@ func (r Revisions) lifecycle(i int) v1alpha1.LifecycleState {
 		return v1alpha1.LifecycleStatePaused
 	case isNewest:
 		return v1alpha1.LifecycleStateActive
-	case r.isCurrent() && (hasSucceeded(r.own[0]) || isPaused(set) && hasNothingLeft(set)):
+	case r.isCurrent && (hasSucceeded(r.own[0]) || isPaused(set) && hasNothingLeft(set)):
 		return v1alpha1.LifecycleStateArchived
 	case hasNothingLeft(set), !wasRolledOut(set):
 		return v1alpha1.LifecycleStatePaused
@@ -250,7 +253,7 @@ func (r Revisions) RollbackTarget(revision int64) (v1alpha1.Set, error) {
 	var allowed []string
 	for i, set := range r.own {
 		own := set.GetSetSpec().Revision
-		if revision == 0 && everSucceeded(set) && (i > 0 || !r.isCurrent()) || revision > 0 && revision == own {
+		if revision == 0 && everSucceeded(set) && (i > 0 || !r.isCurrent) || revision > 0 && revision == own {
 			return set, nil
 		}
 		if own > 0 {

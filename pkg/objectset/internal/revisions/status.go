@@ -66,7 +66,7 @@ func (r Revisions) available() verdict {
 	switch {
 	case current == nil:
 		return verdict{reason: v1alpha1.ReasonSetUnavailable, message: "There is no set yet"}
-	case r.isCurrent() && isAvailable(current):
+	case r.isCurrent && isAvailable(current):
 		return verdict{holds: true, reason: v1alpha1.ReasonAvailable, message: about(current, v1alpha1.ConditionTypeAvailable)}
 	}
 	for _, set := range r.own {
@@ -99,7 +99,7 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 			message += ". " + about(current, v1alpha1.ConditionTypeProgressing)
 		}
 		return verdict{reason: v1alpha1.ReasonRollbackRefused, message: message}
-	case !r.isCurrent():
+	case !r.isCurrent:
 		return verdict{holds: true, reason: v1alpha1.ReasonRollingOut, message: "A set for the changed template is created"}
 	}
 	rollout := condition(current, v1alpha1.ConditionTypeProgressing)

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/clm/internal/diff"
+	"github.com/component-operator/runtime/clm/internal/objectsets"
+	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+type objectsDriftOptions struct {
+	output   output
+	diff     diffFlags
+	exitCode bool
+}
+
+func newObjectsDriftCommand(e *environment) *cobra.Command {
+	o := objectsDriftOptions{}
+	command := &cobra.Command{
+		Use:   "drift TARGET",
+		Short: "Show how the objects of a set or a deployment have drifted",
+		Long: `Show how the objects of TARGET, which is TYPE/NAME, differ from what the set declares, and which field manager changed which fields, and when. Of a deployment,
+these are the objects of the sets that are not archived. The operator corrects drift at once, unless the set is paused.
+
+In the differences, lines with - are from the set, and lines with + are from the cluster.`,
+		Annotations: exits(exitChanges),
+		Example:     "  clm objects drift odeploy/web\n  clm objects drift oset/web-2 -o json --exit-code",
+		Args:        cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return runObjectsDrift(command.Context(), e, args[0], o)
+		},
+	}
+	o.output = newOutput(command)
+	addDiffFlags(command.Flags(), &o.diff)
+	command.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with exit code 2 if an object has drifted")
+	return command
+}
+
+func runObjectsDrift(ctx context.Context, e *environment, text string, o objectsDriftOptions) error {
+	s, found, err := e.openObjects(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var objects []*unstructured.Unstructured
+	drifted := false
+	for _, set := range found.Active() {
+		if set.GetSetSpec().GetPresence() == component.PresenceArchived {
+			continue
+		}
+		drift, err := found.Drift(ctx, s.Client(), set)
+		if err != nil {
+			return fmt.Errorf("set %s: %w", set.GetName(), err)
+		}
+		drifted = drifted || len(drift) > 0
+		if !o.output.forPeople() {
+			for i, d := range drift {
+				objects = append(objects, resource("Drift", set.GetNamespace(), fmt.Sprintf("%s.%d", set.GetName(), i+1), objectDriftContent(d)))
+			}
+			continue
+		}
+		if err := o.write(e, set, drift); err != nil {
+			return err
+		}
+	}
+	if !o.output.forPeople() {
+		if err := o.output.printList(e.out, objects); err != nil {
+			return err
+		}
+	}
+	if drifted && o.exitCode {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+// write prints the drift of the objects of a set.
+func (o objectsDriftOptions) write(e *environment, set v1alpha1.Set, drift []objectsets.Drift) error {
+	if len(drift) == 0 {
+		fmt.Fprintf(e.out, "set %s has not drifted\n", set.GetName())
+		return nil
+	}
+	fmt.Fprintf(e.out, "set %s, %s (-) and the cluster (+)\n", set.GetName(), set.GetSetSpec().GetPresence())
+	changes := make([]diff.Change, len(drift))
+	for i, d := range drift {
+		changes[i] = diff.Change{
+			Object: types.IDOf(d.Object).String(), Action: diff.ActionCorrect, Notes: changeTexts(d.Changed, time.Now()), Refusal: d.Refusal,
+			// The diff shows the changes of other clients, not their correction.
+			Before: content(d.After), After: content(d.Before),
+		}
+		if d.Missing {
+			changes[i].Action, changes[i].Reason = diff.ActionCreate, "does not exist"
+		}
+	}
+	return diff.Write(e.out, changes, diff.Options{Style: e.color.Style(e.out), Context: &o.diff.context, ShowSecrets: o.diff.secrets})
+}
+
+// objectDriftContent returns the JSON form of an object that has drifted.
+func objectDriftContent(d objectsets.Drift) map[string]any {
+	status := map[string]any{"object": objectContent(d.Object), "missing": d.Missing}
+	if d.Refusal != "" {
+		status["refusal"] = d.Refusal
+	}
+	if fields := fieldContents(d.Changed); fields != nil {
+		status["changed"] = fields
+	}
+	return map[string]any{"status": status}
+}
