@@ -45,6 +45,7 @@ generate: ## Write generated code, CRDs and the reference of clm.
 	$(CONTROLLER_GEN) crd paths=./pkg/component/testdata/widgets output:crd:artifacts:config=pkg/component/testdata/crds
 	$(CONTROLLER_GEN) crd:maxDescLen=0 paths=./pkg/component/testdata/embedding output:crd:artifacts:config=pkg/component/testdata/crds
 	$(CONTROLLER_GEN) crd paths=./pkg/objectset/v1alpha1 output:crd:artifacts:config=pkg/objectset/crds
+	go run ./pkg/objectset/internal/definitions pkg/objectset/crds
 	cp pkg/objectset/crds/*.yaml examples/objectset-operator/chart/files/crds
 	go run ./pkg/resources/internal/kinds pkg/resources
 	cd internal/helm/parity && go mod tidy

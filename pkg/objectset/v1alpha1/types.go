@@ -111,7 +111,6 @@ type Object struct {
 	// Object is the manifest, with apiVersion, kind and metadata.name.
 	// +kubebuilder:validation:EmbeddedResource
 	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:XValidation:rule="has(self.metadata.name) && self.metadata.name != \"\"",message="metadata.name is required"
 	Object runtime.RawExtension `json:"object"`
 	// CollisionProtection of this object. Defaults to that of the set.
 	CollisionProtection CollisionProtection `json:"collisionProtection,omitempty"`
