@@ -52,10 +52,14 @@ func installObjectSets(t *testing.T) client.Client {
 			t.Fatal(err)
 		}
 	}
-	testenv.Eventually(t, func() (bool, string) {
-		_, err := clnt.RESTMapper().RESTMapping(v1alpha1.GroupVersion.WithKind("ObjectDeployment").GroupKind())
-		return err == nil, "the types are not served"
-	})
+	for _, kind := range []string{"ObjectSet", "ObjectDeployment"} {
+		testenv.Eventually(t, func() (bool, string) {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
+			err := clnt.List(t.Context(), list, client.InNamespace("default"))
+			return err == nil, kind + " is not served"
+		})
+	}
 	return clnt
 }
 
