@@ -104,23 +104,29 @@ func besidesWatches(list []requests.Request) []requests.Request {
 	return slices.DeleteFunc(slices.Clone(list), requests.Request.IsWatch)
 }
 
-// installSets brings the definition of ObjectSets.
+// installSets brings the definitions that the operator watches.
 func (l *lab) installSets(ctx context.Context) error {
-	raw, err := fs.ReadFile(objectset.CRDs, "crds/core.component-operator.dev_objectsets.yaml")
-	if err != nil {
-		return fmt.Errorf("reading the definition of ObjectSets: %w", err)
+	for resource, list := range map[string]client.ObjectList{"objectsets": &v1alpha1.ObjectSetList{}, "objectdeployments": &v1alpha1.ObjectDeploymentList{}} {
+		raw, err := fs.ReadFile(objectset.CRDs, "crds/core.component-operator.dev_"+resource+".yaml")
+		if err != nil {
+			return fmt.Errorf("reading the definition of %s: %w", resource, err)
+		}
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(raw, definition); err != nil {
+			return fmt.Errorf("reading the definition of %s: %w", resource, err)
+		}
+		if err := l.bench.client.Create(ctx, definition); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("creating the definition of %s: %w", resource, err)
+		}
+		err = l.await(ctx, resource+" to be served", func(ctx context.Context) (bool, string) {
+			err := l.bench.client.List(ctx, list, client.InNamespace(l.namespace))
+			return err == nil, fmt.Sprint(err)
+		})
+		if err != nil {
+			return err
+		}
 	}
-	definition := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(raw, definition); err != nil {
-		return fmt.Errorf("reading the definition of ObjectSets: %w", err)
-	}
-	if err := l.bench.client.Create(ctx, definition); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("creating the definition of ObjectSets: %w", err)
-	}
-	return l.await(ctx, "the definition of ObjectSets to be served", func(ctx context.Context) (bool, string) {
-		err := l.bench.client.List(ctx, &v1alpha1.ObjectSetList{}, client.InNamespace(l.namespace))
-		return err == nil, fmt.Sprint(err)
-	})
+	return nil
 }
 
 // startSets runs an operator for ObjectSets until the case ends.
