@@ -31,7 +31,8 @@ They are named as TYPE/NAME, for example objectdeployment/web or, in short, odep
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
-	command.AddCommand(newObjectsStatusCommand(e), newObjectsTreeCommand(e), newObjectsEventsCommand(e), newObjectsDriftCommand(e), newObjectsHistoryCommand(e), newObjectsRollbackCommand(e))
+	command.AddCommand(newObjectsStatusCommand(e), newObjectsTreeCommand(e), newObjectsEventsCommand(e))
+	command.AddCommand(newObjectsDriftCommand(e), newObjectsHistoryCommand(e), newObjectsRollbackCommand(e))
 	return command
 }
 

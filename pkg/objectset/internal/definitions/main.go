@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command definitions completes generated definitions: it requires a name of each embedded object. The generator cannot say that of an object with fields of any kind. A CEL rule could, but
-// it would be evaluated for each object whenever the status is written.
+// Command definitions completes generated definitions: it requires a name of each embedded object. The generator cannot say that of an object with fields of
+// any kind. A CEL rule could, but it would be evaluated for each object whenever the status is written.
 package main
 
 import (
