@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/component-operator/runtime/clm/internal/connection"
-	"github.com/component-operator/runtime/clm/internal/live"
 	"github.com/component-operator/runtime/clm/internal/objectsets"
 	"github.com/component-operator/runtime/clm/internal/terminal"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
@@ -136,13 +135,9 @@ func runObjectsView(ctx context.Context, e *environment, text string, printed ou
 		sets = sets[:1]
 	}
 	for _, set := range sets {
-		options, err := found.Inspection(s.Client(), set)
+		report, err := found.Tree(ctx, s.Client(), set)
 		if err != nil {
 			return fmt.Errorf("set %s: %w", set.GetName(), err)
-		}
-		report, err := live.Tree(ctx, options)
-		if err != nil {
-			return err
 		}
 		shown.trees = append(shown.trees, setTree{set: set, Report: report})
 	}

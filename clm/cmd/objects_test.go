@@ -175,12 +175,12 @@ spec:
 	await(v1alpha1.DeploymentProgressing, v1alpha1.ReasonRollingOut)
 	testenv.Eventually(t, func() (bool, string) {
 		got := p.clm("objects", "status", "odeploy/web")
-		settled := strings.Contains(got.stdout, "cannot be scheduled") && strings.Contains(got.stdout, "Archived   -") && strings.Count(got.stdout, "web: .status.updatedReplicas is 1") == 2
+		settled := strings.Contains(got.stdout, "cannot be scheduled") && strings.Contains(got.stdout, "and 1 archived") && strings.Count(got.stdout, "web: .status.updatedReplicas is 1") == 1
 		return settled, got.stdout + got.stderr
 	})
 	const broken = `Deployment PLACE/web: .status.updatedReplicas is 1, and .status.replicas is 2`
 	p.objects([]string{"objects", "status", "odeploy/web"}, exitNotReady, "ObjectDeployment PLACE/web\n", "Available:    False, ObjectSetUnavailable\n", `Set web-2: Phase "deploy": `+broken,
-		"2          web-2   Active     False       -           2", "to broken\n", "deploy     1         1         0           0", "cannot be scheduled")
+		"2          web-2   Active   False       -           2", "to broken\n", "deploy     1         1         0           0", "cannot be scheduled")
 	p.objects([]string{"objects", "tree", "ObjectDeployment/web"}, 0, "set web-2, revision 2, Active\n", "ConfigMap PLACE/settings  Current", "└─ ReplicaSet web-", "   └─ Pod web-")
 	p.objects([]string{"objects", "history", "odeploy/web"}, 0, "REVISION   SET     STATE", "1          web-1   Archived   -           True        2")
 	p.objects([]string{"objects", "events", "odeploy/web", "--types", "Warning"}, 0, "FailedScheduling")
@@ -230,12 +230,60 @@ spec:
 		t.Fatal(err)
 	}
 	p.objects([]string{"objects", "drift", "odeploy/web"}, 0, "does not exist")
+	p.objects([]string{"objects", "status", "objectdeployments.core.component-operator.dev/web"}, exitNotReady, "Paused:       True, Paused\n", "1 held back")
 	p.objects([]string{"objects", "rollback", "odeploy/web"}, exitRefused, "ObjectDeployment PLACE/web is paused; set spec.paused to false first")
 	if err := clnt.Delete(t.Context(), web); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() (bool, string) {
 		return apierrors.IsNotFound(clnt.Get(t.Context(), client.ObjectKeyFromObject(web), web)), "the deployment still exists"
+	})
+}
+
+// TestOddObjects: sets with mistakes, and objects of others, are shown as well.
+func TestOddObjects(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	clnt := startObjectSets(t, p.namespace)
+	p.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+	create := func(name, spec string) {
+		t.Helper()
+		p.create(testenv.Object(t, "{apiVersion: core.component-operator.dev/v1alpha1, kind: ObjectSet, metadata: {name: "+name+"}, spec: "+spec+"}"))
+		testenv.Eventually(t, func() (bool, string) {
+			set := &v1alpha1.ObjectSet{}
+			err := clnt.Get(t.Context(), client.ObjectKey{Namespace: p.namespace, Name: name}, set)
+			condition, _ := set.Status.GetCondition(v1alpha1.ConditionTypeAvailable)
+			return err == nil && condition.Status != "" && set.Status.ObservedGeneration == set.Generation, name + " has no status"
+		})
+	}
+	// Probes that do not compile.
+	create("probes", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}}]}], availabilityProbes: [{probes: [{cel: {rule: "self."}}]}]}`)
+	p.objects([]string{"objects", "status", "oset/probes"}, exitNotReady, "Available:    False, PreflightError\n", "Spec.availabilityProbes[0].probes[0].cel.rule", "ConfigMap PLACE/one  NotFound")
+	// An object that exists already.
+	create("collision", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`)
+	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  Stolen", "belongs to nobody, and was not adopted")
+	p.objects([]string{"objects", "drift", "oset/collision"}, 0, "has not drifted")
+	// A Secret with text, a misspelt field, and an object that another set has.
+	create("good", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text}, stringData: {password: secret}}},
+		{object: {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: 80}], typo: 1}}}]}]}`)
+	p.objects([]string{"objects", "drift", "oset/good"}, 0, "Service PLACE/web", "typo: field not declared in schema")
+	if got := p.clm("objects", "drift", "oset/good"); strings.Contains(got.stdout, "Secret") {
+		t.Errorf("a Secret seems to have drifted: %s", got.stdout)
+	}
+	create("late", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: Secret, metadata: {name: text}}}]}]}`)
+	p.objects([]string{"objects", "tree", "oset/late"}, 0, "Secret PLACE/text  Stolen", "belongs to PLACE/good")
+	sets := &v1alpha1.ObjectSetList{}
+	if err := clnt.List(t.Context(), sets, client.InNamespace(p.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range sets.Items {
+		if err := clnt.Delete(t.Context(), &sets.Items[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Eventually(t, func() (bool, string) {
+		err := clnt.List(t.Context(), sets, client.InNamespace(p.namespace))
+		return err == nil && len(sets.Items) == 0, "sets are left"
 	})
 }
 

@@ -80,8 +80,12 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 		return err
 	}
 	if v.Deployment != nil {
-		if err := v.section(out, setHeader, setLines(v.Sets)); err != nil {
+		sets := v.Active()
+		if err := v.section(out, setHeader, setLines(sets)); err != nil {
 			return err
+		}
+		if archived := len(v.Sets) - len(sets); archived > 0 {
+			fmt.Fprintf(out, "and %d archived: clm objects history\n", archived)
 		}
 	}
 	for _, tree := range v.trees {
@@ -89,7 +93,7 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 		for _, phase := range tree.set.GetSetStatus().Phases {
 			lines = append(lines, fmt.Sprintf("%s\t%d\t%d\t%d\t%d", phase.Name, phase.Objects, phase.Applied, phase.Available, phase.Progressed))
 		}
-		if err := v.section(out, "PHASE\tOBJECTS\tAPPLIED\tAVAILABLE\tPROGRESSED", lines); err != nil {
+		if err := v.section(out, "PHASE\tOBJECTS\tAPPLIED\tAVAILABLE\tHANDED OVER", lines); err != nil {
 			return err
 		}
 		problems := slices.DeleteFunc(slices.Clone(tree.Nodes), func(node *dependents.Node) bool { return node.IsReady() })
@@ -105,11 +109,12 @@ func (v objectsView) write(out io.Writer, style terminal.Style, width int) error
 }
 
 // forTools are conditions that repeat what others say, for tools that know them from other objects.
-var forTools = []string{v1alpha1.DeploymentReady, string(component.ConditionTypeReconciling), v1alpha1.DeploymentStalled}
+var forTools = []string{string(component.ConditionTypeReconciling), v1alpha1.DeploymentStalled}
 
 // head shows the conditions.
 func (v objectsView) head(style terminal.Style) [][2]string {
 	var rows [][2]string
+	said := ""
 	for _, condition := range v.conditions() {
 		if slices.Contains(forTools, condition.Type) {
 			continue
@@ -122,7 +127,11 @@ func (v objectsView) head(style terminal.Style) [][2]string {
 			}
 			text = paint(text)
 		}
-		rows = append(rows, [2]string{condition.Type, text}, [2]string{"", terminal.Clean(condition.Message)})
+		rows = append(rows, [2]string{condition.Type, text})
+		if condition.Message != said && condition.Message != "" {
+			rows = append(rows, [2]string{"", terminal.Clean(condition.Message)})
+		}
+		said = condition.Message
 	}
 	if len(rows) == 0 {
 		rows = append(rows, [2]string{"", style.Yellow("the operator has not looked at it yet")})

@@ -91,8 +91,10 @@ func TestRights(t *testing.T) {
 	}
 	cluster.Eventually(t, func() error {
 		cluster.Get(t, deployment)
-		if !meta.IsStatusConditionTrue(deployment.Status.Conditions, v1alpha1.DeploymentReady) || deployment.Status.SetName != "sample" {
-			return fmt.Errorf("the deployment is not ready: %+v", deployment.Status)
+		cluster.Get(t, set)
+		// If the operator sees the deployment before the label, another set takes over.
+		if !meta.IsStatusConditionTrue(deployment.Status.Conditions, v1alpha1.DeploymentReady) || !metav1.IsControlledBy(set, deployment) {
+			return fmt.Errorf("the deployment is not ready, or has not adopted the set: %+v", deployment.Status)
 		}
 		return nil
 	})

@@ -5,6 +5,8 @@ package objectsets
 
 import (
 	"context"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -73,17 +76,18 @@ func (f *Found) driftOf(ctx context.Context, c cluster.Client, set v1alpha1.Set,
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", types.IDOf(manifest), err)
 	}
-	prefix := f.reconcilerName() + "/"
-	if id := actual.GetAnnotations()[prefix+types.AnnotationKeySuffixOwnerId]; !strings.HasSuffix(id, "/"+strings.TrimPrefix(set.GetNamespace()+"/"+set.GetName(), "/")) {
+	if !f.owns(set, actual) {
 		return nil, nil //nolint:nilnil // it is another owner's
 	}
+	prefix := f.reconcilerName() + "/"
 	// The marks of the operator are part of what it applies.
 	manifest.SetLabels(withMarks(manifest.GetLabels(), actual.GetLabels(), prefix))
 	manifest.SetAnnotations(withMarks(manifest.GetAnnotations(), actual.GetAnnotations(), prefix))
+	encodeStringData(manifest)
 	applied := manifest.DeepCopy()
 	err = c.Patch(ctx, applied, client.Apply, client.FieldOwner(f.reconcilerName()), client.ForceOwnership, client.DryRunAll) //nolint:staticcheck // an unstructured object
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+	case isRefusal(err):
 		return &Drift{Object: manifest, Refusal: err.Error()}, nil
 	case err != nil:
 		return nil, fmt.Errorf("comparing %s: %w", types.IDOf(manifest), err)
@@ -97,6 +101,29 @@ func (f *Found) driftOf(ctx context.Context, c cluster.Client, set v1alpha1.Set,
 	}
 	changed, err := f.changes(actual, fields)
 	return &Drift{Object: manifest, Before: presentable(actual, prefix), After: presentable(applied, prefix), Changed: changed}, err
+}
+
+// isRefusal reports whether the API server has refused a dry run, as it refuses unknown fields.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && !apierrors.IsServerTimeout(err) && !apierrors.IsTooManyRequests(err) && !apierrors.IsServiceUnavailable(err)
+}
+
+// encodeStringData moves stringData of a Secret into data, as the operator does.
+func encodeStringData(object *unstructured.Unstructured) {
+	values, found, err := unstructured.NestedStringMap(object.Object, "stringData")
+	if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) || !found || err != nil {
+		return
+	}
+	data, _, _ := unstructured.NestedStringMap(object.Object, "data")
+	if data == nil {
+		data = map[string]string{}
+	}
+	for key, value := range values {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	unstructured.RemoveNestedField(object.Object, "stringData")
+	_ = unstructured.SetNestedStringMap(object.Object, data, "data") // it cannot fail: data is a map of texts, or was missing
 }
 
 // changes says who has changed the fields of an object.

@@ -99,10 +99,6 @@ func (f *Found) Active() []v1alpha1.Set {
 
 // Inspection returns the options with which package live looks at the objects of a set.
 func (f *Found) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, error) {
-	judge, err := set.GetSetSpec().GetJudge()
-	if err != nil {
-		return live.Options{}, err
-	}
 	items, err := itemsOf(c, set)
 	if err != nil {
 		return live.Options{}, err
@@ -110,7 +106,9 @@ func (f *Found) Inspection(c cluster.Client, set v1alpha1.Set) (live.Options, er
 	name := f.reconcilerName()
 	others := status.NewAnalyzer(name, status.Options{})
 	all := judges.New(name, others)
-	all.Assign("", newJudge(judge, others, items))
+	if probes, err := set.GetSetSpec().GetJudge(); err == nil {
+		all.Assign("", newJudge(probes, others, items))
+	} // Otherwise, the status of the set says what is wrong with its probes.
 	return live.Options{Client: c, Items: items, Judges: all}, nil
 }
 

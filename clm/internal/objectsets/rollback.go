@@ -47,6 +47,9 @@ func (f *Found) rollbackTarget(revision int64) (v1alpha1.Set, error) {
 	if f.Deployment == nil {
 		return nil, fmt.Errorf("%s is a set; only deployments can be rolled back", f.Target)
 	}
+	if f.Deployment.GetDeletionTimestamp() != nil {
+		return nil, &failures.RefusedError{Reason: fmt.Sprintf("%s is being deleted", f.Target)}
+	}
 	if f.Deployment.GetDeploymentSpec().Paused {
 		return nil, &failures.RefusedError{Reason: fmt.Sprintf("%s is paused; set spec.paused to false first", f.Target)}
 	}

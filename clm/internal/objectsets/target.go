@@ -35,9 +35,10 @@ type Target struct {
 	Namespace, Name string
 }
 
-// ParseTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case.
+// ParseTarget reads TYPE/NAME. The type is a kind, its plural, or its short name, in any case, and may have the group after a dot.
 func ParseTarget(text, namespace string) (Target, error) {
 	typeName, name, ok := strings.Cut(text, "/")
+	typeName = strings.TrimSuffix(typeName, "."+v1alpha1.GroupVersion.Group)
 	var allowed []string
 	for _, k := range kinds {
 		if ok && name != "" && slices.ContainsFunc([]string{k.name, k.plural, k.short}, func(known string) bool { return strings.EqualFold(known, typeName) }) {

@@ -123,6 +123,12 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 // paused returns the condition Paused.
 func (r Revisions) paused() verdict {
 	message := "No set is created, changed or deleted"
+	if !r.isCurrent {
+		message += ", although the template has changed"
+	}
+	if current := r.Current(); current != nil && isPaused(current) {
+		message += ". " + about(current, v1alpha1.ConditionTypePaused)
+	}
 	if waits := names(r.own, func(set v1alpha1.Set) bool { return !isOver(set) && !isPaused(set) }); waits != "" {
 		message = "Not paused yet, or still being archived: " + waits
 	}

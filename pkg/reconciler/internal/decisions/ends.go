@@ -86,6 +86,9 @@ func (d Deletion) needsApproval(item *inventory.Item) bool {
 func (s Situation) foreign(item *inventory.Item) (why string, foreign bool) {
 	switch {
 	case s.isOthers(item):
+		if item.Holder != "" && digest.OwnerLabel(item.Holder) == s.Seen.Owner {
+			return "", true // it was handed over, as intended
+		}
 		return s.adopter(), true
 	case s.Seen.Record != "":
 		return recordsStay, true
