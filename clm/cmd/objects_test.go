@@ -258,7 +258,7 @@ func TestOddObjects(t *testing.T) {
 	}
 	// Probes that do not compile.
 	create("probes", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}}]}], availabilityProbes: [{probes: [{cel: {rule: "self."}}]}]}`)
-	p.objects([]string{"objects", "status", "oset/probes"}, exitNotReady, "Available:    False, PreflightError\n", "Invalid probe: spec.availabilityProbes[0].probes[0].cel.rule", "ConfigMap PLACE/one  NotFound")
+	p.objects([]string{"objects", "status", "oset/probes"}, exitNotReady, "Available:    False, PreflightError\n", "Cannot judge dependents: spec.availabilityProbes[0].probes[0].cel.rule", "ConfigMap PLACE/one  NotFound")
 	// An object that exists already.
 	create("collision", `{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs}}}]}]}`)
 	p.objects([]string{"objects", "tree", "oset/collision"}, 0, "ConfigMap PLACE/theirs  Stolen", "belongs to nobody, and was not adopted")

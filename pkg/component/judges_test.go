@@ -70,7 +70,7 @@ func TestJudgesOfComponents(t *testing.T) {
 	})
 	await(r, widget, "an error", func() bool {
 		state, _, message := widget.Status.GetState()
-		return state == StateError && strings.Contains(message, `Judge: probes[0].probes[0].cel.rule: invalid value "slef"`)
+		return state == StateError && strings.Contains(message, `Cannot judge dependents: probes[0].probes[0].cel.rule: invalid value "slef"`)
 	})
 	found := &corev1.ConfigMap{}
 	if err := r.client.Get(t.Context(), client.ObjectKey{Namespace: r.namespace, Name: "c0"}, found); err != nil || found.Data["state"] != "two" {

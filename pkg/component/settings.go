@@ -97,7 +97,7 @@ func judgeOf(component Component) (status.Judge, error) {
 	}
 	judge, err := c.GetJudge()
 	if err != nil {
-		return nil, inventory.NewRefusedError(err.Error())
+		return nil, inventory.NewRefusedError("cannot judge dependents: " + err.Error())
 	}
 	return judge, nil
 }

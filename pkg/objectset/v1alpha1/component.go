@@ -103,7 +103,7 @@ func (s *SetSpec) GetJudge() (status.Judge, error) {
 	judge, err := probes.New(s.AvailabilityProbes, nil)
 	if err != nil {
 		if field, ok := strings.CutPrefix(err.Error(), "probes["); ok {
-			return nil, errors.New("invalid probe: spec.availabilityProbes[" + field)
+			return nil, errors.New("spec.availabilityProbes[" + field)
 		}
 		return nil, err
 	}
