@@ -147,7 +147,7 @@ func TestTroubles(t *testing.T) {
 	// The deadline passes. The set goes on nevertheless.
 	r.patch(web, `{"spec":{"progressDeadlineSeconds":1}}`)
 	r.update(web, 2, "no")
-	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/ProgressDeadlineExceeded", "Set web-2", "not ready")
+	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/ProgressDeadlineExceeded", `Set web-2: Not available within 1s: phase "app": ConfigMap`, "not ready")
 	r.awaitDeployment(web, v1alpha1.DeploymentAvailable, "False/ObjectSetUnavailable", "Set web-2", "not ready")
 	// There is nothing to roll back to.
 	r.patch(web, `{"spec":{"rollbackTo":{"revision":7}}}`)

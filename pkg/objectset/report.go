@@ -250,6 +250,9 @@ func (r *reporting) setProgressing() {
 	case reason == component.ReadyConditionReasonPaused:
 		set(false, v1alpha1.ReasonPaused, message)
 	case reason == component.ReadyConditionReasonTimeout:
+		if r.conclusion.Err == nil && r.conclusion.Result != nil {
+			message = fmt.Sprintf("not available within %s: %s", r.set.GetSetSpec().GetTimeout(), r.waits())
+		}
 		set(false, v1alpha1.ReasonProgressDeadlineExceeded, message)
 	case state == component.StateReady:
 		set(false, v1alpha1.ReasonIdle, r.summary())
