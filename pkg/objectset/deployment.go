@@ -94,6 +94,20 @@ func (k deploymentKind) deploymentOf(_ context.Context, set client.Object) []rec
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: set.GetNamespace(), Name: name}}}
 }
 
+// ends returns a function that reports whether a set has the same deployment as a given one, and that is being deleted with its sets.
+func (k deploymentKind) ends(ctx context.Context, reader client.Reader, set client.Object) (func(client.Object) bool, error) {
+	deployment := k.newDeployment()
+	for _, request := range k.deploymentOf(ctx, set) {
+		if err := reader.Get(ctx, request.NamespacedName, deployment); client.IgnoreNotFound(err) != nil {
+			return nil, err
+		}
+	}
+	ends := deployment.GetDeletionTimestamp() != nil && !slices.Contains(deployment.GetFinalizers(), metav1.FinalizerOrphanDependents)
+	return func(other client.Object) bool {
+		return ends && metav1.IsControlledBy(set, deployment) && metav1.IsControlledBy(other, deployment)
+	}, nil
+}
+
 // Reconcile makes one step with a deployment.
 func (d deployments) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	deployment := d.kind.newDeployment()

@@ -50,7 +50,7 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 		newSet: func() v1alpha1.Set { return &v1alpha1.ObjectSet{} }, newSets: func() client.ObjectList { return &v1alpha1.ObjectSetList{} },
 	}
 	err := errors.Join(
-		setup[*v1alpha1.ObjectSet](mgr, options.named(ObjectSetReconcilerName), options, sets.newSets),
+		setup[*v1alpha1.ObjectSet](mgr, options.named(ObjectSetReconcilerName), options, sets),
 		setupDeployments(mgr, options.named(ObjectDeploymentControllerName), sets, options),
 	)
 	if options.SkipClusterObjectSets {
@@ -61,7 +61,7 @@ func SetupWithManager(mgr ctrl.Manager, options Options) error {
 		newSet: func() v1alpha1.Set { return &v1alpha1.ClusterObjectSet{} }, newSets: func() client.ObjectList { return &v1alpha1.ClusterObjectSetList{} },
 	}
 	return errors.Join(err,
-		setup[*v1alpha1.ClusterObjectSet](mgr, options.named(ClusterObjectSetReconcilerName), options, clusterSets.newSets),
+		setup[*v1alpha1.ClusterObjectSet](mgr, options.named(ClusterObjectSetReconcilerName), options, clusterSets),
 		setupDeployments(mgr, options.named(ClusterObjectDeploymentControllerName), clusterSets, options),
 	)
 }
@@ -74,16 +74,16 @@ func (o Options) named(name string) string {
 }
 
 // setup adds the reconciler of one kind.
-func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, newList func() client.ObjectList) error {
+func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, kind deploymentKind) error {
 	r := component.NewReconciler[T](name, phases{}, component.ReconcilerOptions{
 		DeleteOrder: new(reconciler.DeleteOrderReversed), MaxConcurrentReconciles: options.MaxConcurrentReconciles, StateNamespace: options.StateNamespace,
 	})
-	r.WithSiblings(siblings[T](newList)).WithPreDeleteHook(olderFirst[T](mgr.GetClient(), newList))
+	r.WithSiblings(siblings[T](kind.newSets)).WithPreDeleteHook(olderFirst[T](mgr.GetClient(), kind))
 	r.WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) {
 		return report(set, conclusion), nil
 	})
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}
-	return mgr.Add(waker[T]{cache: mgr.GetCache(), newList: newList, wake: r.Trigger, log: mgr.GetLogger().WithValues("reconciler", name)})
+	return mgr.Add(waker[T]{cache: mgr.GetCache(), newList: kind.newSets, wake: r.Trigger, log: mgr.GetLogger().WithValues("reconciler", name)})
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/pkg/component"
+	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 	"github.com/component-operator/runtime/pkg/reconciler"
 	"github.com/component-operator/runtime/pkg/types"
@@ -31,7 +32,7 @@ type family map[string]v1alpha1.Set
 //	same label revisions-of, other has the higher revision       newer
 //	anything else, or other is archived and has no objects       nothing
 func (f family) relation(self, other v1alpha1.Set) reconciler.Relation {
-	if isOver(other) {
+	if revisions.IsOver(other) {
 		return ""
 	}
 	forth, back := f.precedes(other.GetName(), self, map[string]bool{}), f.precedes(self.GetName(), other, map[string]bool{})
@@ -72,12 +73,6 @@ func (f family) precedes(name string, set v1alpha1.Set, seen map[string]bool) bo
 	return false
 }
 
-// isOver reports whether a set is archived, and has no objects any more.
-func isOver(set v1alpha1.Set) bool {
-	condition, ok := set.GetStatus().GetCondition(v1alpha1.ConditionTypeArchived)
-	return ok && condition.Status == component.ConditionTrue && condition.ObservedGeneration == set.GetGeneration()
-}
-
 // siblings returns a function that returns the siblings of a set. It lists all sets of the kind in the namespace.
 func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.SiblingsFunc[T] {
 	return func(ctx context.Context, reader client.Reader, self T) (map[apitypes.NamespacedName]reconciler.Relation, error) {
@@ -95,16 +90,24 @@ func siblings[T v1alpha1.Set](newList func() client.ObjectList) component.Siblin
 	}
 }
 
-// olderFirst is a hook that holds up the deletion of a set while an older sibling is being deleted: an older one has what comes later in the order of the phases. The end of the
-// older one wakes the set.
-func olderFirst[T v1alpha1.Set](reader client.Reader, newList func() client.ObjectList) component.HookFunc[T] {
+// olderFirst is a hook that holds up the deletion of a set while an older sibling is being deleted, or is about to be because their deployment is: an older
+// one has what comes later in the order of the phases. The end of the older one wakes the set.
+func olderFirst[T v1alpha1.Set](reader client.Reader, kind deploymentKind) component.HookFunc[T] {
 	return func(ctx context.Context, _ client.Client, self T) error {
-		sets, err := familyOf(ctx, reader, newList(), self)
+		sets, err := familyOf(ctx, reader, kind.newSets(), self)
+		if err != nil {
+			return err
+		}
+		ends, err := kind.ends(ctx, reader, self)
 		if err != nil {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(sets)) {
-			if other := sets[name]; name != self.GetName() && other.GetDeletionTimestamp() != nil && sets.relation(self, other) == reconciler.RelationOlder {
+			other := sets[name]
+			if name == self.GetName() || sets.relation(self, other) != reconciler.RelationOlder {
+				continue
+			}
+			if other.GetDeletionTimestamp() != nil || ends(other) {
 				return types.NewRetriableError(fmt.Errorf("set %s, which is older, is deleted first", name), new(olderFirstDelay))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -146,9 +147,7 @@ func (f *Found) changes(actual *unstructured.Unstructured, fields []fieldpath.Pa
 // withMarks returns entries with those of the actual object that have the prefix.
 func withMarks(entries, actual map[string]string, prefix string) map[string]string {
 	result := map[string]string{}
-	for key, value := range entries {
-		result[key] = value
-	}
+	maps.Copy(result, entries)
 	for key, value := range actual {
 		if strings.HasPrefix(key, prefix) {
 			result[key] = value

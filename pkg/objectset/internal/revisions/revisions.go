@@ -213,7 +213,7 @@ func (r Revisions) surplus() []v1alpha1.Set {
 	var found []v1alpha1.Set
 	for _, set := range r.own[1:] {
 		switch {
-		case !isOver(set) || set.GetDeletionTimestamp() != nil:
+		case !IsOver(set) || set.GetDeletionTimestamp() != nil:
 		case kept < limit:
 			kept++
 		default:
@@ -233,7 +233,7 @@ func (r Revisions) teardown() Decision {
 	oldest := true
 	for _, set := range slices.Backward(r.own) {
 		switch {
-		case isOver(set):
+		case IsOver(set):
 			decision.Delete = append(decision.Delete, set)
 		case oldest:
 			oldest = false

@@ -36,9 +36,9 @@ func isAvailable(set v1alpha1.Set) bool {
 	return found.Status == component.ConditionTrue
 }
 
-// isOver reports whether a set is archived, and has no objects any more.
-func isOver(set v1alpha1.Set) bool {
-	return isArchived(set) && isTrue(set, v1alpha1.ConditionTypeArchived)
+// IsOver reports whether a set is archived, and has no objects any more.
+func IsOver(set v1alpha1.Set) bool {
+	return isTrue(set, v1alpha1.ConditionTypeArchived)
 }
 
 // everSucceeded reports whether a set has ever succeeded. That stays, whatever generation it was.

@@ -112,7 +112,7 @@ func (r Revisions) progressing(refusal, failure error) verdict {
 		return verdict{holds: true, reason: v1alpha1.ReasonPendingSuccess, message: "Set " + current.GetName() + " is available, and has not succeeded yet"}
 	}
 	for _, set := range r.own[1:] {
-		if !isOver(set) {
+		if !IsOver(set) {
 			_, _, message := set.GetStatus().GetState()
 			return verdict{holds: true, reason: v1alpha1.ReasonArchiving, message: "Set " + set.GetName() + ": " + message}
 		}
@@ -129,7 +129,7 @@ func (r Revisions) paused() verdict {
 	if current := r.Current(); current != nil && isPaused(current) {
 		message += ". " + about(current, v1alpha1.ConditionTypePaused)
 	}
-	if waits := names(r.own, func(set v1alpha1.Set) bool { return !isOver(set) && !isPaused(set) }); waits != "" {
+	if waits := names(r.own, func(set v1alpha1.Set) bool { return !IsOver(set) && !isPaused(set) }); waits != "" {
 		message = "Not paused yet, or still being archived: " + waits
 	}
 	return verdict{holds: r.deployment.GetDeploymentSpec().Paused && r.deployment.GetDeletionTimestamp() == nil, reason: v1alpha1.ReasonPaused, message: message}
