@@ -67,6 +67,8 @@ type pass struct {
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
+	// events write what announce has collected.
+	events []func()
 	// plan is what would be done if the component were not paused; nil if it is not.
 	plan *reconciler.Plan
 }
@@ -231,13 +233,23 @@ func (p *pass) took(result *reconciler.Result) {
 	}
 }
 
-// announce reports what the engine has done.
+// announce reports what the engine has done. Its events are written once the status is, which must not wait for them.
 func (p *pass) announce(result *reconciler.Result) {
 	p.result = result
 	p.worker.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
-	if !p.annotated(types.AnnotationKeySuffixDisableEvents) {
-		p.worker.announcer.result(p.subject, result, p.destination.Target().Client)
+	if p.annotated(types.AnnotationKeySuffixDisableEvents) {
+		return
 	}
+	done, target := *result, p.destination.Target().Client
+	p.events = append(p.events, func() { p.worker.announcer.result(p.subject, &done, target) })
+}
+
+// emit writes the events that announce has collected.
+func (p *pass) emit() {
+	for _, event := range p.events {
+		event()
+	}
+	p.events = nil
 }
 
 // definesTypes reports whether the actions created or deleted types.

@@ -44,7 +44,7 @@ func (phases) Generate(ctx context.Context, namespace string, name string, param
 	if err != nil {
 		return nil, err
 	}
-	r := reading{prefix: prefix, mapper: clnt.RESTMapper(), places: map[types.ObjectID]string{}}
+	r := reading{prefix: prefix, mapper: clnt.RESTMapper(), scopes: map[schema.GroupVersionKind]scope{}, places: map[types.ObjectID]string{}}
 	var declared []v1alpha1.Phase
 	switch spec := parameters.(type) {
 	case *v1alpha1.ObjectSetSpec:
@@ -78,6 +78,7 @@ type reading struct {
 	confined  bool
 	self      types.ObjectID
 
+	scopes   map[schema.GroupVersionKind]scope
 	objects  []client.Object
 	places   map[types.ObjectID]string // where each object stands
 	problems []string
@@ -151,6 +152,14 @@ func (r *reading) examine(object *unstructured.Unstructured) string {
 	case object.GetName() == "":
 		return `metadata.name: invalid value ""; allowed are: names of objects`
 	}
+	if _, _, err := unstructured.NestedString(object.Object, "metadata", "namespace"); err != nil {
+		return fmt.Sprintf("%s: metadata.namespace: invalid value; allowed are: strings", types.IDOf(object))
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if _, _, err := unstructured.NestedStringMap(object.Object, "metadata", field); err != nil {
+			return fmt.Sprintf("%s: metadata.%s: invalid value; allowed are: strings", types.IDOf(object), field)
+		}
+	}
 	for _, field := range forbidden {
 		if _, exists, err := unstructured.NestedFieldNoCopy(object.Object, "metadata", field); exists || err != nil {
 			return fmt.Sprintf("%s: metadata.%s is not allowed", types.IDOf(object), field)
@@ -177,15 +186,15 @@ func (r *reading) place(object *unstructured.Unstructured) (problem string, err 
 		return "", nil
 	}
 	kind := object.GroupVersionKind()
-	namespaced, known, err := r.scope(kind)
+	found, err := r.scopeOf(kind)
 	switch {
 	case err != nil:
 		return "", err
-	case !known && r.confined:
+	case !found.known && r.confined:
 		return "", types.NewRetriableError(fmt.Errorf("type %s of %s is not known yet", kind.GroupKind(), object.GetName()), new(unknownTypeDelay))
-	case known && !namespaced && r.confined:
+	case found.known && !found.namespaced && r.confined:
 		return fmt.Sprintf("%s is cluster-scoped; allowed in an ObjectSet without serviceAccountName are: objects in namespace %s", types.IDOf(object), r.namespace), nil
-	case object.GetNamespace() == "" && (namespaced || !known):
+	case object.GetNamespace() == "" && (found.namespaced || !found.known):
 		object.SetNamespace(r.namespace)
 	case object.GetNamespace() != r.namespace && r.confined:
 		return fmt.Sprintf("%s: metadata.namespace: invalid value %q; allowed in an ObjectSet without serviceAccountName is: %s",
@@ -194,14 +203,22 @@ func (r *reading) place(object *unstructured.Unstructured) (problem string, err 
 	return "", nil
 }
 
-// scope reports whether a type is namespaced, and whether that is known.
-func (r *reading) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
-	mapping, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	switch {
-	case cluster.IsNoMatch(err):
-		return false, false, nil
-	case err != nil:
-		return false, false, fmt.Errorf("finding type %s: %w", kind.GroupKind(), err)
+// A scope is what is known about where the objects of a type are.
+type scope struct{ namespaced, known bool }
+
+// scopeOf returns the scope of a type. Sets have many objects of few types.
+func (r *reading) scopeOf(kind schema.GroupVersionKind) (scope, error) {
+	if found, asked := r.scopes[kind]; asked {
+		return found, nil
 	}
-	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true, nil
+	var found scope
+	switch mapping, err := r.mapper.RESTMapping(kind.GroupKind(), kind.Version); {
+	case cluster.IsNoMatch(err):
+	case err != nil:
+		return scope{}, fmt.Errorf("finding type %s: %w", kind.GroupKind(), err)
+	default:
+		found = scope{namespaced: mapping.Scope.Name() == meta.RESTScopeNameNamespace, known: true}
+	}
+	r.scopes[kind] = found
+	return found, nil
 }

@@ -6,6 +6,8 @@ package resource
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -18,15 +20,15 @@ const inventoryField = "inventory"
 // StatusOf returns the status of a component in its JSON form, including the fields of the component's own type. The inventory is a json.RawMessage;
 // since it is encoded from the same Go type, equal inventories have the same text.
 func StatusOf(component client.Object) (map[string]any, error) {
-	raw, err := json.Marshal(component)
+	raw, err := json.Marshal(withStatus(component))
 	if err != nil {
-		return nil, fmt.Errorf("encoding the component: %w", err)
+		return nil, fmt.Errorf("encoding the status of the component: %w", err)
 	}
 	var envelope struct {
 		Status map[string]json.RawMessage `json:"status"`
 	}
 	if err := json.Unmarshal(raw, &envelope); err != nil {
-		return nil, fmt.Errorf("decoding the component: %w", err)
+		return nil, fmt.Errorf("decoding the status of the component: %w", err)
 	}
 	if envelope.Status == nil {
 		return nil, nil
@@ -42,6 +44,30 @@ func StatusOf(component client.Object) (map[string]any, error) {
 		}
 	}
 	return status, nil
+}
+
+// withStatus returns what has to be encoded to have the status of a component in JSON: its field of that name, because the spec may be large, or the whole
+// component if its type has no such field, or encodes itself.
+func withStatus(component client.Object) any {
+	value := reflect.Indirect(reflect.ValueOf(component))
+	if _, encodesItself := component.(json.Marshaler); encodesItself || value.Kind() != reflect.Struct {
+		return component
+	}
+	for i := range value.NumField() {
+		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
+		if name != "status" || !value.Field(i).CanInterface() {
+			continue
+		}
+		status := value.Field(i)
+		if status.CanAddr() {
+			// Methods with a pointer receiver may encode it.
+			status = status.Addr()
+		}
+		return struct {
+			Status any `json:"status"`
+		}{status.Interface()}
+	}
+	return component
 }
 
 type statusEnvelope struct {

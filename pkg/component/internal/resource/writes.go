@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/conflicts"
@@ -143,7 +144,7 @@ func (h *Handle) patch(ctx context.Context, subresource string, content func() m
 	return nil, ErrChanged
 }
 
-// send makes one request.
+// send makes one request. The response to a write of the metadata is a PartialObjectMetadata.
 func (h *Handle) send(ctx context.Context, subresource string, content map[string]any) (client.Object, error) {
 	if err := h.options.Fence(); err != nil {
 		return nil, err
@@ -152,15 +153,18 @@ func (h *Handle) send(ctx context.Context, subresource string, content map[strin
 	if err != nil {
 		return nil, err
 	}
+	owner := client.FieldOwner(h.client.FieldOwner)
+	if subresource == "" {
+		// The spec may be large, and nothing of it is needed.
+		patched := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: h.key.Namespace, Name: h.key.Name}}
+		patched.SetGroupVersionKind(h.client.Kind)
+		return patched, h.client.Client.Patch(ctx, patched, patch, owner)
+	}
 	// The response needs an empty object: in any other one, dropped fields would survive.
 	patched := h.client.New()
 	patched.SetNamespace(h.key.Namespace)
 	patched.SetName(h.key.Name)
-	owner := client.FieldOwner(h.client.FieldOwner)
-	if subresource != "" {
-		return patched, h.client.Client.SubResource(subresource).Patch(ctx, patched, patch, owner)
-	}
-	return patched, h.client.Client.Patch(ctx, patched, patch, owner)
+	return patched, h.client.Client.SubResource(subresource).Patch(ctx, patched, patch, owner)
 }
 
 // written takes over the response of a status write.
