@@ -220,9 +220,13 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 		return err
 	}
 	defer s.Close()
-	name, err := objectsets.RollBack(ctx, s.Client(), found, revision)
+	name, asked, err := objectsets.RollBack(ctx, s.Client(), found, revision)
 	if err != nil {
 		return err
+	}
+	if !asked {
+		fmt.Fprintf(e.out, "%s: nothing to roll back: the template is that of set %s already\n", found.Target, name)
+		return nil
 	}
 	fmt.Fprintf(e.out, "%s: rolling back to set %s\n", found.Target, name)
 	if noWait {

@@ -66,20 +66,20 @@ func (a *announcer) verdict(subject *unstructured.Unstructured, before, now verd
 }
 
 // result writes events about what the engine did and noticed. Events about dependents go to the cluster of the dependents.
-func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, target cluster.Client) {
+func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, waves texts.Waves, target cluster.Client) {
 	for _, action := range result.Actions {
 		if a.perDependent {
-			announceEach(subject, action, target)
+			announceEach(subject, action, waves, target)
 			continue
 		}
-		a.tell(subject, string(action.Verb), actionMessage(action))
+		a.tell(subject, string(action.Verb), actionMessage(action, waves))
 	}
 	if len(result.Notes) > 0 {
 		a.warn(subject, "Noticed", texts.Bound(texts.Notices(result.Notes)))
 	}
 }
 
-func actionMessage(action reconciler.Action) string {
+func actionMessage(action reconciler.Action, waves texts.Waves) string {
 	names := make([]string, len(action.Objects))
 	for i, object := range action.Objects {
 		names[i] = texts.Name(object)
@@ -88,10 +88,10 @@ func actionMessage(action reconciler.Action) string {
 	if more := len(names) - announcedObjects; more > 0 {
 		list += " and " + strconv.Itoa(more) + " more"
 	}
-	return texts.Bound(fmt.Sprintf("%s %s of wave %d: %s", action.Verb, texts.Dependents(len(names)), action.Wave, list))
+	return texts.Bound(fmt.Sprintf("%s %s of %s: %s", action.Verb, texts.Dependents(len(names)), waves.Name(action.Wave), list))
 }
 
-func announceEach(subject *unstructured.Unstructured, action reconciler.Action, target cluster.Client) {
+func announceEach(subject *unstructured.Unstructured, action reconciler.Action, waves texts.Waves, target cluster.Client) {
 	for _, key := range action.Objects {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(key.GetObjectKind().GroupVersionKind())
@@ -99,7 +99,7 @@ func announceEach(subject *unstructured.Unstructured, action reconciler.Action, 
 		object.SetName(key.GetName())
 		name := apitypes.NamespacedName{Namespace: subject.GetNamespace(), Name: subject.GetName()}
 		target.EventRecorder().Event(object, corev1.EventTypeNormal, string(action.Verb),
-			fmt.Sprintf("%s by %s %s in wave %d", action.Verb, subject.GetKind(), name, action.Wave))
+			fmt.Sprintf("%s by %s %s in %s", action.Verb, subject.GetKind(), name, waves.Name(action.Wave)))
 	}
 }
 
@@ -174,4 +174,15 @@ func (a *announcer) measure(series metrics.Component, component *Status) {
 	}
 	unready := len(slices.DeleteFunc(slices.Clone(component.Inventory), ready))
 	a.metrics.SetComponent(series, string(component.State), len(component.Inventory), unready)
+}
+
+// An outbox has events that wait.
+type outbox []func()
+
+// emit writes them, once.
+func (o *outbox) emit() {
+	for _, write := range *o {
+		write()
+	}
+	*o = nil
 }

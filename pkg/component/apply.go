@@ -110,7 +110,7 @@ func (a application) deleteAll(ctx context.Context) outcomes.Outcome {
 	case err != nil:
 		return a.pass.destination.Unreachable(ctx, err)
 	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: texts.Waits(result, "deleted"), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: a.pass.worker.waves(a.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
@@ -145,7 +145,7 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	case result.Held != nil && len(result.Waits) == 0:
 		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + driftMessage(result), Wake: result.RequeueAfter}
 	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: texts.Waits(result, "ready") + a.alsoHeld(result) + driftMessage(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: a.pass.worker.waves(a.pass.component).Waits(result, "ready") + a.alsoHeld(result) + driftMessage(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
@@ -172,7 +172,7 @@ func (a application) suspend(ctx context.Context) outcomes.Outcome {
 	case len(result.Failures) > 0:
 		return outcomes.Outcome{Kind: outcomes.Failed, Message: "suspending: " + texts.Failures(result), Wake: result.RequeueAfter}
 	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: "suspending: " + texts.Waits(result, "suspended"), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: "suspending: " + a.pass.worker.waves(a.pass.component).Waits(result, "suspended"), Wake: result.RequeueAfter}
 	}
 	message := "all dependents that have a suspended form are in it"
 	if !slices.ContainsFunc(generated.Objects, isSuspending) {

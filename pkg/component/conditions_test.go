@@ -106,7 +106,7 @@ func TestWaitMessages(t *testing.T) {
 	} {
 		t.Run(test.reason, func(t *testing.T) {
 			t.Parallel()
-			got := texts.Waits(test.result, "ready")
+			got := texts.Waves(nil).Waits(test.result, "ready")
 			if !strings.HasPrefix(got, test.want) || (len(test.result.Waits) < 10 && got != test.want) {
 				t.Errorf("want %q, got %q", test.want, got)
 			}

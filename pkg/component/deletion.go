@@ -163,7 +163,7 @@ func (d deletion) deleteDependents(ctx context.Context) outcomes.Outcome {
 	case err != nil:
 		return d.pass.destination.Unreachable(ctx, err)
 	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Deleting, Message: texts.Waits(result, "deleted"), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Deleting, Message: d.pass.worker.waves(d.pass.component).Waits(result, "deleted"), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }

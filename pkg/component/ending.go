@@ -55,7 +55,7 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 
 // conclude writes the status, reports the outcome, and returns when the next pass is due.
 func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, error) {
-	defer e.pass.emit()
+	defer e.pass.later.emit()
 	switch o.Kind {
 	case outcomes.Gone:
 		e.pass.worker.leave(e.pass.key)
@@ -86,7 +86,7 @@ func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, 
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	e.pass.emit()
+	e.pass.later.emit()
 	e.pass.worker.announcer.verdict(e.pass.subject, e.pass.before, d.verdict)
 	e.pass.worker.announcer.measure(e.pass.worker.series(e.pass.key), e.pass.status)
 	if d.err != nil {

@@ -67,8 +67,8 @@ type pass struct {
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
-	// events write what announce has collected.
-	events []func()
+	// later writes events that announce has collected.
+	later outbox
 	// plan is what would be done if the component were not paused; nil if it is not.
 	plan *reconciler.Plan
 }
@@ -241,15 +241,7 @@ func (p *pass) announce(result *reconciler.Result) {
 		return
 	}
 	done, target := *result, p.destination.Target().Client
-	p.events = append(p.events, func() { p.worker.announcer.result(p.subject, &done, target) })
-}
-
-// emit writes the events that announce has collected.
-func (p *pass) emit() {
-	for _, event := range p.events {
-		event()
-	}
-	p.events = nil
+	p.later = append(p.later, func() { p.worker.announcer.result(p.subject, &done, p.worker.waves(p.component), target) })
 }
 
 // definesTypes reports whether the actions created or deleted types.

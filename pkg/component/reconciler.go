@@ -70,9 +70,10 @@ type Reconciler[T Component] struct {
 	generator generator.Generator
 	options   ReconcilerOptions
 	hooks     typedHooks[T]
-	// statusHooks and siblings are adapted to components of any type.
+	// statusHooks, siblings and waveNames are adapted to components of any type.
 	statusHooks []statusHook
 	siblings    siblingsFunc
+	waveNames   func(component Component, order int) string
 	queue       *queue.Wakeups
 	worker      *worker
 	err         error
@@ -168,6 +169,26 @@ func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
 				return nil, fmt.Errorf("unexpected component of type %T", component)
 			}
 			return find(ctx, reader, own)
+		}
+	}
+	return r
+}
+
+// WithWaveNames sets the function that names the waves of a component in its messages and events, such as `phase "database"`. The order is the apply order of
+// the wave, or, while dependents are being deleted, its delete order. Waves without a name, which is the default, are called "wave 1" and so on.
+func (r *Reconciler[T]) WithWaveNames(name func(component T, order int) string) *Reconciler[T] {
+	switch {
+	case r.worker != nil:
+		r.worker.misused.Store(true)
+	case name == nil:
+		r.err = errors.Join(r.err, errors.New("the function for names of waves is nil"))
+	default:
+		r.waveNames = func(component Component, order int) string {
+			own, ok := component.(T)
+			if !ok {
+				return ""
+			}
+			return name(own, order)
 		}
 	}
 	return r

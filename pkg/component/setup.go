@@ -123,7 +123,7 @@ func (r *Reconciler[T]) newWorker(mgr ctrl.Manager) (*worker, error) {
 	w := &worker{
 		name:      r.name,
 		options:   r.options,
-		generator: r.generator, statusHooks: r.statusHooks, siblings: r.siblings,
+		generator: r.generator, statusHooks: r.statusHooks, siblings: r.siblings, waveNames: r.waveNames,
 		resource: &resource.Client{
 			Kind: gvk, New: func() client.Object { return newOf[T]() }, ClearStatus: clearStatus, Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 			FieldOwner: *r.options.FieldOwner, OwnFields: statusFields, Clock: r.options.Clock,

@@ -30,6 +30,7 @@ import (
 	"github.com/component-operator/runtime/pkg/component/internal/resource"
 	"github.com/component-operator/runtime/pkg/component/internal/stays"
 	"github.com/component-operator/runtime/pkg/component/internal/targets"
+	"github.com/component-operator/runtime/pkg/component/internal/texts"
 	"github.com/component-operator/runtime/pkg/component/internal/visits"
 	"github.com/component-operator/runtime/pkg/component/internal/warmup"
 	"github.com/component-operator/runtime/pkg/generator"
@@ -45,6 +46,8 @@ type worker struct {
 	// statusHooks complete statuses; siblings is nil if components have none.
 	statusHooks []statusHook
 	siblings    siblingsFunc
+	// waveNames names the waves of a component; nil if they have numbers only.
+	waveNames func(component Component, order int) string
 
 	// resource reads and writes components.
 	resource  *resource.Client
@@ -173,6 +176,14 @@ func (w *worker) fetch(ctx context.Context, key apitypes.NamespacedName) (Compon
 	}
 	component, _ := object.(Component)
 	return component, wait, err
+}
+
+// waves returns the names of the waves of a component.
+func (w *worker) waves(component Component) texts.Waves {
+	if w.waveNames == nil {
+		return nil
+	}
+	return func(order int) string { return w.waveNames(component, order) }
 }
 
 // filter selects the events that matter: all but changes of the status and of metadata other than labels, annotations and finalizers, plus the

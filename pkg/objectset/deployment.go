@@ -11,8 +11,10 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
@@ -26,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/component-operator/runtime/internal/ellipsis"
 	"github.com/component-operator/runtime/pkg/objectset/internal/revisions"
 	"github.com/component-operator/runtime/pkg/objectset/v1alpha1"
 )
@@ -157,7 +160,25 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 	if err != nil {
 		return err
 	}
-	return client.IgnoreNotFound(d.client.Status().Patch(ctx, changed, client.MergeFrom(deployment)))
+	before := slices.Clone(deployment.GetDeploymentStatus().Conditions)
+	if err := d.client.Status().Patch(ctx, changed, client.MergeFrom(deployment)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	d.announce(deployment, before, status.Conditions)
+	return nil
+}
+
+// announce emits an event when a rollout stalls, and when one is complete.
+func (d deployments) announce(deployment v1alpha1.Deployment, before, now []metav1.Condition) {
+	const eventLimit = 1024 // of the API server
+	for _, about := range []struct{ condition, eventType string }{
+		{v1alpha1.DeploymentStalled, corev1.EventTypeWarning}, {v1alpha1.DeploymentReady, corev1.EventTypeNormal},
+	} {
+		old, condition := meta.FindStatusCondition(before, about.condition), meta.FindStatusCondition(now, about.condition)
+		if condition.Status == metav1.ConditionTrue && (old == nil || old.Status != condition.Status || old.Reason != condition.Reason) {
+			d.events.Eventf(deployment, nil, about.eventType, condition.Reason, "RollOut", "%s", ellipsis.Truncate(condition.Message, eventLimit))
+		}
+	}
 }
 
 // isStale reports whether writes have met nothing but newer states than those of the cache. Nothing is wrong then.

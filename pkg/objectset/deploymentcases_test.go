@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -157,6 +158,20 @@ func TestTroubles(t *testing.T) {
 	if r.data("app", "ready") != "yes" {
 		t.Error("the template of revision 1 is not back")
 	}
+	// Each has left an event.
+	r.eventually("events tell of the troubles", func() bool {
+		list := &eventsv1.EventList{}
+		if err := r.client.List(t.Context(), list, client.InNamespace(r.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, event := range list.Items {
+			if event.Regarding.UID == web.UID {
+				seen[event.Type+" "+event.Reason] = true
+			}
+		}
+		return seen["Warning WriteRefused"] && seen["Warning CollisionDetected"] && seen["Warning ProgressDeadlineExceeded"] && seen["Warning RollbackRefused"] && seen["Normal Available"]
+	})
 }
 
 // TestSuccessDelayOfDeployment: the earlier set is archived when the delay of the later one is over, which nothing else has to happen for. At rest, nothing is requested.

@@ -126,7 +126,7 @@ func TestFivePhases(t *testing.T) {
 	// A finalizer on the last object holds up the teardown.
 	r.patch(r.get("v1", "ConfigMap", "end"), `{"metadata":{"finalizers":["example.io/hold"]}}`)
 	r.delete(shop)
-	r.awaitDeployment(shop, v1alpha1.DeploymentProgressing, "True/Deleting", "Set shop-2 is being deleted", "ConfigMap "+r.namespace+"/end")
+	r.awaitDeployment(shop, v1alpha1.DeploymentProgressing, "True/Deleting", "Set shop-2 is being deleted", `1 of 1 dependent of phase "end" not deleted: ConfigMap `+r.namespace+"/end")
 	time.Sleep(time.Second)
 	if r.get("apps/v1", "Deployment", "web") == nil || r.data("settings", "") == "-" {
 		t.Error("an earlier phase must not go before the last one")

@@ -5,6 +5,7 @@ package objectset
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -82,8 +83,21 @@ func setup[T v1alpha1.Set](mgr ctrl.Manager, name string, options Options, kind 
 	r.WithStatusHook(func(set T, conclusion component.Conclusion) (time.Duration, error) {
 		return report(set, conclusion), nil
 	})
+	r.WithWaveNames(func(set T, order int) string { return phaseOf(set, order) })
 	if err := r.SetupWithManager(mgr); err != nil {
 		return err
 	}
 	return mgr.Add(waker[T]{cache: mgr.GetCache(), newList: kind.newSets, wake: r.Trigger, log: mgr.GetLogger().WithValues("reconciler", name)})
+}
+
+// phaseOf names the phase of an apply order, or of a delete order, which is its negative.
+func phaseOf(set v1alpha1.Set, order int) string {
+	phases := set.GetSetSpec().Phases
+	if order < 0 {
+		order = -order
+	}
+	if order >= len(phases) {
+		return ""
+	}
+	return fmt.Sprintf("phase %q", phases[order].Name)
 }

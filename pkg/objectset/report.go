@@ -190,14 +190,6 @@ func (r *reporting) summary() string {
 	return fmt.Sprintf("%d of %d objects in %d phases are available", r.total.Available, r.total.Objects, len(r.set.GetSetSpec().Phases))
 }
 
-// phaseOf returns the name of a phase; empty if there is no such phase.
-func (r *reporting) phaseOf(order int) string {
-	if phases := r.set.GetSetSpec().Phases; order >= 0 && order < len(phases) {
-		return phases[order].Name
-	}
-	return ""
-}
-
 // waits says what the pass waits for.
 func (r *reporting) waits() string {
 	result := r.conclusion.Result
@@ -213,16 +205,16 @@ func (r *reporting) inPhase(order int, notices []reconciler.Notice) string {
 	for i, notice := range notices {
 		texts[i] = types.IDOf(notice.Object).String() + ": " + notice.Message
 	}
-	return fmt.Sprintf("phase %q: %s", r.phaseOf(order), strings.Join(texts, "; "))
+	return phaseOf(r.set, order) + ": " + strings.Join(texts, "; ")
 }
 
 // unavailable names the first phase of a paused set with objects that are not available, and the reason.
 func (r *reporting) unavailable() (reason, message string) {
 	reason = v1alpha1.ReasonProbeFailure
 	var notices []reconciler.Notice
-	order := -1
+	var order int
 	for _, change := range r.conclusion.Plan.Changes {
-		if change.Digest == "" || r.isAvailableNow(&change) || order >= 0 && change.Wave != order {
+		if change.Digest == "" || r.isAvailableNow(&change) || len(notices) > 0 && change.Wave != order {
 			continue
 		}
 		order = change.Wave

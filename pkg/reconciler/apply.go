@@ -78,7 +78,7 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 			return err
 		}
 	}
-	if err := c.waves.CheckOwnership(c.wanted); err != nil {
+	if err := c.waves.CheckOwnership(ctx, c.wanted); err != nil {
 		return err
 	}
 	if c.saveFirst {

@@ -63,7 +63,7 @@ data: {a: "VALUE"}
 	uid := w.configMap("a").GetUID()
 	heir := heirOf(w)
 	_, err := heir.apply(manifest)
-	heir.expectRefusal(err, "has another owner")
+	heir.expectRefusal(err, "has another owner, uid/NS/component")
 	changed := strings.ReplaceAll(manifest, "VALUE", "new")
 	plan, result := heir.takeOver(changed, "a")
 	heir.expectPlan(plan, "0 Adopted ConfigMap NS/a: exists already and has another owner, uid/NS/component")

@@ -26,20 +26,23 @@ import (
 )
 
 // RollBack asks the operator to roll a deployment back to a revision; 0 is the latest one before the current one that has succeeded. It returns the name of
-// that set. It refuses what the operator would refuse or leave for later.
-func RollBack(ctx context.Context, c cluster.Client, found *Found, revision int64) (string, error) {
+// that set, and whether the operator has something to do: not if the template is that of the set already. It refuses what the operator would refuse or leave for later.
+func RollBack(ctx context.Context, c cluster.Client, found *Found, revision int64) (name string, asked bool, err error) {
 	target, err := found.rollbackTarget(revision)
 	if err != nil {
-		return "", err
+		return "", false, err
+	}
+	if found.Deployment.Makes(target) {
+		return target.GetName(), false, nil
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"rollbackTo":{"revision":%d}}}`, found.Deployment.GetUID(), revision)
 	raw := found.Target.kind.unstructured()
 	raw.SetNamespace(found.Target.Namespace)
 	raw.SetName(found.Target.Name)
 	if err := c.Patch(ctx, raw, client.RawPatch(apitypes.MergePatchType, []byte(patch)), client.FieldOwner("clm")); err != nil {
-		return "", fmt.Errorf("rolling back %s: %w", found.Target, err)
+		return "", false, fmt.Errorf("rolling back %s: %w", found.Target, err)
 	}
-	return target.GetName(), nil
+	return target.GetName(), true, nil
 }
 
 // rollbackTarget returns the set to roll back to.

@@ -91,14 +91,14 @@ func (h *Hooks) describe(at deletionhooks.Time, progress deletionhooks.Progress)
 	case progress.Done:
 		return Progress{}
 	case progress.Doing == deletionhooks.Clearing:
-		going.Message = fmt.Sprintf("before %s hooks: %s", at, texts.Waits(result, "deleted"))
+		going.Message = fmt.Sprintf("before %s hooks: %s", at, texts.Waves(nil).Waits(result, "deleted"))
 	case progress.Doing == deletionhooks.Removing:
-		going.Message = fmt.Sprintf("%s hooks are done; %s", at, texts.Waits(result, "deleted"))
+		going.Message = fmt.Sprintf("%s hooks are done; %s", at, texts.Waves(nil).Waits(result, "deleted"))
 	case len(result.Failures) > 0:
 		going.State = Failed
 		going.Message = fmt.Sprintf("%s hooks: %s; to run a failed hook again, delete it; %s", at, texts.Failures(result), h.skipAdvice())
 	default:
-		going.Message = fmt.Sprintf("%s hooks: %s", at, texts.Waits(result, "ready"))
+		going.Message = fmt.Sprintf("%s hooks: %s", at, texts.Waves(nil).Waits(result, "ready"))
 	}
 	return going
 }

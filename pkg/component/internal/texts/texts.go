@@ -61,14 +61,27 @@ func Notices(notices []reconciler.Notice) string {
 	return Join(items, "; ")
 }
 
+// Waves names waves, by their apply or delete orders. Where it is nil, or returns an empty name, they have their numbers.
+type Waves func(order int) string
+
+// Name returns the name of a wave.
+func (w Waves) Name(order int) string {
+	if w != nil {
+		if name := w(order); name != "" {
+			return name
+		}
+	}
+	return "wave " + strconv.Itoa(order)
+}
+
 // Waits formats the dependents that a wave waits for; what is "ready" or "deleted".
-func Waits(result reconciler.Result, what string) string {
+func (w Waves) Waits(result reconciler.Result, what string) string {
 	if len(result.Waits) == 0 {
-		return fmt.Sprintf("wave %d is being processed", result.Wave)
+		return w.Name(result.Wave) + " is being processed"
 	}
 	// Waits may include more than the wave, such as a namespace, or redundant dependents.
 	size := max(result.WaveSize, len(result.Waits))
-	return fmt.Sprintf("%d of %s of wave %d not %s: %s", len(result.Waits), Dependents(size), result.Wave, what, Notices(result.Waits))
+	return fmt.Sprintf("%d of %s of %s not %s: %s", len(result.Waits), Dependents(size), w.Name(result.Wave), what, Notices(result.Waits))
 }
 
 // Dependents formats a number of dependents.
