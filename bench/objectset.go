@@ -55,12 +55,15 @@ func objectSets(ctx context.Context, l *lab) ([]measured.Figure, error) {
 	var atRest, others []requests.Request
 	s := &stage{lab: l, bare: bare}
 	err = s.repeat(ctx, func(name string, found limits) error {
-		sent := operator.requests.Len()
-		took, err := l.rollOut(ctx, name)
+		written, err := bare.writeSet(ctx, name)
 		if err != nil {
 			return err
 		}
-		written, err := bare.writeSet(ctx, name)
+		if err := l.settle(ctx); err != nil {
+			return err
+		}
+		sent := operator.requests.Len()
+		took, err := l.rollOut(ctx, name)
 		if err != nil {
 			return err
 		}

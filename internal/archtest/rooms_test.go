@@ -75,6 +75,7 @@ var rooms = []room{
 	{path: "internal/fieldset", layer: vocabulary},
 	{path: "internal/finalizers", layer: vocabulary},
 	{path: "internal/flow", layer: vocabulary},
+	{path: "internal/gitops", layer: vocabulary},
 	{path: "internal/guarded", layer: vocabulary},
 	{path: "internal/lists", layer: vocabulary},
 	{path: "internal/redact", layer: vocabulary},

@@ -145,7 +145,8 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	case result.Held != nil && len(result.Waits) == 0:
 		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + driftMessage(result), Wake: result.RequeueAfter}
 	case !result.Done:
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: a.pass.worker.waves(a.pass.component).Waits(result, "ready") + a.alsoHeld(result) + driftMessage(result), Wake: result.RequeueAfter}
+		message := a.pass.worker.waves(a.pass.component).Waits(result, "ready")
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + a.alsoHeld(result) + driftMessage(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }

@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The annotations.
+const (
+	HookAnnotation             = "argocd.argoproj.io/hook"
+	HookDeletePolicyAnnotation = "argocd.argoproj.io/hook-delete-policy"
+	SyncWaveAnnotation         = "argocd.argoproj.io/sync-wave"
+	SyncOptionsAnnotation      = "argocd.argoproj.io/sync-options"
+
+	HelmHookAnnotation             = "helm.sh/hook"
+	HelmHookDeletePolicyAnnotation = "helm.sh/hook-delete-policy"
+	HelmHookWeightAnnotation       = "helm.sh/hook-weight"
+)
+
+// A Phase is when an object is applied.
+type Phase string
+
+// The phases, in their order.
+const (
+	// PreSync is before everything else is applied.
+	PreSync Phase = "PreSync"
+	// Sync is when objects without a hook annotation are applied.
+	Sync Phase = "Sync"
+	// PostSync is when everything is applied and healthy.
+	PostSync Phase = "PostSync"
+	// SyncFail is when applying has failed.
+	SyncFail Phase = "SyncFail"
+	// PreDelete is before the first object is deleted.
+	PreDelete Phase = "PreDelete"
+	// PostDelete is when all objects are gone.
+	PostDelete Phase = "PostDelete"
+)
+
+var phases = []Phase{PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete}
+
+// skip is a value beside the phases.
+const skip = "Skip"
+
+// hookValues are all values.
+const hookValues = "PreSync, Sync, PostSync, SyncFail, PreDelete, PostDelete, " + skip
+
+// helmPhases has all hooks of Helm; the phase is empty if Argo CD knows none for it.
+var helmPhases = map[string]Phase{
+	"pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync, "pre-delete": PreDelete, "post-delete": PostDelete,
+	"pre-rollback": "", "post-rollback": "", "test": "", "test-success": "", "test-failure": "", crdInstall: "",
+}
+
+// crdInstall is how charts for Helm 2 marked definitions.
+const crdInstall = "crd-install"
+
+// A DeletePolicy says when a hook is deleted.
+type DeletePolicy string
+
+// The policies.
+const (
+	// HookSucceeded deletes a hook after it has succeeded.
+	HookSucceeded DeletePolicy = "HookSucceeded"
+	// HookFailed deletes a hook after it has failed.
+	HookFailed DeletePolicy = "HookFailed"
+	// BeforeHookCreation deletes a hook of an earlier run before it is created again.
+	BeforeHookCreation DeletePolicy = "BeforeHookCreation"
+)
+
+var (
+	deletePolicies     = map[string]DeletePolicy{"HookSucceeded": HookSucceeded, "HookFailed": HookFailed, "BeforeHookCreation": BeforeHookCreation}
+	helmDeletePolicies = map[string]DeletePolicy{"hook-succeeded": HookSucceeded, "hook-failed": HookFailed, "before-hook-creation": BeforeHookCreation}
+)
+
+// MaxWave is the greatest wave; the least one is its negative.
+const MaxWave = 9999
+
+// Steering is what the annotations of an object say.
+type Steering struct {
+	// Hook means that the object is a hook: it is applied once in each of its phases whenever the set of objects has changed.
+	Hook bool
+	// Phases in which the object is applied, in their order: Sync, if it is no hook. None if it is not applied.
+	Phases []Phase
+	// Wave within each phase.
+	Wave int
+	// DeletePolicies of a hook; at least one.
+	DeletePolicies []DeletePolicy
+	// Options of the object.
+	Options Options
+	// Notes say which parts of the annotations have no effect.
+	Notes []string
+}
+
+// Read returns what the annotations of an object say. The error names the annotation, its value, and what is allowed.
+func Read(annotations map[string]string) (Steering, error) {
+	s := Steering{}
+	var err error
+	if s.Hook, s.Phases, err = phasesOf(annotations); err != nil {
+		return Steering{}, err
+	}
+	if s.Wave, err = waveOf(annotations); err != nil {
+		return Steering{}, err
+	}
+	if s.Hook {
+		if s.DeletePolicies, err = deletePoliciesOf(annotations); err != nil {
+			return Steering{}, err
+		}
+	}
+	if s.Options, s.Notes, err = ReadOptions("annotation "+SyncOptionsAnnotation, annotations[SyncOptionsAnnotation]); err != nil {
+		return Steering{}, err
+	}
+	return s, nil
+}
+
+// phasesOf returns the phases of an object, and whether it is a hook.
+func phasesOf(annotations map[string]string) (hook bool, found []Phase, err error) {
+	values := split(annotations[HookAnnotation])
+	if len(values) == 0 {
+		return helmPhasesOf(annotations)
+	}
+	for _, value := range values {
+		switch {
+		case value == skip:
+		case slices.Contains(phases, Phase(value)):
+			found = append(found, Phase(value))
+		default:
+			return false, nil, invalid(HookAnnotation, annotations[HookAnnotation], value, hookValues)
+		}
+	}
+	return len(found) > 0, inOrder(found), nil
+}
+
+func helmPhasesOf(annotations map[string]string) (hook bool, found []Phase, err error) {
+	values := split(strings.ToLower(annotations[HelmHookAnnotation]))
+	if len(values) == 0 || slices.Equal(values, []string{crdInstall}) {
+		return false, []Phase{Sync}, nil
+	}
+	for _, value := range values {
+		phase, known := helmPhases[value]
+		switch {
+		case !known:
+			return false, nil, invalid(HelmHookAnnotation, annotations[HelmHookAnnotation], value, sorted(helmPhases))
+		case phase != "":
+			found = append(found, phase)
+		}
+	}
+	return len(found) > 0, inOrder(found), nil
+}
+
+// inOrder sorts phases, and drops repetitions.
+func inOrder(found []Phase) []Phase {
+	return slices.DeleteFunc(slices.Clone(phases), func(phase Phase) bool { return !slices.Contains(found, phase) })
+}
+
+func waveOf(annotations map[string]string) (int, error) {
+	key := SyncWaveAnnotation
+	if strings.TrimSpace(annotations[key]) == "" {
+		key = HelmHookWeightAnnotation
+	}
+	value := strings.TrimSpace(annotations[key])
+	if value == "" {
+		return 0, nil
+	}
+	wave, err := strconv.Atoi(value)
+	if err != nil || wave < -MaxWave || wave > MaxWave {
+		return 0, fmt.Errorf("annotation %s: invalid value %q; allowed are: integers from %d to %d", key, annotations[key], -MaxWave, MaxWave)
+	}
+	return wave, nil
+}
+
+func deletePoliciesOf(annotations map[string]string) ([]DeletePolicy, error) {
+	key, known := HookDeletePolicyAnnotation, deletePolicies
+	values := split(annotations[key])
+	if len(values) == 0 {
+		key, known = HelmHookDeletePolicyAnnotation, helmDeletePolicies
+		values = split(strings.ToLower(annotations[key]))
+	}
+	if len(values) == 0 {
+		return []DeletePolicy{BeforeHookCreation}, nil
+	}
+	var found []DeletePolicy
+	for _, value := range values {
+		policy, ok := known[value]
+		if !ok {
+			return nil, invalid(key, annotations[key], value, sorted(known))
+		}
+		if !slices.Contains(found, policy) {
+			found = append(found, policy)
+		}
+	}
+	return found, nil
+}
+
+// invalid returns an error about one of several values of an annotation.
+func invalid(key, value, part, allowed string) error {
+	return fmt.Errorf("annotation %s: invalid value %q: %q is not known; allowed are: %s", key, value, part, allowed)
+}
+
+// split returns the parts of a value that are separated by commas, without blanks and empty ones.
+func split(value string) []string {
+	parts := strings.Split(value, ",")
+	for i, part := range parts {
+		parts[i] = strings.TrimSpace(part)
+	}
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+}
+
+// sorted returns the keys of a table as a text.
+func sorted[K ~string, V any](table map[K]V) string {
+	keys := make([]string, 0, len(table))
+	for key := range table {
+		keys = append(keys, string(key))
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ", ")
+}
