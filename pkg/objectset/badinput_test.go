@@ -34,6 +34,26 @@ func TestBadInput(t *testing.T) {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: x}]}}}]}]}`,
 			refused, `Phase "a": objects[0]: ConfigMap x: metadata.ownerReferences is not allowed`,
 		},
+		"labelled": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {a: 1}}}}]}]}`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.labels: invalid value; allowed are: strings`,
+		},
+		"annotated": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: []}}}]}]}`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.annotations: invalid value; allowed are: strings`,
+		},
+		"nowhere": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: 1}}}]}]}`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.namespace: invalid value; allowed are: strings`,
+		},
+		"unversioned": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: "", kind: ConfigMap, metadata: {name: x}}}]}]}`,
+			refused, `Phase "a": objects[0]: apiVersion: invalid value ""; allowed are: groups and versions, such as apps/v1`,
+		},
+		"kindless": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: "", metadata: {name: x}}}]}]}`,
+			refused, `Phase "a": objects[0]: `,
+		},
 		"ordered": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + r.name + `.objectset.core.component-operator.dev/apply-order: "1"}}}}]}]}`,
 			refused, `/apply-order is not allowed; the phase decides`,
@@ -73,6 +93,17 @@ func TestBadInput(t *testing.T) {
 		r.delete(set)
 		r.awaitGone(set)
 	}
+}
+
+// TestEmptyFields of the metadata, which templates leave behind, do not count.
+func TestEmptyFields(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start()
+	set := r.set("metadata: {name: empty}\nspec: {phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: " +
+		"{name: x, namespace: null, labels: null, annotations: null, ownerReferences: null, creationTimestamp: null}}}]}]}")
+	r.create(set)
+	r.awaitCondition(set, available, "True/Available")
 }
 
 // TestCollisionProtection: Prevent adopts nothing, IfNoController what has no owner, None anything; an object may differ from its set.

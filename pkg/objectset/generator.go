@@ -6,6 +6,7 @@ package objectset
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -110,6 +111,10 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) error 
 	if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
 		r.problems = append(r.problems, fmt.Sprintf("%s: %s; allowed are: objects with apiVersion, kind and metadata.name", where, err))
 		return nil
+	}
+	if metadata, ok := object.Object["metadata"].(map[string]any); ok {
+		// Templates leave empty fields behind.
+		maps.DeleteFunc(metadata, func(_ string, value any) bool { return value == nil })
 	}
 	if problem := r.examine(object); problem != "" {
 		r.problems = append(r.problems, where+": "+problem)

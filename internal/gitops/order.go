@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// preSyncOffset puts PreSync before all waves of Sync, and before the waves that hooks of Helm charts use, -201 to 201.
+const preSyncOffset = -20000
+
+// ApplyOrder returns the apply order of a wave of PreSync, or of Sync. Other phases are applied on their own; there, the apply order is the wave.
+func ApplyOrder(phase Phase, wave int) int {
+	if phase == PreSync {
+		return preSyncOffset + wave
+	}
+	return wave
+}
+
+// Placed is an object with its place in the order.
+type Placed struct {
+	types.ObjectID
+
+	// Defines is the type that a CustomResourceDefinition defines; empty for all others.
+	Defines schema.GroupKind
+	// Order is the apply order.
+	Order int
+}
+
+// namespaces is the type of namespaces.
+var namespaces = schema.GroupKind{Kind: "Namespace"}
+
+// Lift moves a Namespace to the first object in it, and then a CustomResourceDefinition to the first object of its type, if these come earlier. Within one order,
+// Namespaces and definitions come first anyway.
+func Lift(objects []Placed) {
+	first := map[string]int{}
+	for _, object := range objects {
+		if object.Namespace != "" {
+			first[object.Namespace] = earliest(first, object.Namespace, object.Order)
+		}
+	}
+	for i, object := range objects {
+		if object.GroupKind == namespaces {
+			objects[i].Order = earliest(first, object.Name, object.Order)
+		}
+	}
+	firstOf := map[schema.GroupKind]int{}
+	for _, object := range objects {
+		firstOf[object.GroupKind] = earliest(firstOf, object.GroupKind, object.Order)
+	}
+	for i, object := range objects {
+		if !object.Defines.Empty() {
+			objects[i].Order = earliest(firstOf, object.Defines, object.Order)
+		}
+	}
+}
+
+// earliest returns an order, or the one in a table if that is earlier.
+func earliest[K comparable](table map[K]int, key K, order int) int {
+	if known, ok := table[key]; ok {
+		return min(known, order)
+	}
+	return order
+}
