@@ -16,6 +16,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -214,11 +215,21 @@ func awaitSet(ctx context.Context, seen io.ReadCloser, name string) error {
 	defer context.AfterFunc(ctx, func() { _ = seen.Close() })()
 	const columnOfName, columnOfAvailable = 0, 1
 	for events := json.NewDecoder(seen); ; {
-		var event struct{ Object metav1.Table }
+		var event struct {
+			Type   watch.EventType
+			Object json.RawMessage
+		}
 		if err := events.Decode(&event); err != nil {
 			return fmt.Errorf("waiting for an ObjectSet: %w", cmp.Or(context.Cause(ctx), err))
 		}
-		for _, row := range event.Object.Rows {
+		if event.Type == watch.Error {
+			return fmt.Errorf("waiting for an ObjectSet: %s", event.Object)
+		}
+		var table metav1.Table
+		if err := json.Unmarshal(event.Object, &table); err != nil {
+			return fmt.Errorf("waiting for an ObjectSet: %w", err)
+		}
+		for _, row := range table.Rows {
 			if row.Cells[columnOfName] == name && row.Cells[columnOfAvailable] == string(component.ConditionTrue) {
 				return nil
 			}

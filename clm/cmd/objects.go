@@ -193,6 +193,7 @@ func newObjectsRollbackCommand(e *environment) *cobra.Command {
 		Short: "Return to an earlier revision of a deployment",
 		Long: `Have the operator return the deployment TARGET, which is TYPE/NAME, to an earlier revision, and wait until that is complete. REVISION defaults to the latest one
 before the current one that has succeeded; clm objects history lists them. The operator copies the spec of that set to the template of the deployment, which makes another set.
+If the template is that of the set already, the command only waits.
 
 If a tool such as Argo CD or Flux applies the deployment, it undoes that: change the template at its source instead.`,
 		Annotations: exits(exitNotReady, exitRefused, exitInterrupted),
@@ -224,11 +225,11 @@ func runObjectsRollback(ctx context.Context, e *environment, text string, revisi
 	if err != nil {
 		return err
 	}
-	if !asked {
+	if asked {
+		fmt.Fprintf(e.out, "%s: rolling back to set %s\n", found.Target, name)
+	} else {
 		fmt.Fprintf(e.out, "%s: nothing to roll back: the template is that of set %s already\n", found.Target, name)
-		return nil
 	}
-	fmt.Fprintf(e.out, "%s: rolling back to set %s\n", found.Target, name)
 	if noWait {
 		return nil
 	}

@@ -193,10 +193,10 @@ spec:
 	p.objects([]string{"objects", "history", "oset/web-1"}, 1, "only deployments have a history")
 	p.objects([]string{"objects", "status", "web"}, 1, `"web" is not TYPE/NAME; types are: objectdeployment (odeploy), objectset (oset)`)
 	p.objects([]string{"objects", "status", "oset/none"}, 1, "ObjectSet PLACE/none does not exist")
-	p.objects([]string{"objects", "rollback", "odeploy/web", "2"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is that of set web-2 already\n")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "2", "--no-wait"}, 0, "ObjectDeployment PLACE/web: nothing to roll back: the template is that of set web-2 already\n")
 	p.objects([]string{"objects", "rollback", "odeploy/web", "--timeout", "1ms"}, exitNotReady, "not complete within 1ms; last seen:")
 
-	p.objects([]string{"objects", "rollback", "odeploy/web", "1"}, 0, "ObjectDeployment PLACE/web: rolling back to set web-1\n", "Idle: Set web-", "2 of 2 objects in 2 phases are available\n")
+	p.objects([]string{"objects", "rollback", "odeploy/web", "1"}, 0, "ObjectDeployment PLACE/web: ", "set web-1", "Idle: Set web-", "2 of 2 objects in 2 phases are available\n")
 	p.objects([]string{"objects", "status", "odeploy/web"}, 0, "Available:    True, Available\n", "to one\n")
 	if got := p.configMap("settings")["image"]; got != "one" {
 		t.Errorf("the image is %s", got)

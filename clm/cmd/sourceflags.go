@@ -36,6 +36,7 @@ type sourceFlags struct {
 	options     sources.Options
 	restrictor  choice
 	policyRules string
+	hooks       []string
 }
 
 // The values of flag --load-restrictor are those of kustomize.
@@ -61,6 +62,7 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` of the user who fetches charts")
 	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities to trust when fetching charts, in addition to those of the system")
 	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts by HTTP, without encryption")
+	flags.StringSliceVar(&f.hooks, "hooks", nil, "`tools` whose hooks and waves are read in the annotations of objects: argocd, helm (charts have Helm's hooks anyway)")
 	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
 }
 
@@ -68,6 +70,9 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 func (f *sourceFlags) load(ctx context.Context, s streams, references []string) (*sources.Set, error) {
 	options := f.options
 	options.Stdin = s.in
+	for _, tool := range f.hooks {
+		options.Hooks = append(options.Hooks, manifests.HookTool(tool))
+	}
 	options.Unrestricted = f.restrictor.value == restrictNothing
 	if f.policyRules != "" {
 		document, err := os.ReadFile(f.policyRules)

@@ -103,6 +103,7 @@ var rooms = []room{
 	{path: "internal/events", layer: services},
 	{path: "internal/generating", layer: services},
 	{path: "internal/helm", layer: services},
+	{path: "internal/helmhooks", layer: services},
 	{path: "internal/helm/remote", layer: services},
 	{path: "internal/judges", layer: services},
 	{path: "internal/kustomize", layer: services},

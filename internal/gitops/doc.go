@@ -12,7 +12,7 @@
 //	argocd.argoproj.io/hook-delete-   HookSucceeded, HookFailed,                   when the hook is deleted; default BeforeHookCreation
 //	  policy                          BeforeHookCreation
 //	argocd.argoproj.io/sync-wave      -9999 to 9999                                place within the phase; default 0
-//	argocd.argoproj.io/sync-options   see the table of [Options]                   how the object is applied and deleted
+//	argocd.argoproj.io/sync-options   the constants of type [Option]              how the object is applied and deleted
 //	helm.sh/hook                      pre-install, pre-upgrade                     PreSync
 //	                                  post-install, post-upgrade                   PostSync
 //	                                  pre-delete, post-delete                      PreDelete, PostDelete
@@ -23,5 +23,6 @@
 //	                                  before-hook-creation
 //
 // Argo CD's annotation of a row wins over that of Helm, also for policies, which Argo CD itself unites. Blanks around values do not count. A value that is not in
-// the table is an error, where Argo CD ignores it: a hook with a misspelt phase would never run, and an object with a misspelt wave would be applied too early.
+// the table is an error, where Argo CD ignores it: a hook with a misspelt phase would never run, and an object with a misspelt wave would be applied too early. Only
+// unknown options are notes. Policies of what is no hook have no meaning.
 package gitops

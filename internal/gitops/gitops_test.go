@@ -125,11 +125,15 @@ func TestOptions(t *testing.T) {
 		{"the opposite of a switch", "Force=false,Validate=true,Prune=true", Options{Force: False, Validate: True, Prune: True}, nil},
 		{"propagation", "PrunePropagationPolicy=background", Options{PrunePropagationPolicy: Background}, nil},
 		{
-			"the others", "PruneLast=true,CreateNamespace=true,FailOnSharedResource=true,RespectIgnoreDifferences=true,Validate=false",
-			Options{PruneLast: True, CreateNamespace: True, FailOnSharedResource: True, RespectIgnoreDifferences: True, Validate: False},
+			"the others", "PruneLast=true,Validate=false",
+			Options{PruneLast: True, Validate: False},
 			nil,
 		},
 		{"what is always so", "ServerSideApply=true,ApplyOutOfSyncOnly=true,SkipDryRunOnMissingResource=true,ClientSideApplyMigration=true", Options{}, nil},
+		{"the opposite of what is always so", "ApplyOutOfSyncOnly=false", Options{}, []string{"ApplyOutOfSyncOnly=false has no effect, because it is always true"}},
+		{"what is for whole applications", "RespectIgnoreDifferences=true,FailOnSharedResource=true,CreateNamespace=true", Options{}, []string{
+			"CreateNamespace has no effect, because it is for whole applications", "FailOnSharedResource has no effect", "RespectIgnoreDifferences has no effect",
+		}},
 		{"what is not known", "Prune=false,Prun=false,Fast", Options{Prune: False}, []string{"Prun has no effect; known are: ApplyOutOfSyncOnly, ", "Fast has no effect"}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -150,6 +154,15 @@ func TestOptions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWholeOptions are read where they belong to no object.
+func TestWholeOptions(t *testing.T) {
+	t.Parallel()
+	got, notes, err := ReadOptions("--sync-options", "RespectIgnoreDifferences=true,FailOnSharedResource=true,CreateNamespace=true")
+	if diff := cmp.Diff(Options{RespectIgnoreDifferences: True, FailOnSharedResource: True, CreateNamespace: True}, got); err != nil || len(notes) > 0 || diff != "" {
+		t.Errorf("notes %q, error %v, options (-want +got):\n%s", notes, err, diff)
 	}
 }
 

@@ -95,6 +95,16 @@ type Steering struct {
 	Notes []string
 }
 
+// IsSteered reports whether an object has annotations of Argo CD that Read reads.
+func IsSteered(annotations map[string]string) bool {
+	for _, key := range []string{HookAnnotation, HookDeletePolicyAnnotation, SyncWaveAnnotation, SyncOptionsAnnotation} {
+		if _, exists := annotations[key]; exists {
+			return true
+		}
+	}
+	return false
+}
+
 // Read returns what the annotations of an object say. The error names the annotation, its value, and what is allowed.
 func Read(annotations map[string]string) (Steering, error) {
 	s := Steering{}
@@ -110,9 +120,14 @@ func Read(annotations map[string]string) (Steering, error) {
 			return Steering{}, err
 		}
 	}
-	if s.Options, s.Notes, err = ReadOptions("annotation "+SyncOptionsAnnotation, annotations[SyncOptionsAnnotation]); err != nil {
+	const place = "annotation " + SyncOptionsAnnotation
+	all, notes, err := ReadOptions(place, annotations[SyncOptionsAnnotation])
+	if err != nil {
 		return Steering{}, err
 	}
+	var more []string
+	s.Options, more = all.ofObject(place)
+	s.Notes = append(notes, more...)
 	return s, nil
 }
 

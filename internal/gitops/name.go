@@ -6,25 +6,22 @@ package gitops
 import (
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/component-operator/runtime/internal/digest"
 )
 
 const (
 	// maxNameLength is that of values of labels, in which controllers such as that of Jobs repeat names.
 	maxNameLength = 63
-	// nameDigestLength is the length of the end of a generated name.
+	// nameDigestLength is the length of the end of a generated name, in hexadecimal digits.
 	nameDigestLength = 10
 )
 
-// GeneratedName returns the name of a hook that has generateName instead of a name. It is the same whenever the hook is generated for the same revision, so that
+// GeneratedName returns the name of a hook that has generateName, the base, instead of a name. It is the same whenever the hook is generated for the same revision, so that
 // a repetition does not run the hook again, and another one in each phase and each revision.
-func GeneratedName(hook *unstructured.Unstructured, phase Phase, revision string) (string, error) {
-	sum, err := digest.Of(map[string]any{"manifest": hook.Object, "phase": string(phase), "revision": revision})
+func GeneratedName(hook any, base string, phase Phase, revision string) (string, error) {
+	sum, err := digest.Of(map[string]any{"manifest": hook, "phase": string(phase), "revision": revision})
 	if err != nil {
-		return "", fmt.Errorf("generating a name from %s: %w", hook.GetGenerateName(), err)
+		return "", fmt.Errorf("generating a name from %s: %w", base, err)
 	}
-	base := hook.GetGenerateName()
 	return base[:min(len(base), maxNameLength-nameDigestLength)] + sum[:nameDigestLength], nil
 }

@@ -5,6 +5,7 @@ package gitops
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -52,6 +53,8 @@ type rule struct {
 	values []string
 	// alwaysSo means that the option has no effect, because it always holds.
 	alwaysSo bool
+	// whole means that the option is for whole applications, not for single objects.
+	whole bool
 	// refused says why a value that Argo CD knows is not possible.
 	refused map[string]string
 }
@@ -65,9 +68,9 @@ var rules = map[Option]rule{
 	Force:                         {values: []string{False, True}},
 	Replace:                       {values: []string{False, True}},
 	Validate:                      {values: []string{True, False}},
-	CreateNamespace:               {values: []string{False, True}},
-	FailOnSharedResource:          {values: []string{False, True}},
-	RespectIgnoreDifferences:      {values: []string{False, True}},
+	CreateNamespace:               {values: []string{False, True}, whole: true},
+	FailOnSharedResource:          {values: []string{False, True}, whole: true},
+	RespectIgnoreDifferences:      {values: []string{False, True}, whole: true},
 	"ServerSideApply":             {values: []string{True}, alwaysSo: true, refused: map[string]string{False: "objects are always applied by the server"}},
 	"ApplyOutOfSyncOnly":          {values: []string{True, False}, alwaysSo: true},
 	"SkipDryRunOnMissingResource": {values: []string{True, False}, alwaysSo: true},
@@ -96,6 +99,19 @@ func (o Options) Over(defaults Options) Options {
 	return merged
 }
 
+// ofObject returns the options that have an effect on one object, and notes about the others.
+func (o Options) ofObject(place string) (found Options, notes []string) {
+	found = Options{}
+	for _, option := range slices.Sorted(maps.Keys(o)) {
+		if rules[option].whole {
+			notes = append(notes, fmt.Sprintf("%s: %s has no effect, because it is for whole applications", place, option))
+			continue
+		}
+		found[option] = o[option]
+	}
+	return found, notes
+}
+
 // ReadOptions reads options that are separated by commas. If one has several values, the first counts. The notes name options that are not known, and so have no
 // effect. The error names the place of the options, such as the key of an annotation, the option, its value, and what is allowed.
 func ReadOptions(place, text string) (found Options, notes []string, err error) {
@@ -112,6 +128,8 @@ func ReadOptions(place, text string) (found Options, notes []string, err error) 
 			return nil, nil, fmt.Errorf("%s: %s: value %q is not possible, because %s", place, option, value, rule.refused[value])
 		case !slices.Contains(rule.values, value):
 			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; allowed are: %s", place, option, value, strings.Join(rule.values, ", "))
+		case rule.alwaysSo && value == False:
+			notes = append(notes, fmt.Sprintf("%s: %s=%s has no effect, because it is always %s", place, option, value, True))
 		case !rule.alwaysSo && !repeated:
 			found[option] = value
 		}

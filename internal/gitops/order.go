@@ -9,13 +9,17 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// preSyncOffset puts PreSync before all waves of Sync, and before the waves that hooks of Helm charts use, -201 to 201.
-const preSyncOffset = -20000
+// offset puts PreSync before all waves of Sync, and PostSync after them. Hooks of Helm charts use waves between, -201 to 201.
+const offset = 20000
 
-// ApplyOrder returns the apply order of a wave of PreSync, or of Sync. Other phases are applied on their own; there, the apply order is the wave.
+// ApplyOrder returns the apply order of a wave of PreSync, Sync or PostSync. Other phases are applied on their own; there, the apply order is the wave.
 func ApplyOrder(phase Phase, wave int) int {
-	if phase == PreSync {
-		return preSyncOffset + wave
+	switch phase {
+	case PreSync:
+		return wave - offset
+	case PostSync:
+		return wave + offset
+	case Sync, SyncFail, PreDelete, PostDelete:
 	}
 	return wave
 }
@@ -34,7 +38,7 @@ type Placed struct {
 var namespaces = schema.GroupKind{Kind: "Namespace"}
 
 // Lift moves a Namespace to the first object in it, and then a CustomResourceDefinition to the first object of its type, if these come earlier. Within one order,
-// Namespaces and definitions come first anyway.
+// Namespaces and definitions come first anyway. The objects must be those of one call of the engine, with the namespaces in which they will be.
 func Lift(objects []Placed) {
 	first := map[string]int{}
 	for _, object := range objects {

@@ -65,18 +65,22 @@ func (a *announcer) verdict(subject *unstructured.Unstructured, before, now verd
 	a.tell(subject, now.reason, message)
 }
 
-// result writes events about what the engine did and noticed. Events about dependents go to the cluster of the dependents.
-func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, waves texts.Waves, target cluster.Client) {
+// result returns events about what the engine did and noticed. Events about dependents go to the cluster of the dependents.
+func (a *announcer) result(subject *unstructured.Unstructured, result *reconciler.Result, waves texts.Waves, target cluster.Client) outbox {
+	var events outbox
 	for _, action := range result.Actions {
 		if a.perDependent {
-			announceEach(subject, action, waves, target)
+			events = append(events, announceEach(subject, action, waves, target)...)
 			continue
 		}
-		a.tell(subject, string(action.Verb), actionMessage(action, waves))
+		message := actionMessage(action, waves)
+		events = append(events, func() { a.tell(subject, string(action.Verb), message) })
 	}
 	if len(result.Notes) > 0 {
-		a.warn(subject, "Noticed", texts.Bound(texts.Notices(result.Notes)))
+		message := texts.Bound(texts.Notices(result.Notes))
+		events = append(events, func() { a.warn(subject, "Noticed", message) })
 	}
+	return events
 }
 
 func actionMessage(action reconciler.Action, waves texts.Waves) string {
@@ -91,16 +95,18 @@ func actionMessage(action reconciler.Action, waves texts.Waves) string {
 	return texts.Bound(fmt.Sprintf("%s %s of %s: %s", action.Verb, texts.Dependents(len(names)), waves.Name(action.Wave), list))
 }
 
-func announceEach(subject *unstructured.Unstructured, action reconciler.Action, waves texts.Waves, target cluster.Client) {
+func announceEach(subject *unstructured.Unstructured, action reconciler.Action, waves texts.Waves, target cluster.Client) outbox {
+	var events outbox
+	name := apitypes.NamespacedName{Namespace: subject.GetNamespace(), Name: subject.GetName()}
+	message := fmt.Sprintf("%s by %s %s in %s", action.Verb, subject.GetKind(), name, waves.Name(action.Wave))
 	for _, key := range action.Objects {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(key.GetObjectKind().GroupVersionKind())
 		object.SetNamespace(key.GetNamespace())
 		object.SetName(key.GetName())
-		name := apitypes.NamespacedName{Namespace: subject.GetNamespace(), Name: subject.GetName()}
-		target.EventRecorder().Event(object, corev1.EventTypeNormal, string(action.Verb),
-			fmt.Sprintf("%s by %s %s in %s", action.Verb, subject.GetKind(), name, waves.Name(action.Wave)))
+		events = append(events, func() { target.EventRecorder().Event(object, corev1.EventTypeNormal, string(action.Verb), message) })
 	}
+	return events
 }
 
 // drift counts each drift once, and warns about drift that is not corrected.
@@ -176,13 +182,14 @@ func (a *announcer) measure(series metrics.Component, component *Status) {
 	a.metrics.SetComponent(series, string(component.State), len(component.Inventory), unready)
 }
 
-// An outbox has events that wait.
+// An outbox has events that wait to be written.
 type outbox []func()
 
-// emit writes them, once.
+// emit writes the events, each once.
 func (o *outbox) emit() {
-	for _, write := range *o {
+	events := *o
+	*o = nil
+	for _, write := range events {
 		write()
 	}
-	*o = nil
 }

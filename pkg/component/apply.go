@@ -88,6 +88,8 @@ func (a application) leaveFormer(ctx context.Context) outcomes.Outcome {
 		return o
 	}
 	a.pass.result = nil
+	// Events about dependents go through the connection to the former cluster.
+	a.pass.later.emit()
 	return a.pass.destination.Arrive()
 }
 

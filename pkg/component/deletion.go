@@ -124,7 +124,7 @@ func (d deletion) runDeletionHooks(ctx context.Context, at deletionhooks.Time) o
 	}
 	progress, err = d.pass.deletionHooks.Step(ctx, at, wanted, hooks.Run{
 		Engine: target.Engine, Owner: d.pass.owner(), Policies: d.pass.settings.policies,
-		Took: func(result reconciler.Result) { d.pass.announce(&result) },
+		Took: func(result reconciler.Result) { d.pass.announce(&result, nil) },
 	})
 	if err != nil {
 		return d.pass.destination.Unreachable(ctx, err)

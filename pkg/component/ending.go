@@ -55,12 +55,14 @@ func (e ending) keepRecord(ctx context.Context, o outcomes.Outcome) outcomes.Out
 
 // conclude writes the status, reports the outcome, and returns when the next pass is due.
 func (e ending) conclude(ctx context.Context, o outcomes.Outcome) (ctrl.Result, error) {
-	defer e.pass.later.emit()
 	switch o.Kind {
 	case outcomes.Gone:
+		// Events about dependents go through the connection that ends here.
+		e.pass.later.emit()
 		e.pass.worker.leave(e.pass.key)
 		return ctrl.Result{}, nil
 	case outcomes.Abandoned:
+		e.pass.later.emit()
 		e.pass.log.Info("reconciliation ended early", "reason", o.Message)
 		return ctrl.Result{RequeueAfter: abandonedDelay}, nil
 	case outcomes.Continue, outcomes.Ready, outcomes.Progressing, outcomes.Held, outcomes.Failed, outcomes.Suspended, outcomes.Paused, outcomes.Archived, outcomes.Retriable,

@@ -67,7 +67,7 @@ type pass struct {
 	// engaged is set once the engine has been called for the dependents; result is its last result, nil before.
 	engaged bool
 	result  *reconciler.Result
-	// later writes events that announce has collected.
+	// later has the events that announce has collected.
 	later outbox
 	// plan is what would be done if the component were not paused; nil if it is not.
 	plan *reconciler.Plan
@@ -226,22 +226,20 @@ func (p *pass) home() []string {
 func (p *pass) took(result *reconciler.Result) {
 	p.engaged = true
 	p.status.Inventory = result.Inventory
-	p.announce(result)
+	p.announce(result, p.worker.waves(p.component))
 	if definesTypes(*result) {
 		// Cached discovery information of generators is outdated.
 		generating.InvalidateDiscovery(p.destination.Target().Client)
 	}
 }
 
-// announce reports what the engine has done. Its events are written once the status is, which must not wait for them.
-func (p *pass) announce(result *reconciler.Result) {
+// announce reports what the engine has done. Names are those of the waves. The events about it are written later, after the status, which does not wait for them.
+func (p *pass) announce(result *reconciler.Result, names texts.Waves) {
 	p.result = result
 	p.worker.announcer.drift(p.subject, p.memory, p.settings.policies.Drift, result)
-	if p.annotated(types.AnnotationKeySuffixDisableEvents) {
-		return
+	if !p.annotated(types.AnnotationKeySuffixDisableEvents) {
+		p.later = append(p.later, p.worker.announcer.result(p.subject, result, names, p.destination.Target().Client)...)
 	}
-	done, target := *result, p.destination.Target().Client
-	p.later = append(p.later, func() { p.worker.announcer.result(p.subject, &done, p.worker.waves(p.component), target) })
 }
 
 // definesTypes reports whether the actions created or deleted types.

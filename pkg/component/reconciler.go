@@ -175,7 +175,9 @@ func (r *Reconciler[T]) WithSiblings(find SiblingsFunc[T]) *Reconciler[T] {
 }
 
 // WithWaveNames sets the function that names the waves of a component in its messages and events, such as `phase "database"`. The order is the apply order of
-// the wave, or, while dependents are being deleted, its delete order. Waves without a name, which is the default, are called "wave 1" and so on.
+// the wave or, where dependents are being deleted, its delete order. The function cannot tell them apart, so it should return names only if both mean the same, as
+// they do with [reconciler.DeleteOrderReversed] and apply orders from 0 on: a delete order is then the negative of an apply order. Waves without a name, which is
+// the default, are called "wave 1" and so on; so are those of deletion hooks, and those in errors of the engine.
 func (r *Reconciler[T]) WithWaveNames(name func(component T, order int) string) *Reconciler[T] {
 	switch {
 	case r.worker != nil:

@@ -288,6 +288,15 @@ func TestEvents(t *testing.T) {
 	_, _, _ = s.pass()
 	diff(t, "events about each dependent", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in wave 3"}, s.drain())
 
+	s.worker.waveNames = func(component Component, order int) string {
+		return map[int]string{3: "phase three of " + component.GetName()}[order]
+	}
+	_, _, _ = s.pass()
+	diff(t, "events about dependents of a wave with a name", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in phase three of demo"}, s.drain())
+	s.script.result.Actions[0].Wave = 4
+	_, _, _ = s.pass()
+	diff(t, "events about dependents of a wave without one", []string{"Normal Updated Updated by Widget " + s.namespace + "/demo in wave 4"}, s.drain())
+
 	change(s.rig, s.widget, func(w *Widget) {
 		w.Annotations = map[string]string{s.name + "/" + types.AnnotationKeySuffixDisableEvents: "true"}
 	})

@@ -36,15 +36,15 @@ func TestBadInput(t *testing.T) {
 		},
 		"labelled": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {a: 1}}}}]}]}`,
-			refused, `Phase "a": objects[0]: ConfigMap x: metadata.labels: invalid value; allowed are: strings`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.labels: invalid value; allowed are: maps of strings`,
 		},
 		"annotated": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: []}}}]}]}`,
-			refused, `Phase "a": objects[0]: ConfigMap x: metadata.annotations: invalid value; allowed are: strings`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.annotations: invalid value; allowed are: maps of strings`,
 		},
 		"nowhere": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: 1}}}]}]}`,
-			refused, `Phase "a": objects[0]: ConfigMap x: metadata.namespace: invalid value; allowed are: strings`,
+			refused, `Phase "a": objects[0]: ConfigMap x: metadata.namespace: invalid value 1; allowed are: names of namespaces`,
 		},
 		"unversioned": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: "", kind: ConfigMap, metadata: {name: x}}}]}]}`,
@@ -52,7 +52,19 @@ func TestBadInput(t *testing.T) {
 		},
 		"kindless": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: "", metadata: {name: x}}}]}]}`,
-			refused, `Phase "a": objects[0]: `,
+			refused, `Phase "a": objects[0]: kind: invalid value ""; allowed are: names of types, such as ConfigMap`,
+		},
+		"misversioned": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: a/b/c, kind: ConfigMap, metadata: {name: x}}}]}]}`,
+			refused, `Phase "a": objects[0]: apiVersion: invalid value "a/b/c"; allowed are: groups and versions, such as apps/v1`,
+		},
+		"mislabelled": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}, {name: b, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: y, labels: {a b: c}}}}]}]}`,
+			refused, `Phase "b": objects[0]: ConfigMap y: metadata.labels: Invalid value: `,
+		},
+		"misnamed": {
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x/y}}}]}]}`,
+			refused, `Phase "a": objects[0]: ConfigMap x/y: metadata.name: Invalid value: `,
 		},
 		"ordered": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: {` + r.name + `.objectset.core.component-operator.dev/apply-order: "1"}}}}]}]}`,
@@ -101,7 +113,7 @@ func TestEmptyFields(t *testing.T) {
 	r := newRig(t)
 	r.start()
 	set := r.set("metadata: {name: empty}\nspec: {phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: " +
-		"{name: x, namespace: null, labels: null, annotations: null, ownerReferences: null, creationTimestamp: null}}}]}]}")
+		"{name: x, namespace: null, labels: {}, annotations: null, ownerReferences: [], generateName: \"\", creationTimestamp: null}}}]}]}")
 	r.create(set)
 	r.awaitCondition(set, available, "True/Available")
 }

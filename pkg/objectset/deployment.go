@@ -160,7 +160,7 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 	if err != nil {
 		return err
 	}
-	before := slices.Clone(deployment.GetDeploymentStatus().Conditions)
+	before := deployment.GetDeploymentStatus().Conditions
 	if err := d.client.Status().Patch(ctx, changed, client.MergeFrom(deployment)); err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -168,16 +168,23 @@ func (d deployments) report(ctx context.Context, deployment v1alpha1.Deployment,
 	return nil
 }
 
-// announce emits an event when a rollout stalls, and when one is complete.
+// inRollout are the reasons of Progressing while a rollout goes on.
+var inRollout = []string{v1alpha1.ReasonRollingOut, v1alpha1.ReasonPendingSuccess, v1alpha1.ReasonArchiving}
+
+// announce emits an event when a rollout stalls, for another reason than before, and when one is complete.
 func (d deployments) announce(deployment v1alpha1.Deployment, before, now []metav1.Condition) {
 	const eventLimit = 1024 // of the API server
-	for _, about := range []struct{ condition, eventType string }{
-		{v1alpha1.DeploymentStalled, corev1.EventTypeWarning}, {v1alpha1.DeploymentReady, corev1.EventTypeNormal},
-	} {
-		old, condition := meta.FindStatusCondition(before, about.condition), meta.FindStatusCondition(now, about.condition)
-		if condition.Status == metav1.ConditionTrue && (old == nil || old.Status != condition.Status || old.Reason != condition.Reason) {
-			d.events.Eventf(deployment, nil, about.eventType, condition.Reason, "RollOut", "%s", ellipsis.Truncate(condition.Message, eventLimit))
+	emit := func(eventType string, condition *metav1.Condition) {
+		d.events.Eventf(deployment, nil, eventType, condition.Reason, "RollOut", "%s", ellipsis.Truncate(condition.Message, eventLimit))
+	}
+	if stalled := meta.FindStatusCondition(now, v1alpha1.DeploymentStalled); stalled.Status == metav1.ConditionTrue {
+		if old := meta.FindStatusCondition(before, v1alpha1.DeploymentStalled); old == nil || old.Status != stalled.Status || old.Reason != stalled.Reason || old.Message != stalled.Message {
+			emit(corev1.EventTypeWarning, stalled)
 		}
+	}
+	progressed := meta.FindStatusCondition(before, v1alpha1.DeploymentProgressing)
+	if ready := meta.FindStatusCondition(now, v1alpha1.DeploymentReady); ready.Status == metav1.ConditionTrue && progressed != nil && slices.Contains(inRollout, progressed.Reason) {
+		emit(corev1.EventTypeNormal, ready)
 	}
 }
 

@@ -136,7 +136,7 @@ func TestTroubles(t *testing.T) {
 	// The server refuses the set.
 	web.Spec.Template.Metadata.Labels = map[string]string{"team": "not a label"}
 	r.create(web)
-	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/WriteRefused", "creating set web-1", "not a label")
+	r.awaitDeployment(web, v1alpha1.DeploymentStalled, "True/WriteRefused", "creating set web-1", "metadata.labels: Invalid value")
 	// An object belongs to somebody else.
 	r.create(newUnstructured(t, strings.ReplaceAll("{apiVersion: v1, kind: ConfigMap, metadata: {name: app, namespace: NS}}", "NS", r.namespace)))
 	r.update(web, 1, "yes")

@@ -12,8 +12,13 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/annotations"
@@ -33,7 +38,7 @@ var (
 )
 
 // Fingerprint identifies how objects are read; change it together with that.
-func (phases) Fingerprint() string { return "phases/1" }
+func (phases) Fingerprint() string { return "phases/2" }
 
 // Generate returns the objects of a spec.
 func (phases) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
@@ -108,14 +113,11 @@ var decidedBy = map[string]string{
 // read reads one object. It notes a problem of the object, and returns an error if something else fails.
 func (r *reading) read(where string, order int, declared v1alpha1.Object) error {
 	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(declared.Object.Raw); err != nil {
+	if err := utiljson.Unmarshal(declared.Object.Raw, &object.Object); err != nil {
 		r.problems = append(r.problems, fmt.Sprintf("%s: %s; allowed are: objects with apiVersion, kind and metadata.name", where, err))
 		return nil
 	}
-	if metadata, ok := object.Object["metadata"].(map[string]any); ok {
-		// Templates leave empty fields behind.
-		maps.DeleteFunc(metadata, func(_ string, value any) bool { return value == nil })
-	}
+	dropEmpty(object)
 	if problem := r.examine(object); problem != "" {
 		r.problems = append(r.problems, where+": "+problem)
 		return nil
@@ -149,25 +151,43 @@ func (r *reading) read(where string, order int, declared v1alpha1.Object) error 
 	return nil
 }
 
+// dropEmpty removes fields of the metadata that are empty. Templates leave them behind.
+func dropEmpty(object *unstructured.Unstructured) {
+	metadata, _ := object.Object["metadata"].(map[string]any)
+	maps.DeleteFunc(metadata, func(_ string, value any) bool {
+		switch value := value.(type) {
+		case nil:
+			return true
+		case string:
+			return value == ""
+		case []any:
+			return len(value) == 0
+		case map[string]any:
+			return len(value) == 0
+		default:
+			return false
+		}
+	})
+}
+
 // examine returns what is wrong with the fields of an object; empty if nothing is.
 func (r *reading) examine(object *unstructured.Unstructured) string {
-	switch {
-	case object.GetAPIVersion() == "":
-		return `apiVersion: invalid value ""; allowed are: groups and versions, such as apps/v1`
-	case object.GetName() == "":
+	version, _ := object.Object["apiVersion"].(string)
+	if group, err := schema.ParseGroupVersion(version); err != nil || group.Version == "" {
+		return fmt.Sprintf("apiVersion: invalid value %q; allowed are: groups and versions, such as apps/v1", version)
+	}
+	if kind, _ := object.Object["kind"].(string); kind == "" {
+		return fmt.Sprintf("kind: invalid value %q; allowed are: names of types, such as ConfigMap", kind)
+	}
+	if object.GetName() == "" {
 		return `metadata.name: invalid value ""; allowed are: names of objects`
 	}
-	if _, _, err := unstructured.NestedString(object.Object, "metadata", "namespace"); err != nil {
-		return fmt.Sprintf("%s: metadata.namespace: invalid value; allowed are: strings", types.IDOf(object))
+	if problem := examineMetadata(object); problem != "" {
+		return fmt.Sprintf("%s: %s", types.IDOf(object), problem)
 	}
-	for _, field := range []string{"labels", "annotations"} {
-		if _, _, err := unstructured.NestedStringMap(object.Object, "metadata", field); err != nil {
-			return fmt.Sprintf("%s: metadata.%s: invalid value; allowed are: strings", types.IDOf(object), field)
-		}
-	}
-	for _, field := range forbidden {
-		if _, exists, err := unstructured.NestedFieldNoCopy(object.Object, "metadata", field); exists || err != nil {
-			return fmt.Sprintf("%s: metadata.%s is not allowed", types.IDOf(object), field)
+	for _, name := range forbidden {
+		if _, exists, err := unstructured.NestedFieldNoCopy(object.Object, "metadata", name); exists || err != nil {
+			return fmt.Sprintf("%s: metadata.%s is not allowed", types.IDOf(object), name)
 		}
 	}
 	for key := range object.GetAnnotations() {
@@ -179,6 +199,28 @@ func (r *reading) examine(object *unstructured.Unstructured) string {
 		}
 	}
 	return ""
+}
+
+// examineMetadata returns what the API server would refuse in the metadata of an object of any type; empty if that is nothing. The earlier phases would be applied
+// before it does.
+func examineMetadata(object *unstructured.Unstructured) string {
+	if value, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "namespace"); value != nil {
+		if _, ok := value.(string); !ok {
+			return fmt.Sprintf("metadata.namespace: invalid value %v; allowed are: names of namespaces", value)
+		}
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		if _, _, err := unstructured.NestedStringMap(object.Object, "metadata", name); err != nil {
+			return fmt.Sprintf("metadata.%s: invalid value; allowed are: maps of strings", name)
+		}
+	}
+	metadata := &metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), Labels: object.GetLabels(), Annotations: object.GetAnnotations()}
+	isNamespaced := metadata.Namespace != ""
+	problems := validation.ValidateObjectMeta(metadata, isNamespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
+	if len(problems) == 0 {
+		return ""
+	}
+	return problems.ToAggregate().Error()
 }
 
 // place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its namespace. The error is temporary: nobody knows yet whether the

@@ -32,7 +32,7 @@ func RollBack(ctx context.Context, c cluster.Client, found *Found, revision int6
 	if err != nil {
 		return "", false, err
 	}
-	if found.Deployment.Makes(target) {
+	if found.Deployment.GetDeploymentSpec().RollbackTo == nil && found.Deployment.Makes(target) {
 		return target.GetName(), false, nil
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q},"spec":{"rollbackTo":{"revision":%d}}}`, found.Deployment.GetUID(), revision)

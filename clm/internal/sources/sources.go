@@ -59,6 +59,8 @@ type Options struct {
 	Remote remote.Options
 	// PolicyRules set annotations on the objects of the sources. Defaults to none.
 	PolicyRules []manifests.PolicyRule
+	// Hooks are the tools whose hooks and waves are read in the annotations of the objects. Charts have Helm's hooks anyway. Defaults to none.
+	Hooks []manifests.HookTool
 }
 
 // Set is a set of loaded sources. It is safe for concurrent use.
@@ -76,7 +78,10 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	}
 	input := &input{stdin: options.Stdin}
 	set := &Set{}
-	var err error
+	everywhere, outsideCharts, err := hooks(options.Hooks)
+	if err != nil {
+		return nil, err
+	}
 	if set.values, err = loadValues(ctx, input, options); err != nil {
 		return nil, err
 	}
@@ -87,6 +92,9 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 		loaded, err := load(ctx, reference, input, options)
 		if err != nil {
 			return nil, fmt.Errorf("loading %s: %w", displayed(reference), err)
+		}
+		if loaded.Kind != Chart {
+			loaded.hooks = outsideCharts
 		}
 		set.members = append(set.members, loaded)
 	}
@@ -101,8 +109,24 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	if err != nil {
 		return nil, fmt.Errorf("checking policy rules: %w", err)
 	}
-	set.generator = manifests.NewGenerator(&union{members: set.members}).WithObjectTransformer(rules)
+	set.generator = manifests.NewGenerator(&union{members: set.members, hooks: everywhere}).WithObjectTransformer(rules)
 	return set, nil
+}
+
+// hooks returns the transformers for the tools: one for all sources, and one for all but charts; nil if there is nothing to read.
+func hooks(tools []manifests.HookTool) (everywhere, outsideCharts *manifests.HookTransformer, err error) {
+	for _, tool := range tools {
+		transformer, err := manifests.NewHookTransformer(tool)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case tool == manifests.HookToolHelm:
+			outsideCharts = transformer
+		default:
+			everywhere = transformer
+		}
+	}
+	return everywhere, outsideCharts, nil
 }
 
 // Sources describes the sources, in the order of their references.

@@ -11,17 +11,22 @@ import (
 	"fmt"
 	"math"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/pkg/manifests"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
 // union generates the objects of all its members.
 type union struct {
 	members []member
+	// hooks reads the annotations of Argo CD; nil if they are not read.
+	hooks *manifests.HookTransformer
 }
 
 // identity identifies an object, whatever its content.
@@ -33,43 +38,90 @@ type identity struct {
 // Generate fails if two members define the same object. Duplicates within a member are left to the engine, since an object and its deletion hook may
 // share a name.
 func (u *union) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
+	wanted, _ := ctx.Value(originsKey{}).(*[]string)
 	var all []client.Object
+	var origins []string
 	definedBy := map[identity]int{}
 	for i, m := range u.members {
-		objects, err := m.generate(ctx, namespace, name, parameters)
+		objects, files, err := m.generate(ctx, namespace, name, parameters)
 		if err != nil {
 			return nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
 		}
 		for _, object := range objects {
 			key := identityOf(object, namespace)
+			if key.name == "" {
+				// Its name is going to be generated, or somebody else complains.
+				continue
+			}
 			if other, known := definedBy[key]; known && other != i {
 				return nil, fmt.Errorf("%s is defined by both %s and %s",
 					dependents.Text(object), displayed(u.members[other].Reference), displayed(m.Reference))
 			}
 			definedBy[key] = i
 		}
-		all = append(all, objects...)
+		all, origins = append(all, objects...), append(origins, files...)
 	}
-	return all, nil
+	var err error
+	if u.hooks != nil {
+		all, origins, err = u.transform(ctx, namespace, name, all, origins)
+	}
+	if wanted != nil {
+		*wanted = origins
+	}
+	return all, err
 }
 
-// originsKey is the context key of the list that collects the origins of objects, if they are requested. Transformers neither add nor reorder
+// originated is an object with its origin, which goes with it through transformers that leave objects out, or make several of one.
+type originated struct {
+	*unstructured.Unstructured
+
+	origin string
+}
+
+// DeepCopyObject also copies the origin.
+func (o *originated) DeepCopyObject() runtime.Object {
+	return &originated{Unstructured: o.DeepCopy(), origin: o.origin}
+}
+
+// transform reads the annotations of other tools, and returns the objects with their origins.
+func (u *union) transform(ctx context.Context, namespace, name string, objects []client.Object, origins []string) ([]client.Object, []string, error) {
+	given := make([]client.Object, len(objects))
+	for i, object := range objects {
+		given[i] = object
+		if plain, ok := object.(*unstructured.Unstructured); ok {
+			given[i] = &originated{Unstructured: plain, origin: origins[i]}
+		}
+	}
+	transformed, err := u.hooks.TransformObjectsContext(ctx, namespace, name, given)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading hooks: %w", err)
+	}
+	origins = make([]string, len(transformed))
+	for i, object := range transformed {
+		if marked, ok := object.(*originated); ok {
+			transformed[i], origins[i] = marked.Unstructured, marked.origin
+		}
+	}
+	return transformed, origins, nil
+}
+
+// originsKey is the context key of the list that collects the origins of objects, if they are requested. Transformers after the union neither add nor reorder
 // objects, so the list matches their result.
 type originsKey struct{}
 
-// generate also collects the origins of the objects.
-func (m member) generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	origins, wanted := ctx.Value(originsKey{}).(*[]string)
-	if !wanted {
-		return m.generator.Generate(ctx, namespace, name, parameters)
-	}
+// generate also returns the origins of the objects.
+func (m member) generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, []string, error) {
 	files := map[client.Object]string{}
 	ctx = helm.WithOrigins(ctx, func(object client.Object, file string) { files[object] = file })
 	objects, err := m.generator.Generate(ctx, namespace, name, parameters)
-	for _, object := range objects {
-		*origins = append(*origins, cmp.Or(files[object], displayed(m.Reference)))
+	if err == nil && m.hooks != nil {
+		objects, err = m.hooks.TransformObjectsContext(ctx, namespace, name, objects)
 	}
-	return objects, err
+	origins := make([]string, len(objects))
+	for i, object := range objects {
+		origins[i] = cmp.Or(files[object], displayed(m.Reference))
+	}
+	return objects, origins, err
 }
 
 // Fingerprint covers all members, in their order.
@@ -81,6 +133,12 @@ func (u *union) Fingerprint() string {
 			return ""
 		}
 		fmt.Fprintf(hash, "%s %q\n", m.Kind, fingerprint)
+		if m.hooks != nil {
+			fmt.Fprintf(hash, "%s\n", m.hooks.Fingerprint())
+		}
+	}
+	if u.hooks != nil {
+		fmt.Fprintf(hash, "%s\n", u.hooks.Fingerprint())
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }

@@ -7,11 +7,14 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/helm"
+	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/generator"
 	"github.com/component-operator/runtime/pkg/manifests"
@@ -113,21 +116,39 @@ func (g *HelmGenerator) Generate(ctx context.Context, namespace string, name str
 		return nil, err
 	}
 
-	mapper := mapper{
-		prefix: reconcilerName + "/", revision: release.Revision, installed: release.Upgrade, releaseHooks: generator.ReleaseHooksFromContext(ctx),
+	mapper := helmhooks.Mapper{
+		Prefix: reconcilerName + "/", Revision: release.Revision, Installed: release.Upgrade, ReleaseHooks: generator.ReleaseHooksFromContext(ctx),
 	}
 	objects := make([]client.Object, 0, len(rendered))
 	for _, object := range rendered {
-		mapped, err := mapper.apply(object)
+		variants, err := mapper.Map(object, object.GroupVersionKind().GroupKind(), object.Definition)
 		if err != nil {
 			return nil, fmt.Errorf("rendering chart %s: %s (%s): %w", g.chart.Name(), types.ObjectKeyToString(object), object.Source, err)
 		}
-		for _, each := range mapped {
+		for i, missing := range variants {
+			each := object.Unstructured
+			if i < len(variants)-1 {
+				each = each.DeepCopy()
+			}
+			annotate(each, missing)
 			helm.ReportOrigin(ctx, each, object.File())
+			objects = append(objects, each)
 		}
-		objects = append(objects, mapped...)
 	}
 	return objects, nil
+}
+
+// annotate adds annotations to an object.
+func annotate(object *unstructured.Unstructured, missing map[string]string) {
+	if len(missing) == 0 {
+		return
+	}
+	annotations := object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, missing)
+	object.SetAnnotations(annotations)
 }
 
 // Notes renders the chart as Generate does, and returns its NOTES.txt, without the notes of its dependencies; empty if the chart

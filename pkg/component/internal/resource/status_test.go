@@ -4,10 +4,12 @@
 package resource
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -25,5 +27,49 @@ func TestStatusSurvivesTheRoundTrip(t *testing.T) {
 	}
 	if difference := cmp.Diff(original.Status, restored.Status); difference != "" {
 		t.Errorf("status (-want +got):\n%s", difference)
+	}
+}
+
+// plain has a status where most types have it, marshalling encodes itself, and inlined has its status elsewhere.
+type (
+	plain struct {
+		corev1.Pod `json:",inline"`
+		Status     *corev1.PodStatus `json:"status,omitempty"`
+		Spec       unencodable       `json:"spec"`
+	}
+	marshalling struct {
+		corev1.Pod
+		Status string `json:"status"`
+	}
+	inlined struct {
+		corev1.Pod `json:",inline"`
+	}
+	unencodable struct{}
+)
+
+func (unencodable) MarshalJSON() ([]byte, error) { return nil, errors.New("must not be encoded") }
+
+func (m *marshalling) MarshalJSON() ([]byte, error) {
+	return []byte(`{"status":{"message":"by itself"}}`), nil
+}
+
+// TestStatusIsFound in whatever form a type has it, and nothing else is encoded if the type has a field for it.
+func TestStatusIsFound(t *testing.T) {
+	t.Parallel()
+	pod := corev1.Pod{Status: corev1.PodStatus{Message: "inlined"}}
+	for reason, tc := range map[string]struct {
+		component client.Object
+		want      any
+	}{
+		"a field":                  {&plain{Status: &corev1.PodStatus{Message: "a field"}}, "a field"},
+		"a field that is nil":      {&plain{}, nil},
+		"a type encodes itself":    {&marshalling{Status: "not this"}, "by itself"},
+		"a field of a part":        {&inlined{Pod: pod}, "inlined"},
+		"an object without a type": {&unstructured.Unstructured{Object: map[string]any{"kind": "A", "status": map[string]any{"message": "untyped"}}}, "untyped"},
+	} {
+		status, err := StatusOf(tc.component)
+		if err != nil || status["message"] != tc.want {
+			t.Errorf("%s: got %v, %v, want the message %v", reason, status, err, tc.want)
+		}
 	}
 }

@@ -5,8 +5,10 @@ package waves
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/component-operator/runtime/internal/clients"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
@@ -20,10 +22,29 @@ const namedOwners = 10
 // CheckOwnership refuses objects of another owner that the observer knows. Others are refused when they would be created.
 func (w *Waves) CheckOwnership(ctx context.Context, wanted []*desired.Object) error {
 	var problems []string
+	named := 0
 	for _, t := range wanted {
-		if problem := w.checkOwner(ctx, t, len(problems) < namedOwners); problem != "" {
-			problems = append(problems, fmt.Sprintf("%s: %s", t.Key, problem))
+		s, refused := w.isForeign(t)
+		if !refused {
+			continue
 		}
+		item := w.call.Ledger.Of(t)
+		item.Holder = ""
+		if named < namedOwners {
+			live, err := w.call.Server.Ask(ctx, item)
+			named++
+			_, silent := errors.AsType[*clients.NoAnswerError](err)
+			switch {
+			case silent || err != nil && ctx.Err() != nil:
+				return fmt.Errorf("looking at %s, which has another owner: %w", t.Key, err)
+			case err != nil:
+				// Whoever must not read it does not learn the names of others either.
+				named = namedOwners
+			default:
+				s.Whose = live.Whose
+			}
+		}
+		problems = append(problems, fmt.Sprintf("%s: %s", t.Key, decisions.Foreign(t, item, s).Message))
 	}
 	if len(problems) == 0 {
 		return nil
@@ -33,28 +54,19 @@ func (w *Waves) CheckOwnership(ctx context.Context, wanted []*desired.Object) er
 	return refusal
 }
 
-// checkOwner returns why an object must not be adopted; empty if it may be, or nobody knows yet. With named, it reads an object of another owner to name the owner.
-func (w *Waves) checkOwner(ctx context.Context, t *desired.Object, named bool) string {
+// isForeign reports whether an object must not be adopted, as far as the observer knows.
+func (w *Waves) isForeign(t *desired.Object) (decisions.Situation, bool) {
 	item := w.call.Ledger.Of(t)
 	if bookkeeping.IsWritten(item) || bookkeeping.IsCompleting(item) || t.Adoption == inventory.AdoptionPolicyAlways {
-		return ""
+		return decisions.Situation{}, false
 	}
 	seen, view := w.call.Server.Observer.Get(t.GVK(), t.Key.Namespace, t.Key.Name)
 	if view != observe.Present || seen.Owner == w.call.Owner.Label || seen.Deleting {
-		return ""
+		return decisions.Situation{}, false
 	}
 	s := w.call.Pacing.Paced(t, item, decisions.Situation{Owner: w.call.Owner.Label, Exists: true, Seen: seen})
 	if s.Relation != "" || s.IsTakenOver() {
-		return ""
+		return decisions.Situation{}, false
 	}
-	if decisions.Foreign(t, item, s).Action != decisions.Refuse {
-		return ""
-	}
-	item.Holder = ""
-	if named {
-		if live, err := w.call.Server.Ask(ctx, item); err == nil {
-			s.Whose = live.Whose
-		}
-	}
-	return decisions.Foreign(t, item, s).Message
+	return s, decisions.Foreign(t, item, s).Action == decisions.Refuse
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The component-operator-runtime authors
 // SPDX-License-Identifier: Apache-2.0
 
-package helm
+package helmhooks
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ type hook struct {
 }
 
 // parseHook returns nil if there is no hook annotation.
-func (m mapper) parseHook(annotations map[string]string) (*hook, error) {
+func (m Mapper) parseHook(annotations map[string]string) (*hook, error) {
 	value, ok := annotations[hookAnnotation]
 	if !ok {
 		return nil, nil
@@ -138,7 +138,7 @@ func parseHookDeletePolicies(value string) ([]hookDeletePolicy, error) {
 
 // mapHook returns the annotations of the reconciler that the hook becomes, in addition to the given ones: one set if it is applied now, one for each
 // point of the deletion at which it is applied, and one for each release operation.
-func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string {
+func (m Mapper) mapHook(hook hook, given map[string]string) []map[string]string {
 	var all []map[string]string
 	if !m.applicable(hook) {
 		return all
@@ -164,7 +164,7 @@ func (m mapper) mapHook(hook hook, given map[string]string) []map[string]string 
 		}
 		all = append(all, mapped)
 	}
-	if m.releaseHooks {
+	if m.ReleaseHooks {
 		all = append(all, mapRelease(hook, given)...)
 	}
 	return all
@@ -218,13 +218,13 @@ func mapInstallation(hook hook, given map[string]string, pre, post bool, reconci
 
 // event decides whether the object is applied before or after the regular ones (or both, or neither), and when
 // it is applied again.
-func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
+func (m Mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 	preInstall, postInstall := hook.has(hookPreInstall), hook.has(hookPostInstall)
 	preUpgrade, postUpgrade := hook.has(hookPreUpgrade), hook.has(hookPostUpgrade)
 	switch {
-	case m.installed && (preUpgrade || postUpgrade):
+	case m.Installed && (preUpgrade || postUpgrade):
 		return preUpgrade, postUpgrade, types.ReconcilePolicyOnObjectOrComponentChange
-	case !m.installed && m.revision > 1:
+	case !m.Installed && m.Revision > 1:
 		// The installation has failed and was corrected. With "once", the hook would never run with the
 		// correction.
 		return preInstall, postInstall, types.ReconcilePolicyOnObjectOrComponentChange
@@ -235,9 +235,9 @@ func (m mapper) event(hook hook) (pre bool, post bool, reconcilePolicy string) {
 }
 
 // applicable reports whether there is any event at which the object is applied.
-func (m mapper) applicable(hook hook) bool {
+func (m Mapper) applicable(hook hook) bool {
 	events := []hookType{hookPreInstall, hookPostInstall, hookPreUpgrade, hookPostUpgrade, hookPreDelete, hookPostDelete}
-	if m.releaseHooks {
+	if m.ReleaseHooks {
 		events = append(events, hookPreRollback, hookPostRollback, hookTest, hookTestSuccess)
 	}
 	return !hook.has(hookCRDInstall) && slices.ContainsFunc(hook.types, func(each hookType) bool { return slices.Contains(events, each) })

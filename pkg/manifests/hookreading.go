@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/internal/annotations"
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/helmhooks"
+	"github.com/component-operator/runtime/pkg/behaviors"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// hookReading reads the annotations of the objects of one generation.
+type hookReading struct {
+	argo, helm bool
+	prefix     string
+	revision   int64
+	charts     helmhooks.Mapper
+	// seen has the hooks of Argo CD that were made of hooks of charts, which come once for each of Helm's events.
+	seen map[string]bool
+}
+
+// hooked is an object in the result.
+type hooked struct {
+	object client.Object
+	kind   schema.GroupKind
+	// deletion means that it is a deletion hook, which has an order of its own.
+	deletion bool
+}
+
+func (t *HookTransformer) reading(ctx context.Context) (*hookReading, error) {
+	name, err := generator.ReconcilerNameFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	revision, err := generator.ComponentRevisionFromContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &hookReading{argo: t.argo, helm: t.helm, prefix: name + "/", revision: revision, seen: map[string]bool{}}
+	if t.helm {
+		installed, err := generator.InstalledFromContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.charts = helmhooks.Mapper{Prefix: r.prefix, Revision: revision, Installed: installed && revision > 1, ReleaseHooks: generator.ReleaseHooksFromContext(ctx)}
+	}
+	return r, nil
+}
+
+// read returns what becomes of an object.
+func (r *hookReading) read(ctx context.Context, object client.Object) ([]hooked, error) {
+	kind, err := kindOf(ctx, object)
+	if err != nil {
+		return nil, err
+	}
+	given := object.GetAnnotations()
+	switch {
+	case r.argo && gitops.IsSteered(given):
+		return r.readArgo(ctx, object, kind.GroupKind())
+	case r.helm && helmhooks.HasAnnotations(given):
+		return r.readHelm(object, kind.GroupKind())
+	default:
+		return []hooked{{object: object, kind: kind.GroupKind()}}, nil
+	}
+}
+
+// readHelm reads Helm's annotations as generators for charts do.
+func (r *hookReading) readHelm(object client.Object, kind schema.GroupKind) ([]hooked, error) {
+	variants, err := r.charts.Map(object, kind, false)
+	if err != nil {
+		return nil, err
+	}
+	var result []hooked
+	for _, missing := range variants {
+		each, err := annotated(object, object.GetAnnotations(), missing)
+		if err != nil {
+			return nil, err
+		}
+		result = append(result, r.made(each, kind))
+	}
+	return result, nil
+}
+
+// readArgo reads Argo CD's annotations, and Helm's as Argo CD does.
+func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind schema.GroupKind) ([]hooked, error) {
+	given := object.GetAnnotations()
+	steering, err := gitops.Read(given)
+	if err != nil {
+		return nil, err
+	}
+	generating.Warn(ctx, func() []string {
+		notes := slices.Clone(steering.Notes)
+		for i, note := range notes {
+			notes[i] = types.ObjectText(kind, object.GetNamespace(), object.GetName()) + ": " + note
+		}
+		return notes
+	})
+	_, ofChart := given[gitops.HelmHookAnnotation]
+	if ofChart {
+		given = maps.Clone(given)
+		maps.DeleteFunc(given, func(key, _ string) bool { return slices.Contains(hookSuffixes, withoutPrefix(key, r.prefix)) })
+	}
+	var result []hooked
+	for _, phase := range steering.Phases {
+		demanded, err := r.demand(steering, phase, kind)
+		if err != nil {
+			return nil, err
+		}
+		missing, err := annotations.Missing(given, r.prefix, demanded, "Argo CD's annotations")
+		if err != nil {
+			return nil, err
+		}
+		each, err := annotated(object, given, missing)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.name(each, object, steering.Hook, phase); err != nil {
+			return nil, err
+		}
+		identity := string(phase) + " " + types.ObjectText(kind, each.GetNamespace(), each.GetName())
+		if ofChart && r.seen[identity] {
+			continue
+		}
+		r.seen[identity] = true
+		result = append(result, r.made(each, kind))
+	}
+	return result, nil
+}
+
+func (r *hookReading) made(object client.Object, kind schema.GroupKind) hooked {
+	_, deletion := object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixDeletionHook]
+	return hooked{object: object, kind: kind, deletion: deletion}
+}
+
+// name gives a hook with generateName a name, which depends on the object that it is made of.
+func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops.Phase) error {
+	if !isHook || hook.GetName() != "" || hook.GetGenerateName() == "" {
+		return nil
+	}
+	name, err := gitops.GeneratedName(behaviors.Bare(source), hook.GetGenerateName(), phase, strconv.FormatInt(r.revision, 10))
+	if err != nil {
+		return err
+	}
+	hook.SetName(name)
+	hook.SetGenerateName("")
+	return nil
+}
+
+// lift moves Namespaces and definitions to the first objects that need them.
+func (r *hookReading) lift(ctx context.Context, namespace string, objects []hooked) error {
+	var places []gitops.Placed
+	var indexes []int
+	for i, each := range objects {
+		if each.deletion {
+			continue
+		}
+		place := gitops.Placed{ObjectID: types.ObjectID{GroupKind: each.kind, Namespace: cmp.Or(each.object.GetNamespace(), namespace), Name: each.object.GetName()}}
+		var err error
+		switch {
+		case each.kind == schema.GroupKind{Kind: "Namespace"}:
+			place.Namespace = ""
+		case each.kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+			place.Namespace = ""
+			if place.Defines, err = definedBy(each.object); err != nil {
+				return err
+			}
+		}
+		if value, ok := each.object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixApplyOrder]; ok {
+			if place.Order, err = annotations.Order(value); err != nil {
+				// Whoever applies the object reports that.
+				continue
+			}
+		}
+		places, indexes = append(places, place), append(indexes, i)
+	}
+	before := slices.Clone(places)
+	gitops.Lift(places)
+	for i, place := range places {
+		if place.Order == before[i].Order {
+			continue
+		}
+		lifted := &objects[indexes[i]]
+		var err error
+		if lifted.object, err = annotated(lifted.object, lifted.object.GetAnnotations(), r.inOrder(place.Order)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrder returns the annotations of an apply order, with their keys.
+func (r *hookReading) inOrder(order int) map[string]string {
+	return map[string]string{
+		r.prefix + types.AnnotationKeySuffixApplyOrder:  strconv.Itoa(order),
+		r.prefix + types.AnnotationKeySuffixDeleteOrder: strconv.Itoa(-order),
+	}
+}
+
+// annotated returns a copy of an object with the given annotations, and more.
+func annotated(object client.Object, given, more map[string]string) (client.Object, error) {
+	copied, err := copyOf(object)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	maps.Copy(all, given)
+	maps.Copy(all, more)
+	copied.SetAnnotations(all)
+	return copied, nil
+}
+
+// definedBy returns the type that a definition defines; empty if it has none.
+func definedBy(definition client.Object) (schema.GroupKind, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(behaviors.Bare(definition))
+	if err != nil {
+		return schema.GroupKind{}, fmt.Errorf("reading definition %s: %w", definition.GetName(), err)
+	}
+	group, _, _ := unstructured.NestedString(content, "spec", "group")
+	kind, _, _ := unstructured.NestedString(content, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}, nil
+}

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// HookTool is a tool whose annotations a HookTransformer reads.
+type HookTool string
+
+// The tools.
+const (
+	// HookToolArgoCD reads argocd.argoproj.io/hook, hook-delete-policy, sync-wave and sync-options.
+	HookToolArgoCD HookTool = "argocd"
+	// HookToolHelm reads helm.sh/hook, hook-weight, hook-delete-policy and resource-policy as generators for Helm charts do. Charts need no transformer for that.
+	HookToolHelm HookTool = "helm"
+)
+
+// HookTransformer expresses the annotations by which other tools order and repeat objects in those of the reconciler. It is [Pure], and needs the context of the
+// generation.
+//
+// Annotations of Argo CD become, for wave w, an integer between -9999 and 9999 that defaults to 0:
+//
+//	sync-wave of an object that is no hook   apply-order w, delete-order -w
+//	hook: PreSync                            apply-order w-20000, delete-order 20000-w
+//	hook: Sync                               apply-order w, delete-order -w
+//	hook: PostSync                           apply-order w+20000, delete-order -20000-w
+//	hook: PreDelete, PostDelete              deletion-hook, apply-order w
+//	hook: Skip                               the object is left out
+//	hook-delete-policy: HookSucceeded        purge-order equal to the apply-order: the hook is deleted when it has succeeded
+//	hook-delete-policy: HookFailed           purge-on-failure
+//	hook-delete-policy: BeforeHookCreation   update-policy recreate; the default
+//	sync-options: Prune=false, confirm       prune-policy keep, confirm
+//	sync-options: Delete=false               delete-policy orphan-on-delete
+//	sync-options: PrunePropagationPolicy     delete-propagation
+//	sync-options: Replace=true               update-policy replace
+//
+// Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed. A hook with several phases becomes an object
+// for each. A hook with generateName gets a name that depends on its manifest, its phase and the revision of the component. A Namespace or a definition that has a
+// later wave than an object that needs it is moved to the wave of that object.
+//
+// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and SkipDryRunOnMissingResource=true need nothing: it is always so. Refused are: SyncFail,
+// Delete=confirm, Force=true, ServerSideApply=false, and values that Argo CD does not know and would ignore. Options that concern whole applications, and unknown
+// ones, cause a warning.
+//
+// If an object has hooks of both tools, those of Argo CD win.
+type HookTransformer struct {
+	argo, helm bool
+}
+
+var (
+	_ ContextObjectTransformer = &HookTransformer{}
+	_ Pure                     = &HookTransformer{}
+)
+
+// NewHookTransformer returns a transformer that reads the annotations of the given tools: at least one.
+func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
+	if len(tools) == 0 {
+		return nil, fmt.Errorf("reading hooks: no tool is given; allowed are: %s, %s", HookToolArgoCD, HookToolHelm)
+	}
+	t := &HookTransformer{}
+	for _, tool := range tools {
+		switch tool {
+		case HookToolArgoCD:
+			t.argo = true
+		case HookToolHelm:
+			t.helm = true
+		default:
+			return nil, fmt.Errorf("reading hooks: invalid tool %q; allowed are: %s, %s", tool, HookToolArgoCD, HookToolHelm)
+		}
+	}
+	return t, nil
+}
+
+// Fingerprint covers the tools.
+func (t *HookTransformer) Fingerprint() string {
+	return fmt.Sprintf("hooks/1 argocd=%t helm=%t", t.argo, t.helm)
+}
+
+// TransformObjects always fails, because the context is missing.
+func (t *HookTransformer) TransformObjects(namespace string, name string, objects []client.Object) ([]client.Object, error) {
+	return t.TransformObjectsContext(context.Background(), namespace, name, objects)
+}
+
+// TransformObjectsContext returns the objects with the annotations of the reconciler added. It does not change the given objects.
+func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace string, _ string, objects []client.Object) ([]client.Object, error) {
+	if err := checkObjects(objects); err != nil {
+		return nil, err
+	}
+	r, err := t.reading(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var problems []error
+	var result []hooked
+	for _, object := range objects {
+		variants, err := r.read(ctx, object)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", textOf(object), err))
+		}
+		result = append(result, variants...)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	if t.argo {
+		if err := r.lift(ctx, namespace, result); err != nil {
+			return nil, err
+		}
+	}
+	transformed := make([]client.Object, len(result))
+	for i, each := range result {
+		transformed[i] = each.object
+	}
+	return transformed, nil
+}

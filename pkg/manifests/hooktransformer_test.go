@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifests_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/component-operator/runtime/internal/generating"
+	"github.com/component-operator/runtime/pkg/generator"
+	"github.com/component-operator/runtime/pkg/manifests"
+)
+
+// hookContext is that of a component in its second revision, which is installed.
+func hookContext(t *testing.T) context.Context {
+	return generator.NewContext(t.Context(), generator.Surroundings{ReconcilerName: "shop.example.io", ComponentRevision: 2, Installed: true})
+}
+
+// job returns an object with annotations, which are given as YAML without the prefixes argocd.argoproj.io and shop.example.io.
+func hookObject(t *testing.T, kind, name, annotations string) *unstructured.Unstructured {
+	t.Helper()
+	given := map[string]string{}
+	if err := yaml.UnmarshalStrict([]byte("{"+annotations+"}"), &given); err != nil {
+		t.Fatal(err)
+	}
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{}}}
+	object.SetName(name)
+	if base, ok := strings.CutSuffix(name, "*"); ok {
+		object.SetName("")
+		object.SetGenerateName(base)
+	}
+	whole := map[string]string{}
+	for key, value := range given {
+		if strings.Contains(key, "/") {
+			whole[key] = value
+			continue
+		}
+		whole["argocd.argoproj.io/"+key] = value
+	}
+	object.SetAnnotations(whole)
+	return object
+}
+
+// ours describes an object by its name and the annotations of the reconciler.
+func ours(object client.Object) string {
+	text := object.GetName()
+	annotations := object.GetAnnotations()
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if suffix, ok := strings.CutPrefix(key, "shop.example.io/"); ok {
+			text += " " + suffix + "=" + annotations[key]
+		}
+	}
+	return text
+}
+
+// TestHooksOfArgoCD translates each annotation.
+func TestHooksOfArgoCD(t *testing.T) {
+	t.Parallel()
+	const again = " reconcile-policy=on-object-or-component-change"
+	for _, tc := range []struct {
+		reason, kind, name, annotations string
+		want                            []string
+	}{
+		{"no annotations", "ConfigMap", "a", ``, []string{"a"}},
+		{"a wave", "ConfigMap", "a", `sync-wave: "3"`, []string{"a apply-order=3 delete-order=-3"}},
+		{"a negative one", "ConfigMap", "a", `sync-wave: "-3"`, []string{"a apply-order=-3 delete-order=3"}},
+		{"the default wave", "ConfigMap", "a", `sync-wave: "0"`, []string{"a"}},
+		{"one's own annotations that say the same", "ConfigMap", "a", `sync-wave: "3", shop.example.io/apply-order: "3"`, []string{"a apply-order=3 delete-order=-3"}},
+		{"PreSync", "Job", "a", `hook: PreSync, sync-wave: "2"`, []string{"a apply-order=-19998 delete-order=19998" + again + " update-policy=recreate"}},
+		{"Sync", "Job", "a", `hook: Sync`, []string{"a apply-order=0 delete-order=0" + again + " update-policy=recreate"}},
+		{"PostSync", "Job", "a", `hook: PostSync, sync-wave: "-2"`, []string{"a apply-order=19998 delete-order=-19998" + again + " update-policy=recreate"}},
+		{"deletion hooks", "Job", "a", `hook: "PreDelete,PostDelete", sync-wave: "2"`, []string{
+			"a adoption-policy=if-unowned apply-order=2 deletion-hook=pre-delete update-policy=recreate",
+			"a adoption-policy=if-unowned apply-order=2 deletion-hook=post-delete update-policy=recreate",
+		}},
+		{"several phases", "Job", "a", `hook: "PostSync,PreSync", hook-delete-policy: HookSucceeded`, []string{
+			"a apply-order=-20000 delete-order=20000 purge-order=-20000" + again, "a apply-order=20000 delete-order=-20000 purge-order=20000" + again,
+		}},
+		{"deleted when failed", "Job", "a", `hook: PreSync, hook-delete-policy: HookFailed`, []string{"a apply-order=-20000 delete-order=20000 purge-on-failure=true" + again}},
+		{"all policies", "Job", "a", `hook: PreSync, hook-delete-policy: "HookSucceeded,HookFailed,BeforeHookCreation"`, []string{
+			"a apply-order=-20000 delete-order=20000 purge-on-failure=true purge-order=-20000" + again + " update-policy=recreate",
+		}},
+		{"skipped", "Job", "a", `hook: Skip`, nil},
+		{"a pod has to end", "Pod", "a", `hook: Sync, hook-delete-policy: HookFailed`, []string{
+			"a apply-order=0 delete-order=0 purge-on-failure=true" + again + " status-hint=run-to-completion",
+		}},
+		{"a name for each phase", "Job", "run-*", `hook: "PreSync,PostSync", hook-delete-policy: HookSucceeded`, []string{
+			"run-398c36d74a apply-order=-20000 delete-order=20000 purge-order=-20000" + again, "run-150407d242 apply-order=20000 delete-order=-20000 purge-order=20000" + again,
+		}},
+		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,PrunePropagationPolicy=orphan"`, []string{
+			"a delete-policy=orphan-on-delete delete-propagation=orphan prune-policy=keep update-policy=replace",
+		}},
+		{"what is confirmed", "ConfigMap", "a", `sync-options: "Prune=confirm"`, []string{"a prune-policy=confirm"}},
+		{"what is always so", "ConfigMap", "a", `sync-options: "PruneLast=true,ServerSideApply=true,Validate=false"`, []string{"a"}},
+		{"Helm's hook beside a wave", "Job", "a", `helm.sh/hook: "post-install,post-upgrade", helm.sh/hook-weight: "7", sync-wave: "1"`, []string{
+			"a apply-order=20001 delete-order=-20001" + again + " update-policy=recreate",
+		}},
+		{"what a chart has made of Helm's hook gives way", "Job", "a", `hook: PreSync, helm.sh/hook: post-install, shop.example.io/apply-order: "101", shop.example.io/reconcile-policy: once`, []string{
+			"a apply-order=-20000 delete-order=20000" + again + " update-policy=recreate",
+		}},
+		{"Helm's annotations alone are not read", "Job", "a", `helm.sh/hook: pre-install`, []string{"a"}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := hookObject(t, tc.kind, tc.name, tc.annotations)
+			before := object.DeepCopy()
+			objects, err := transformer.TransformObjectsContext(hookContext(t), "default", "shop", []client.Object{object})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, each := range objects {
+				got = append(got, ours(each))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, object); diff != "" {
+				t.Errorf("the given object has changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestHooksOfCharts come once, although the generator of a chart makes an object for each of Helm's events.
+func TestHooksOfCharts(t *testing.T) {
+	t.Parallel()
+	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD, manifests.HookToolHelm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given []client.Object
+	for _, made := range []string{`shop.example.io/apply-order: "-101"`, `shop.example.io/deletion-hook: pre-delete`} {
+		given = append(given, hookObject(t, "Job", "a", `hook: Sync, helm.sh/hook: "pre-install,pre-delete", `+made))
+	}
+	objects, err := transformer.TransformObjectsContext(hookContext(t), "default", "shop", given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "a apply-order=0 delete-order=0 reconcile-policy=on-object-or-component-change update-policy=recreate"
+	if len(objects) != 1 || ours(objects[0]) != want {
+		t.Errorf("got %v, want one object %s", objects, want)
+	}
+}
+
+// TestHooksOfHelm are read in manifests as they are in charts.
+func TestHooksOfHelm(t *testing.T) {
+	t.Parallel()
+	transformer, err := manifests.NewHookTransformer(manifests.HookToolHelm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "typed", Annotations: map[string]string{"helm.sh/hook": "pre-upgrade"}}}
+	objects, err := transformer.TransformObjectsContext(hookContext(t), "default", "shop", []client.Object{
+		hookObject(t, "Job", "a", `helm.sh/hook: "post-upgrade,pre-delete", helm.sh/hook-weight: "5"`),
+		hookObject(t, "Job", "b", `helm.sh/hook: post-rollback`),
+		hookObject(t, "ConfigMap", "c", `helm.sh/resource-policy: keep, sync-wave: "3"`),
+		typed,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, object := range objects {
+		got = append(got, ours(object))
+	}
+	want := []string{
+		"a apply-order=106 reconcile-policy=on-object-or-component-change update-policy=recreate",
+		"a adoption-policy=if-unowned apply-order=5 deletion-hook=pre-delete update-policy=recreate",
+		"c delete-policy=orphan",
+		"typed apply-order=-101 reconcile-policy=on-object-or-component-change status-hint=run-to-completion update-policy=recreate",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if len(typed.Annotations) != 1 {
+		t.Errorf("the given object has changed: %v", typed.Annotations)
+	}
+}
+
+// TestLiftedObjects: Namespaces and definitions come no later than what needs them, and go no earlier.
+func TestLiftedObjects(t *testing.T) {
+	t.Parallel()
+	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := hookObject(t, "CustomResourceDefinition", "tabs.example.io", `sync-wave: "1"`)
+	definition.SetAPIVersion("apiextensions.k8s.io/v1")
+	definition.Object["spec"] = map[string]any{"group": "example.io", "names": map[string]any{"kind": "Tab"}}
+	tab := hookObject(t, "Tab", "tab", `hook: PreSync`)
+	tab.SetAPIVersion("example.io/v1")
+	tab.SetNamespace("other")
+	objects, err := transformer.TransformObjectsContext(hookContext(t), "default", "shop", []client.Object{
+		hookObject(t, "Namespace", "other", `sync-wave: "7"`),
+		hookObject(t, "Namespace", "default", ``),
+		hookObject(t, "Namespace", "unused", `sync-wave: "7"`),
+		definition, tab,
+		hookObject(t, "ConfigMap", "early", `sync-wave: "-4"`),
+		hookObject(t, "Job", "cleanup", `hook: PreDelete, sync-wave: "-9"`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, object := range objects {
+		got = append(got, ours(object))
+	}
+	want := []string{
+		"other apply-order=-20000 delete-order=20000", "default apply-order=-4 delete-order=4", "unused apply-order=7 delete-order=-7",
+		"tabs.example.io apply-order=-20000 delete-order=20000",
+		"tab apply-order=-20000 delete-order=20000 reconcile-policy=on-object-or-component-change update-policy=recreate",
+		"early apply-order=-4 delete-order=4",
+		"cleanup adoption-policy=if-unowned apply-order=-9 deletion-hook=pre-delete update-policy=recreate",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestBadHooks are refused, all at once, with the object, the annotation, its value and what is allowed.
+func TestBadHooks(t *testing.T) {
+	t.Parallel()
+	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD, manifests.HookToolHelm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct{ annotations, want string }{
+		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; allowed are: PreSync, `},
+		"fail":     {`hook: SyncFail`, `annotation argocd.argoproj.io/hook: phase SyncFail is not possible; allowed are: PreSync, `},
+		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; allowed are: integers from -9999 to 9999`},
+		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not possible`},
+		"force":    {`sync-options: Force=true`, `annotation argocd.argoproj.io/sync-options: Force=true is not possible`},
+		"confirm":  {`sync-options: Delete=confirm`, `annotation argocd.argoproj.io/sync-options: Delete=confirm is not possible`},
+		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
+		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook has value "before", and "before" is not known`},
+	}
+	var objects []client.Object
+	for name, tc := range cases {
+		objects = append(objects, hookObject(t, "ConfigMap", name, tc.annotations))
+	}
+	_, err = transformer.TransformObjectsContext(hookContext(t), "default", "shop", objects)
+	for name, tc := range cases {
+		if want := "ConfigMap " + name + ": " + tc.want; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error\n%v\nwant one with %q", err, want)
+		}
+	}
+	for _, tools := range [][]manifests.HookTool{nil, {"argo"}} {
+		if _, err := manifests.NewHookTransformer(tools...); err == nil || !strings.Contains(err.Error(), "allowed are: argocd, helm") {
+			t.Errorf("tools %v: got %v", tools, err)
+		}
+	}
+	if _, err := transformer.TransformObjects("default", "shop", nil); err == nil {
+		t.Error("without a context, nobody knows the prefix of annotations")
+	}
+}
+
+// TestNotedOptions are warned about.
+func TestNotedOptions(t *testing.T) {
+	t.Parallel()
+	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, warnings := generating.TrackWarnings(hookContext(t))
+	objects := []client.Object{hookObject(t, "ConfigMap", "a", `sync-options: "Prun=false,CreateNamespace=true"`)}
+	if objects, err = transformer.TransformObjectsContext(ctx, "default", "shop", objects); err != nil || len(objects) != 1 {
+		t.Fatal(objects, err)
+	}
+	got := fmt.Sprint(warnings.All())
+	for _, want := range []string{"ConfigMap a: annotation argocd.argoproj.io/sync-options: Prun has no effect; known are: ", "CreateNamespace has no effect, because it is for whole applications"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("warnings %s, want %q", got, want)
+		}
+	}
+}
