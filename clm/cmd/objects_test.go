@@ -71,7 +71,7 @@ func (p *place) objectDeployment() {
 	document := func(kind, name, spec string) *unstructured.Unstructured {
 		return testenv.Object(p, "{apiVersion: core.component-operator.dev/v1alpha1, kind: "+kind+", metadata: {name: "+name+", labels: {core.component-operator.dev/revisions-of: web}}, spec: {"+spec+"}}")
 	}
-	web := document("ObjectDeployment", "web", "template: {spec: {"+spec+"}}")
+	web := document("ObjectDeployment", "web", "template: {spec: {successDelaySeconds: 1, "+spec+"}}")
 	p.create(web)
 	set := document("ObjectSet", "web-1", "revision: 1, "+spec)
 	set.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: web.GetAPIVersion(), Kind: web.GetKind(), Name: "web", UID: web.GetUID(), Controller: new(true)}})

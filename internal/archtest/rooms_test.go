@@ -75,7 +75,6 @@ var rooms = []room{
 	{path: "internal/fieldset", layer: vocabulary},
 	{path: "internal/finalizers", layer: vocabulary},
 	{path: "internal/flow", layer: vocabulary},
-	{path: "internal/gitops", layer: vocabulary},
 	{path: "internal/guarded", layer: vocabulary},
 	{path: "internal/lists", layer: vocabulary},
 	{path: "internal/redact", layer: vocabulary},
@@ -102,8 +101,8 @@ var rooms = []room{
 	{path: "internal/clients", layer: services},
 	{path: "internal/events", layer: services},
 	{path: "internal/generating", layer: services},
+	{path: "internal/gitops", layer: services},
 	{path: "internal/helm", layer: services},
-	{path: "internal/helmhooks", layer: services},
 	{path: "internal/helm/remote", layer: services},
 	{path: "internal/judges", layer: services},
 	{path: "internal/kustomize", layer: services},
@@ -117,6 +116,7 @@ var rooms = []room{
 	{path: "internal/templating", layer: services},
 
 	{path: "pkg/generator", layer: contracts},
+	{path: "internal/helmhooks", layer: contracts},
 	{path: "pkg/operator", layer: contracts},
 	{path: "pkg/resources/generic", layer: contracts},
 

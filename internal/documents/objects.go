@@ -138,10 +138,12 @@ func checkMetadata(content map[string]any) error {
 		delete(metadata, "namespace")
 	}
 	if name, _ := metadata["name"].(string); name == "" {
-		if metadata["generateName"] != nil {
+		if metadata["generateName"] != nil && !isNamedLater(metadata) {
 			return errors.New("metadata.generateName is not supported, metadata.name must be set")
 		}
-		return errors.New("metadata.name is missing")
+		if !isNamedLater(metadata) {
+			return errors.New("metadata.name is missing")
+		}
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if err := checkStrings(metadata, field); err != nil {
@@ -149,6 +151,17 @@ func checkMetadata(content map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// hookAnnotation makes an object a hook of Argo CD.
+const hookAnnotation = "argocd.argoproj.io/hook"
+
+// isNamedLater reports whether an object is a hook of Argo CD that has a prefix of its name. Whoever reads hooks gives it a name; if nobody does, it is refused when it would
+// be applied.
+func isNamedLater(metadata map[string]any) bool {
+	annotations, _ := metadata["annotations"].(map[string]any)
+	prefix, _ := metadata["generateName"].(string)
+	return annotations[hookAnnotation] != nil && prefix != ""
 }
 
 // checkStrings makes sure that a field of the metadata is a map of strings. Null stands for the empty string,

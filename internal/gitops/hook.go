@@ -127,7 +127,7 @@ func Read(annotations map[string]string) (Steering, error) {
 	}
 	var more []string
 	s.Options, more = all.ofObject(place)
-	s.Notes = append(notes, more...)
+	s.Notes = slices.Concat(notes, more)
 	return s, nil
 }
 

@@ -163,7 +163,7 @@ func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops
 }
 
 // lift moves Namespaces and definitions to the first objects that need them.
-func (r *hookReading) lift(ctx context.Context, namespace string, objects []hooked) error {
+func (r *hookReading) lift(namespace string, objects []hooked) error {
 	var places []gitops.Placed
 	var indexes []int
 	for i, each := range objects {
@@ -172,10 +172,10 @@ func (r *hookReading) lift(ctx context.Context, namespace string, objects []hook
 		}
 		place := gitops.Placed{ObjectID: types.ObjectID{GroupKind: each.kind, Namespace: cmp.Or(each.object.GetNamespace(), namespace), Name: each.object.GetName()}}
 		var err error
-		switch {
-		case each.kind == schema.GroupKind{Kind: "Namespace"}:
+		switch each.kind {
+		case schema.GroupKind{Kind: "Namespace"}:
 			place.Namespace = ""
-		case each.kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
+		case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
 			place.Namespace = ""
 			if place.Defines, err = definedBy(each.object); err != nil {
 				return err

@@ -110,7 +110,7 @@ func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace
 		return nil, errors.Join(problems...)
 	}
 	if t.argo {
-		if err := r.lift(ctx, namespace, result); err != nil {
+		if err := r.lift(namespace, result); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,6 +64,29 @@ func ExampleNewPolicyRulesObjectTransformer() {
 	// Output:
 	// settings map[shop.example.io/apply-order:-10 shop.example.io/delete-policy:orphan]
 	// web map[shop.example.io/apply-order:5]
+}
+
+// Manifests for Argo CD keep their order.
+func ExampleNewHookTransformer() {
+	migrate := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "migrate", Annotations: map[string]string{"argocd.argoproj.io/hook": "PreSync"}}}
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"argocd.argoproj.io/sync-wave": "5"}}}
+	transformer, err := manifests.NewHookTransformer(manifests.HookToolArgoCD)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := generator.NewContext(context.Background(), generator.Surroundings{ReconcilerName: "shop.example.io", ComponentRevision: 1})
+	objects, err := transformer.TransformObjectsContext(ctx, "default", "shop", []client.Object{migrate, web})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, object := range objects {
+		fmt.Println(object.GetName(), object.GetAnnotations()["shop.example.io/apply-order"])
+	}
+	// Output:
+	// migrate -20000
+	// web 5
 }
 
 func ExampleNewDefaultMetadataObjectTransformer() {

@@ -39,7 +39,7 @@ func TestBadInput(t *testing.T) {
 			refused, `Phase "a": objects[0]: ConfigMap x: metadata.labels: invalid value; allowed are: maps of strings`,
 		},
 		"annotated": {
-			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: []}}}]}]}`,
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, annotations: [a]}}}]}]}`,
 			refused, `Phase "a": objects[0]: ConfigMap x: metadata.annotations: invalid value; allowed are: maps of strings`,
 		},
 		"nowhere": {
@@ -59,8 +59,8 @@ func TestBadInput(t *testing.T) {
 			refused, `Phase "a": objects[0]: apiVersion: invalid value "a/b/c"; allowed are: groups and versions, such as apps/v1`,
 		},
 		"mislabelled": {
-			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}, {name: b, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: y, labels: {a b: c}}}}]}]}`,
-			refused, `Phase "b": objects[0]: ConfigMap y: metadata.labels: Invalid value: `,
+			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}]}, {name: b, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: z, labels: {a b: c}}}}]}]}`,
+			refused, `Phase "b": objects[0]: ConfigMap z: metadata.labels: Invalid value: `,
 		},
 		"misnamed": {
 			`{phases: [{name: a, objects: [{object: {apiVersion: v1, kind: ConfigMap, metadata: {name: x/y}}}]}]}`,

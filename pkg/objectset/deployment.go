@@ -178,7 +178,8 @@ func (d deployments) announce(deployment v1alpha1.Deployment, before, now []meta
 		d.events.Eventf(deployment, nil, eventType, condition.Reason, "RollOut", "%s", ellipsis.Truncate(condition.Message, eventLimit))
 	}
 	if stalled := meta.FindStatusCondition(now, v1alpha1.DeploymentStalled); stalled.Status == metav1.ConditionTrue {
-		if old := meta.FindStatusCondition(before, v1alpha1.DeploymentStalled); old == nil || old.Status != stalled.Status || old.Reason != stalled.Reason || old.Message != stalled.Message {
+		old := meta.FindStatusCondition(before, v1alpha1.DeploymentStalled)
+		if old == nil || old.Status != stalled.Status || old.Reason != stalled.Reason || old.Message != stalled.Message {
 			emit(corev1.EventTypeWarning, stalled)
 		}
 	}

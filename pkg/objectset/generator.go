@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -216,12 +216,15 @@ func examineMetadata(object *unstructured.Unstructured) string {
 	}
 	metadata := &metav1.ObjectMeta{Namespace: object.GetNamespace(), Name: object.GetName(), Labels: object.GetLabels(), Annotations: object.GetAnnotations()}
 	isNamespaced := metadata.Namespace != ""
-	problems := validation.ValidateObjectMeta(metadata, isNamespaced, path.ValidatePathSegmentName, field.NewPath("metadata"))
+	problems := validation.ValidateObjectMeta(metadata, isNamespaced, isPathSegment, field.NewPath("metadata"))
 	if len(problems) == 0 {
 		return ""
 	}
 	return problems.ToAggregate().Error()
 }
+
+// isPathSegment checks what names of all types have in common.
+func isPathSegment(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 
 // place puts a namespaced object of an ObjectSet into the namespace of the set. It returns what is wrong with its namespace. The error is temporary: nobody knows yet whether the
 // object is namespaced.
