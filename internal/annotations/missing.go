@@ -28,6 +28,9 @@ func Missing(given map[string]string, prefix string, demanded map[string]string,
 
 // sameValue compares orders as numbers, and policies in kebab or camel case.
 func sameValue(suffix, present, demanded string) bool {
+	if present == demanded {
+		return true
+	}
 	if order, err := Order(present); err == nil {
 		other, err := Order(demanded)
 		return err == nil && order == other

@@ -122,15 +122,18 @@ func TestOptions(t *testing.T) {
 		{"one", "Prune=false", Options{Prune: False}, nil},
 		{"several, with blanks", " Prune = confirm ,, Delete=false ", Options{Prune: Confirm, Delete: False}, nil},
 		{"the first one of several counts", "Replace=true,Replace=false", Options{Replace: True}, nil},
-		{"the opposite of a switch", "Force=false,Validate=true,Prune=true", Options{Force: False, Validate: True, Prune: True}, nil},
+		{"the opposite of a switch", "Force=false,Validate=true,Prune=true", Options{Force: False, Prune: True}, nil},
 		{"propagation", "PrunePropagationPolicy=background", Options{PrunePropagationPolicy: Background}, nil},
 		{
-			"the others", "PruneLast=true,Validate=false",
-			Options{PruneLast: True, Validate: False},
+			"the others", "PruneLast=true",
+			Options{PruneLast: True},
 			nil,
 		},
-		{"what is always so", "ServerSideApply=true,ApplyOutOfSyncOnly=true,SkipDryRunOnMissingResource=true,ClientSideApplyMigration=true", Options{}, nil},
+		{"what is always so", "ServerSideApply=true,ApplyOutOfSyncOnly=true,ClientSideApplyMigration=true", Options{}, nil},
 		{"the opposite of what is always so", "ApplyOutOfSyncOnly=false", Options{}, []string{"ApplyOutOfSyncOnly=false has no effect, because it is always true"}},
+		{"what has no effect", "SkipDryRunOnMissingResource=true,Validate=false", Options{}, []string{
+			"SkipDryRunOnMissingResource=true has no effect: the type of an object must be known", "Validate=false has no effect: fields that the API server does not know",
+		}},
 		{"what is for whole applications", "RespectIgnoreDifferences=true,FailOnSharedResource=true,CreateNamespace=true", Options{}, []string{
 			"CreateNamespace has no effect, because it is for whole applications", "FailOnSharedResource has no effect", "RespectIgnoreDifferences has no effect",
 		}},
@@ -171,7 +174,7 @@ func TestOptionDefaults(t *testing.T) {
 	t.Parallel()
 	all := Options{Prune: Confirm, Replace: True}
 	own := Options{Prune: True}.Over(all)
-	for option, want := range map[Option]string{Prune: True, Replace: True, Delete: True, Validate: True, Force: False, PrunePropagationPolicy: Foreground} {
+	for option, want := range map[Option]string{Prune: True, Replace: True, Delete: True, Force: False, PrunePropagationPolicy: Foreground} {
 		if got := own.Get(option); got != want {
 			t.Errorf("%s: got %q, want %q", option, got, want)
 		}

@@ -87,12 +87,20 @@ type Steering struct {
 	Phases []Phase
 	// Wave within each phase.
 	Wave int
-	// DeletePolicies of a hook; at least one.
+	// DeletePolicies of a hook; at least one. Defaulted means that the annotations have none.
 	DeletePolicies []DeletePolicy
+	Defaulted      bool
 	// Options of the object.
 	Options Options
 	// Notes say which parts of the annotations have no effect.
 	Notes []string
+}
+
+// HasHook reports whether an object has a hook of Argo CD, and HasHelmHook whether it has one of Helm.
+func HasHook(annotations map[string]string) bool { return len(split(annotations[HookAnnotation])) > 0 }
+
+func HasHelmHook(annotations map[string]string) bool {
+	return len(split(annotations[HelmHookAnnotation])) > 0
 }
 
 // IsSteered reports whether an object has annotations of Argo CD that Read reads.
@@ -118,6 +126,9 @@ func Read(annotations map[string]string) (Steering, error) {
 	if s.Hook {
 		if s.DeletePolicies, err = deletePoliciesOf(annotations); err != nil {
 			return Steering{}, err
+		}
+		if s.Defaulted = len(s.DeletePolicies) == 0; s.Defaulted {
+			s.DeletePolicies = []DeletePolicy{BeforeHookCreation}
 		}
 	}
 	const place = "annotation " + SyncOptionsAnnotation
@@ -193,9 +204,6 @@ func deletePoliciesOf(annotations map[string]string) ([]DeletePolicy, error) {
 	if len(values) == 0 {
 		key, known = HelmHookDeletePolicyAnnotation, helmDeletePolicies
 		values = split(strings.ToLower(annotations[key]))
-	}
-	if len(values) == 0 {
-		return []DeletePolicy{BeforeHookCreation}, nil
 	}
 	var found []DeletePolicy
 	for _, value := range values {

@@ -17,9 +17,9 @@ const (
 )
 
 // GeneratedName returns the name of a hook that has generateName, the base, instead of a name. It is the same whenever the hook is generated for the same revision, so that
-// a repetition does not run the hook again, and another one in each phase and each revision.
-func GeneratedName(hook any, base string, phase Phase, revision string) (string, error) {
-	sum, err := digest.Of(map[string]any{"manifest": hook, "phase": string(phase), "revision": revision})
+// a repetition does not run the hook again, and another one for each owner, in each phase and each revision.
+func GeneratedName(hook any, base string, phase Phase, owner, revision string) (string, error) {
+	sum, err := digest.Of(map[string]any{"manifest": hook, "phase": string(phase), "owner": owner, "revision": revision})
 	if err != nil {
 		return "", fmt.Errorf("generating a name from %s: %w", base, err)
 	}

@@ -20,7 +20,7 @@ func TestGeneratedName(t *testing.T) {
 		}}
 	}
 	name := func(base, image string, phase Phase, revision string) string {
-		got, err := GeneratedName(hook(base, image), base, phase, revision)
+		got, err := GeneratedName(hook(base, image), base, phase, "default/shop", revision)
 		if err != nil {
 			t.Fatal(err)
 		}

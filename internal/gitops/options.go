@@ -27,8 +27,6 @@ const (
 	Force Option = "Force"
 	// Replace: the object is replaced as a whole.
 	Replace Option = "Replace"
-	// Validate, with false: unknown fields are left out without a note.
-	Validate Option = "Validate"
 	// CreateNamespace: a missing namespace is created.
 	CreateNamespace Option = "CreateNamespace"
 	// FailOnSharedResource: an object of another owner is refused, whatever the adoption policy says.
@@ -53,6 +51,8 @@ type rule struct {
 	values []string
 	// alwaysSo means that the option has no effect, because it always holds.
 	alwaysSo bool
+	// note says why the option has no effect; empty if it has one.
+	note string
 	// whole means that the option is for whole applications, not for single objects.
 	whole bool
 	// refused says why a value that Argo CD knows is not possible.
@@ -67,13 +67,13 @@ var rules = map[Option]rule{
 	PrunePropagationPolicy:        {values: []string{Foreground, Background, Orphan}},
 	Force:                         {values: []string{False, True}},
 	Replace:                       {values: []string{False, True}},
-	Validate:                      {values: []string{True, False}},
+	"Validate":                    {values: []string{True, False}, note: "fields that the API server does not know are left out anyway, and noted"},
 	CreateNamespace:               {values: []string{False, True}, whole: true},
 	FailOnSharedResource:          {values: []string{False, True}, whole: true},
 	RespectIgnoreDifferences:      {values: []string{False, True}, whole: true},
 	"ServerSideApply":             {values: []string{True}, alwaysSo: true, refused: map[string]string{False: "objects are always applied by the server"}},
 	"ApplyOutOfSyncOnly":          {values: []string{True, False}, alwaysSo: true},
-	"SkipDryRunOnMissingResource": {values: []string{True, False}, alwaysSo: true},
+	"SkipDryRunOnMissingResource": {values: []string{False, True}, note: "the type of an object must be known, or defined by another object"},
 	"ClientSideApplyMigration":    {values: []string{True, False}, alwaysSo: true},
 }
 
@@ -128,6 +128,10 @@ func ReadOptions(place, text string) (found Options, notes []string, err error) 
 			return nil, nil, fmt.Errorf("%s: %s: value %q is not possible, because %s", place, option, value, rule.refused[value])
 		case !slices.Contains(rule.values, value):
 			return nil, nil, fmt.Errorf("%s: %s: invalid value %q; allowed are: %s", place, option, value, strings.Join(rule.values, ", "))
+		case rule.note != "":
+			if value != rule.values[0] {
+				notes = append(notes, fmt.Sprintf("%s: %s=%s has no effect: %s", place, option, value, rule.note))
+			}
 		case rule.alwaysSo && value == False:
 			notes = append(notes, fmt.Sprintf("%s: %s=%s has no effect, because it is always %s", place, option, value, True))
 		case !rule.alwaysSo && !repeated:

@@ -37,6 +37,11 @@ func HasAnnotations(annotations map[string]string) bool {
 	return hook || policy
 }
 
+// IsKept reports whether Helm would leave an object behind.
+func IsKept(annotations map[string]string) bool {
+	return strings.ToLower(strings.TrimSpace(annotations[resourcePolicyAnnotation])) == resourcePolicyKeep
+}
+
 // Map returns the annotations that an object needs in addition to its own, one set for each object that is made of it: the dependent, deletion hooks and release hooks;
 // none if the object must not be applied. Definition means that it is from the crds folder of a chart, where Helm knows no hooks.
 func (m Mapper) Map(object client.Object, kind schema.GroupKind, definition bool) ([]map[string]string, error) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/component-operator/runtime/internal/gitops"
+	"github.com/component-operator/runtime/internal/helmhooks"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -30,12 +31,13 @@ func withoutPrefix(key, prefix string) string {
 	return ""
 }
 
-// demand returns the annotations, by suffix, that an object has in a phase.
-func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind) (map[string]string, error) {
-	demanded, err := demandedByOptions(steering.Options)
+// demand returns the annotations, by suffix, that an object has in a phase, in addition to its own.
+func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, given map[string]string) (map[string]string, error) {
+	demanded, err := r.demandOptions(steering.Options, given)
 	if err != nil {
 		return nil, err
 	}
+	lacks := func(suffix string) bool { _, exists := given[r.prefix+suffix]; return !exists }
 	switch phase {
 	case gitops.SyncFail:
 		return nil, fmt.Errorf("annotation %s: phase %s is not possible; allowed are: PreSync, Sync, PostSync, PreDelete, PostDelete, Skip", gitops.HookAnnotation, phase)
@@ -45,13 +47,15 @@ func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind 
 		order := gitops.ApplyOrder(phase, steering.Wave)
 		if steering.Hook || steering.Wave != 0 {
 			demanded[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(order)
-			demanded[types.AnnotationKeySuffixDeleteOrder] = strconv.Itoa(-order)
+			if lacks(types.AnnotationKeySuffixDeleteOrder) {
+				demanded[types.AnnotationKeySuffixDeleteOrder] = strconv.Itoa(-order)
+			}
 		}
 		if steering.Hook {
-			demandRepetition(demanded, steering, order)
+			demandRepetition(demanded, steering, phase, kind, lacks)
 		}
 	}
-	if steering.Hook && kind == (schema.GroupKind{Kind: "Pod"}) {
+	if steering.Hook && kind == (schema.GroupKind{Kind: "Pod"}) && lacks(types.AnnotationKeySuffixStatusHint) {
 		demanded[types.AnnotationKeySuffixStatusHint] = types.StatusHintRunToCompletion
 	}
 	return demanded, nil
@@ -70,41 +74,87 @@ func demandDeletion(demanded map[string]string, steering gitops.Steering, phase 
 }
 
 // demandRepetition demands what makes an object run once in each revision, and go when its policies say so.
-func demandRepetition(demanded map[string]string, steering gitops.Steering, order int) {
+func demandRepetition(demanded map[string]string, steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, lacks func(suffix string) bool) {
 	demanded[types.AnnotationKeySuffixReconcilePolicy] = types.ReconcilePolicyOnObjectOrComponentChange
+	if _, given := demanded[types.AnnotationKeySuffixPrunePolicy]; !given && lacks(types.AnnotationKeySuffixPrunePolicy) {
+		// A hook of an earlier revision may have another name. Whoever keeps or confirms what is not declared any more does not mean that.
+		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyDelete
+	}
 	for _, policy := range steering.DeletePolicies {
 		switch policy {
 		case gitops.HookSucceeded:
-			demanded[types.AnnotationKeySuffixPurgeOrder] = strconv.Itoa(order)
+			wave := steering.Wave
+			if !ends(kind) {
+				// Other hooks of the phase may need it.
+				wave = gitops.MaxWave
+			}
+			demanded[types.AnnotationKeySuffixPurgeOrder] = strconv.Itoa(gitops.ApplyOrder(phase, wave))
 		case gitops.HookFailed:
 			demanded[types.AnnotationKeySuffixPurgeOnFailure] = "true"
 		case gitops.BeforeHookCreation:
-			demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
+			demandRecreation(demanded, steering, kind, lacks)
 		}
 	}
 }
 
-// demandedByOptions returns what sync options demand.
-func demandedByOptions(options gitops.Options) (map[string]string, error) {
+// demandRecreation demands that a hook of an earlier run is deleted before it runs again, with its pods. What is there to be used by others is updated instead, unless
+// somebody has asked for its deletion.
+func demandRecreation(demanded map[string]string, steering gitops.Steering, kind schema.GroupKind, lacks func(suffix string) bool) {
+	_, replaced := demanded[types.AnnotationKeySuffixUpdatePolicy]
+	if steering.Defaulted && (isPassive(kind) || replaced || !lacks(types.AnnotationKeySuffixUpdatePolicy)) {
+		return
+	}
+	demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyRecreate
+	if _, given := demanded[types.AnnotationKeySuffixDeletePropagation]; !given && !isPassive(kind) && lacks(types.AnnotationKeySuffixDeletePropagation) {
+		demanded[types.AnnotationKeySuffixDeletePropagation] = types.DeletePropagationForeground
+	}
+}
+
+// ends reports whether objects of a type run to an end.
+func ends(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "batch", Kind: "Job"} || kind == schema.GroupKind{Kind: "Pod"}
+}
+
+// isPassive reports whether objects of a type, which is one of Kubernetes itself, do not run to an end.
+func isPassive(kind schema.GroupKind) bool {
+	ofKubernetes := !strings.Contains(kind.Group, ".") || strings.HasSuffix(kind.Group, ".k8s.io")
+	return ofKubernetes && !ends(kind)
+}
+
+// impossible are sync options that have no counterpart.
+var impossible = []struct {
+	option gitops.Option
+	value  string
+	reason string
+}{
+	{gitops.Delete, gitops.Confirm, "deletions of single objects are not confirmed when everything is deleted; allowed are: true, false"},
+	{gitops.Force, gitops.True, "objects are recreated only whenever they change, by update-policy recreate; allowed is: false"},
+}
+
+// demandOptions returns what sync options, and the resource policy of Helm, demand.
+func (r *hookReading) demandOptions(options gitops.Options, given map[string]string) (map[string]string, error) {
 	demanded := map[string]string{}
+	for _, row := range impossible {
+		if options.Get(row.option) == row.value {
+			return nil, fmt.Errorf("annotation %s: %s=%s is not possible: %s", gitops.SyncOptionsAnnotation, row.option, row.value, row.reason)
+		}
+	}
 	switch options.Get(gitops.Prune) {
 	case gitops.False:
 		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyKeep
 	case gitops.Confirm:
 		demanded[types.AnnotationKeySuffixPrunePolicy] = types.PrunePolicyConfirm
 	}
-	for option, value := range map[gitops.Option]string{gitops.Delete: gitops.Confirm, gitops.Force: gitops.True} {
-		if options.Get(option) == value {
-			return nil, fmt.Errorf("annotation %s: %s=%s is not possible", gitops.SyncOptionsAnnotation, option, value)
-		}
-	}
-	if options.Get(gitops.Delete) == gitops.False {
+	switch {
+	case helmhooks.IsKept(given):
+		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
+	case options.Get(gitops.Delete) == gitops.False:
 		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphanOnDelete
 	}
 	if options.Get(gitops.Replace) == gitops.True {
 		demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyReplace
 	}
-	if propagation, given := options[gitops.PrunePropagationPolicy]; given {
+	if propagation, set := options[gitops.PrunePropagationPolicy]; set {
 		demanded[types.AnnotationKeySuffixDeletePropagation] = propagation
 	}
 	return demanded, nil

@@ -29,6 +29,7 @@ import (
 type hookReading struct {
 	argo, helm bool
 	prefix     string
+	owner      string // namespace and name of the component
 	revision   int64
 	charts     helmhooks.Mapper
 	// seen has the hooks of Argo CD that were made of hooks of charts, which come once for each of Helm's events.
@@ -43,7 +44,7 @@ type hooked struct {
 	deletion bool
 }
 
-func (t *HookTransformer) reading(ctx context.Context) (*hookReading, error) {
+func (t *HookTransformer) reading(ctx context.Context, owner string) (*hookReading, error) {
 	name, err := generator.ReconcilerNameFromContext(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (t *HookTransformer) reading(ctx context.Context) (*hookReading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &hookReading{argo: t.argo, helm: t.helm, prefix: name + "/", revision: revision, seen: map[string]bool{}}
+	r := &hookReading{argo: t.argo, helm: t.helm, prefix: name + "/", owner: owner, revision: revision, seen: map[string]bool{}}
 	if t.helm {
 		installed, err := generator.InstalledFromContext(ctx)
 		if err != nil {
@@ -70,14 +71,58 @@ func (r *hookReading) read(ctx context.Context, object client.Object) ([]hooked,
 		return nil, err
 	}
 	given := object.GetAnnotations()
+	isHelmHook := gitops.HasHelmHook(given) && !gitops.HasHook(given)
+	result := []hooked{{object: object, kind: kind.GroupKind()}}
 	switch {
-	case r.argo && gitops.IsSteered(given):
+	case r.argo && gitops.IsSteered(given) && !isHelmHook:
 		return r.readArgo(ctx, object, kind.GroupKind())
 	case r.helm && helmhooks.HasAnnotations(given):
-		return r.readHelm(object, kind.GroupKind())
-	default:
-		return []hooked{{object: object, kind: kind.GroupKind()}}, nil
+		if result, err = r.readHelm(object, kind.GroupKind()); err != nil {
+			return nil, err
+		}
 	}
+	if r.argo && gitops.IsSteered(given) {
+		return r.withOptions(ctx, result)
+	}
+	return result, nil
+}
+
+// withOptions reads the sync options of a hook of Helm. Its order is that of Helm.
+func (r *hookReading) withOptions(ctx context.Context, objects []hooked) ([]hooked, error) {
+	for i, each := range objects {
+		given := each.object.GetAnnotations()
+		steering, err := gitops.Read(given)
+		if err != nil {
+			return nil, err
+		}
+		if _, exists := given[gitops.SyncWaveAnnotation]; exists {
+			steering.Notes = append(steering.Notes, fmt.Sprintf("annotation %s has no effect, because the object is a hook of Helm", gitops.SyncWaveAnnotation))
+		}
+		r.warn(ctx, each.object, each.kind, steering.Notes)
+		demanded, err := r.demandOptions(steering.Options, given)
+		if err != nil {
+			return nil, err
+		}
+		missing, err := annotations.Missing(given, r.prefix, demanded, "Argo CD's annotations")
+		if err != nil {
+			return nil, err
+		}
+		if objects[i].object, err = annotated(each.object, given, missing); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// warn reports which parts of annotations have no effect.
+func (r *hookReading) warn(ctx context.Context, object client.Object, kind schema.GroupKind, notes []string) {
+	generating.Warn(ctx, func() []string {
+		texts := make([]string, len(notes))
+		for i, note := range notes {
+			texts[i] = types.ObjectText(kind, object.GetNamespace(), object.GetName()+object.GetGenerateName()) + ": " + note
+		}
+		return texts
+	})
 }
 
 // readHelm reads Helm's annotations as generators for charts do.
@@ -104,21 +149,19 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 	if err != nil {
 		return nil, err
 	}
-	generating.Warn(ctx, func() []string {
-		notes := slices.Clone(steering.Notes)
-		for i, note := range notes {
-			notes[i] = types.ObjectText(kind, object.GetNamespace(), object.GetName()) + ": " + note
-		}
-		return notes
-	})
-	_, ofChart := given[gitops.HelmHookAnnotation]
+	r.warn(ctx, object, kind, steering.Notes)
+	ofChart := gitops.HasHelmHook(given)
 	if ofChart {
 		given = maps.Clone(given)
 		maps.DeleteFunc(given, func(key, _ string) bool { return slices.Contains(hookSuffixes, withoutPrefix(key, r.prefix)) })
 	}
+	source, err := annotated(object, given, nil)
+	if err != nil {
+		return nil, err
+	}
 	var result []hooked
 	for _, phase := range steering.Phases {
-		demanded, err := r.demand(steering, phase, kind)
+		demanded, err := r.demand(steering, phase, kind, given)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +173,7 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 		if err != nil {
 			return nil, err
 		}
-		if err := r.name(each, object, steering.Hook, phase); err != nil {
+		if err := r.name(each, source, steering.Hook, phase); err != nil {
 			return nil, err
 		}
 		identity := string(phase) + " " + types.ObjectText(kind, each.GetNamespace(), each.GetName())
@@ -153,7 +196,7 @@ func (r *hookReading) name(hook, source client.Object, isHook bool, phase gitops
 	if !isHook || hook.GetName() != "" || hook.GetGenerateName() == "" {
 		return nil
 	}
-	name, err := gitops.GeneratedName(behaviors.Bare(source), hook.GetGenerateName(), phase, strconv.FormatInt(r.revision, 10))
+	name, err := gitops.GeneratedName(behaviors.Bare(source), hook.GetGenerateName(), phase, r.owner, strconv.FormatInt(r.revision, 10))
 	if err != nil {
 		return err
 	}
@@ -197,18 +240,22 @@ func (r *hookReading) lift(namespace string, objects []hooked) error {
 		}
 		lifted := &objects[indexes[i]]
 		var err error
-		if lifted.object, err = annotated(lifted.object, lifted.object.GetAnnotations(), r.inOrder(place.Order)); err != nil {
+		if lifted.object, err = annotated(lifted.object, lifted.object.GetAnnotations(), r.inOrder(place.Order, lifted.object)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inOrder returns the annotations of an apply order, with their keys.
-func (r *hookReading) inOrder(order int) map[string]string {
+// inOrder returns the annotations, with their keys, that an object needs to have an apply order. It is not deleted earlier than its author wants.
+func (r *hookReading) inOrder(order int, object client.Object) map[string]string {
+	deleteOrder := -order
+	if own, err := annotations.Order(object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixDeleteOrder]); err == nil {
+		deleteOrder = max(own, deleteOrder)
+	}
 	return map[string]string{
 		r.prefix + types.AnnotationKeySuffixApplyOrder:  strconv.Itoa(order),
-		r.prefix + types.AnnotationKeySuffixDeleteOrder: strconv.Itoa(-order),
+		r.prefix + types.AnnotationKeySuffixDeleteOrder: strconv.Itoa(deleteOrder),
 	}
 }
 

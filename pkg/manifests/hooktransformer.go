@@ -33,23 +33,24 @@ const (
 //	hook: PostSync                           apply-order w+20000, delete-order -20000-w
 //	hook: PreDelete, PostDelete              deletion-hook, apply-order w
 //	hook: Skip                               the object is left out
-//	hook-delete-policy: HookSucceeded        purge-order equal to the apply-order: the hook is deleted when it has succeeded
+//	hook-delete-policy: HookSucceeded        purge-order: a Job or Pod is deleted when its wave has succeeded, others with the last wave of their phase
 //	hook-delete-policy: HookFailed           purge-on-failure
-//	hook-delete-policy: BeforeHookCreation   update-policy recreate; the default
+//	hook-delete-policy: BeforeHookCreation   update-policy recreate, delete-propagation foreground
 //	sync-options: Prune=false, confirm       prune-policy keep, confirm
 //	sync-options: Delete=false               delete-policy orphan-on-delete
 //	sync-options: PrunePropagationPolicy     delete-propagation
 //	sync-options: Replace=true               update-policy replace
 //
-// Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed. A hook with several phases becomes an object
-// for each. A hook with generateName gets a name that depends on its manifest, its phase and the revision of the component. A Namespace or a definition that has a
-// later wave than an object that needs it is moved to the wave of that object.
+// Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed. Without a delete policy, Jobs, Pods and custom
+// resources have BeforeHookCreation; other objects are updated. A hook with several phases becomes an object for each. A hook with generateName gets a name that
+// depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object
+// that needs it is moved to the wave of that object.
 //
-// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and SkipDryRunOnMissingResource=true need nothing: it is always so. Refused are: SyncFail,
-// Delete=confirm, Force=true, ServerSideApply=false, and values that Argo CD does not know and would ignore. Options that concern whole applications, and unknown
-// ones, cause a warning.
+// PruneLast=true, ServerSideApply=true and ApplyOutOfSyncOnly=true need nothing: it is always so. Refused are: SyncFail, Delete=confirm, Force=true,
+// ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
 //
-// If an object has hooks of both tools, those of Argo CD win.
+// If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its order is that of Helm. An object that Helm would leave
+// behind (helm.sh/resource-policy: keep) has delete-policy orphan.
 type HookTransformer struct {
 	argo, helm bool
 }
@@ -78,7 +79,7 @@ func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
 	return t, nil
 }
 
-// Fingerprint covers the tools.
+// Fingerprint covers the tools. Its version must change with what annotations become.
 func (t *HookTransformer) Fingerprint() string {
 	return fmt.Sprintf("hooks/1 argocd=%t helm=%t", t.argo, t.helm)
 }
@@ -89,11 +90,11 @@ func (t *HookTransformer) TransformObjects(namespace string, name string, object
 }
 
 // TransformObjectsContext returns the objects with the annotations of the reconciler added. It does not change the given objects.
-func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace string, _ string, objects []client.Object) ([]client.Object, error) {
+func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace string, name string, objects []client.Object) ([]client.Object, error) {
 	if err := checkObjects(objects); err != nil {
 		return nil, err
 	}
-	r, err := t.reading(ctx)
+	r, err := t.reading(ctx, namespace+"/"+name)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (t *HookTransformer) TransformObjectsContext(ctx context.Context, namespace
 	for _, object := range objects {
 		variants, err := r.read(ctx, object)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", textOf(object), err))
+			problems = append(problems, fmt.Errorf("%s: %w", textOf(object)+object.GetGenerateName(), err))
 		}
 		result = append(result, variants...)
 	}

@@ -28,7 +28,7 @@ func hookContext(t *testing.T) context.Context {
 	return generator.NewContext(t.Context(), generator.Surroundings{ReconcilerName: "shop.example.io", ComponentRevision: 2, Installed: true})
 }
 
-// job returns an object with annotations, which are given as YAML without the prefixes argocd.argoproj.io and shop.example.io.
+// hookObject returns an object with annotations, which are given as YAML without the prefixes argocd.argoproj.io and shop.example.io.
 func hookObject(t *testing.T, kind, name, annotations string) *unstructured.Unstructured {
 	t.Helper()
 	given := map[string]string{}
@@ -36,6 +36,9 @@ func hookObject(t *testing.T, kind, name, annotations string) *unstructured.Unst
 		t.Fatal(err)
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{}}}
+	if kind == "Job" {
+		object.SetAPIVersion("batch/v1")
+	}
 	object.SetName(name)
 	if base, ok := strings.CutSuffix(name, "*"); ok {
 		object.SetName("")
@@ -68,7 +71,9 @@ func ours(object client.Object) string {
 // TestHooksOfArgoCD translates each annotation.
 func TestHooksOfArgoCD(t *testing.T) {
 	t.Parallel()
-	const again = " reconcile-policy=on-object-or-component-change"
+	// What hooks have that are applied with the other objects, and, in alphabetical order, those of them that are deleted before they run again.
+	const again, fresh = " prune-policy=delete reconcile-policy=on-object-or-component-change",
+		" delete-propagation=foreground prune-policy=delete reconcile-policy=on-object-or-component-change update-policy=recreate"
 	for _, tc := range []struct {
 		reason, kind, name, annotations string
 		want                            []string
@@ -78,37 +83,59 @@ func TestHooksOfArgoCD(t *testing.T) {
 		{"a negative one", "ConfigMap", "a", `sync-wave: "-3"`, []string{"a apply-order=-3 delete-order=3"}},
 		{"the default wave", "ConfigMap", "a", `sync-wave: "0"`, []string{"a"}},
 		{"one's own annotations that say the same", "ConfigMap", "a", `sync-wave: "3", shop.example.io/apply-order: "3"`, []string{"a apply-order=3 delete-order=-3"}},
-		{"PreSync", "Job", "a", `hook: PreSync, sync-wave: "2"`, []string{"a apply-order=-19998 delete-order=19998" + again + " update-policy=recreate"}},
-		{"Sync", "Job", "a", `hook: Sync`, []string{"a apply-order=0 delete-order=0" + again + " update-policy=recreate"}},
-		{"PostSync", "Job", "a", `hook: PostSync, sync-wave: "-2"`, []string{"a apply-order=19998 delete-order=-19998" + again + " update-policy=recreate"}},
+		{"one's own delete order", "ConfigMap", "a", `sync-wave: "3", shop.example.io/delete-order: "7"`, []string{"a apply-order=3 delete-order=7"}},
+		{"PreSync", "Job", "a", `hook: PreSync, sync-wave: "2"`, []string{"a apply-order=-19998 delete-order=19998" + fresh}},
+		{"Sync", "Job", "a", `hook: Sync`, []string{"a apply-order=0 delete-order=0" + fresh}},
+		{"PostSync", "Job", "a", `hook: PostSync, sync-wave: "-2"`, []string{"a apply-order=19998 delete-order=-19998" + fresh}},
+		{"what others use is updated", "ServiceAccount", "a", `hook: PreSync`, []string{"a apply-order=-20000 delete-order=20000" + again}},
+		{"unless somebody asks for more", "ServiceAccount", "a", `hook: PreSync, hook-delete-policy: BeforeHookCreation`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=recreate"}},
+		{"one's own update policy", "Job", "a", `hook: PreSync, shop.example.io/update-policy: ssa-merge`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=ssa-merge"}},
+		{"one's own prune policy", "Secret", "a", `hook: PreSync, shop.example.io/prune-policy: keep`, []string{
+			"a apply-order=-20000 delete-order=20000 prune-policy=keep reconcile-policy=on-object-or-component-change",
+		}},
+		{"a hook that is replaced", "Job", "a", `hook: PreSync, sync-options: Replace=true`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=replace"}},
 		{"deletion hooks", "Job", "a", `hook: "PreDelete,PostDelete", sync-wave: "2"`, []string{
 			"a adoption-policy=if-unowned apply-order=2 deletion-hook=pre-delete update-policy=recreate",
 			"a adoption-policy=if-unowned apply-order=2 deletion-hook=post-delete update-policy=recreate",
 		}},
 		{"several phases", "Job", "a", `hook: "PostSync,PreSync", hook-delete-policy: HookSucceeded`, []string{
-			"a apply-order=-20000 delete-order=20000 purge-order=-20000" + again, "a apply-order=20000 delete-order=-20000 purge-order=20000" + again,
+			"a apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
+			"a apply-order=20000 delete-order=-20000 prune-policy=delete purge-order=20000 reconcile-policy=on-object-or-component-change",
 		}},
-		{"deleted when failed", "Job", "a", `hook: PreSync, hook-delete-policy: HookFailed`, []string{"a apply-order=-20000 delete-order=20000 purge-on-failure=true" + again}},
-		{"all policies", "Job", "a", `hook: PreSync, hook-delete-policy: "HookSucceeded,HookFailed,BeforeHookCreation"`, []string{
-			"a apply-order=-20000 delete-order=20000 purge-on-failure=true purge-order=-20000" + again + " update-policy=recreate",
+		{"what other hooks use goes with the last of them", "ServiceAccount", "a", `hook: PreSync, hook-delete-policy: HookSucceeded`, []string{
+			"a apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-10001 reconcile-policy=on-object-or-component-change",
+		}},
+		{"deleted when failed", "Job", "a", `hook: PreSync, hook-delete-policy: HookFailed`, []string{
+			"a apply-order=-20000 delete-order=20000 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change",
+		}},
+		{"all policies", "Job", "a", `hook: PreSync, hook-delete-policy: "HookSucceeded,HookFailed,BeforeHookCreation", shop.example.io/purge-on-failure: "true"`, []string{
+			"a apply-order=-20000 delete-order=20000 delete-propagation=foreground prune-policy=delete purge-on-failure=true purge-order=-20000 " +
+				"reconcile-policy=on-object-or-component-change update-policy=recreate",
 		}},
 		{"skipped", "Job", "a", `hook: Skip`, nil},
 		{"a pod has to end", "Pod", "a", `hook: Sync, hook-delete-policy: HookFailed`, []string{
-			"a apply-order=0 delete-order=0 purge-on-failure=true" + again + " status-hint=run-to-completion",
+			"a apply-order=0 delete-order=0 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change status-hint=run-to-completion",
+		}},
+		{"a pod with hints of its own", "Pod", "a", `hook: PreDelete, shop.example.io/status-hint: "run-to-completion,has-ready-condition"`, []string{
+			"a adoption-policy=if-unowned apply-order=0 deletion-hook=pre-delete status-hint=run-to-completion,has-ready-condition update-policy=recreate",
 		}},
 		{"a name for each phase", "Job", "run-*", `hook: "PreSync,PostSync", hook-delete-policy: HookSucceeded`, []string{
-			"run-398c36d74a apply-order=-20000 delete-order=20000 purge-order=-20000" + again, "run-150407d242 apply-order=20000 delete-order=-20000 purge-order=20000" + again,
+			"run-27843ac0c0 apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
+			"run-984101b8e4 apply-order=20000 delete-order=-20000 prune-policy=delete purge-order=20000 reconcile-policy=on-object-or-component-change",
 		}},
 		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,PrunePropagationPolicy=orphan"`, []string{
 			"a delete-policy=orphan-on-delete delete-propagation=orphan prune-policy=keep update-policy=replace",
 		}},
 		{"what is confirmed", "ConfigMap", "a", `sync-options: "Prune=confirm"`, []string{"a prune-policy=confirm"}},
-		{"what is always so", "ConfigMap", "a", `sync-options: "PruneLast=true,ServerSideApply=true,Validate=false"`, []string{"a"}},
-		{"Helm's hook beside a wave", "Job", "a", `helm.sh/hook: "post-install,post-upgrade", helm.sh/hook-weight: "7", sync-wave: "1"`, []string{
-			"a apply-order=20001 delete-order=-20001" + again + " update-policy=recreate",
+		{"what is always so", "ConfigMap", "a", `sync-options: "PruneLast=true,ServerSideApply=true"`, []string{"a"}},
+		{"what Helm leaves behind", "PersistentVolumeClaim", "a", `helm.sh/resource-policy: keep, sync-wave: "1", sync-options: Delete=false, shop.example.io/delete-policy: orphan`, []string{
+			"a apply-order=1 delete-order=-1 delete-policy=orphan",
+		}},
+		{"Helm's hook beside a wave and options", "Job", "a", `helm.sh/hook: post-install, sync-wave: "1", sync-options: Prune=false, shop.example.io/apply-order: "101"`, []string{
+			"a apply-order=101 prune-policy=keep",
 		}},
 		{"what a chart has made of Helm's hook gives way", "Job", "a", `hook: PreSync, helm.sh/hook: post-install, shop.example.io/apply-order: "101", shop.example.io/reconcile-policy: once`, []string{
-			"a apply-order=-20000 delete-order=20000" + again + " update-policy=recreate",
+			"a apply-order=-20000 delete-order=20000" + fresh,
 		}},
 		{"Helm's annotations alone are not read", "Job", "a", `helm.sh/hook: pre-install`, []string{"a"}},
 	} {
@@ -153,7 +180,7 @@ func TestHooksOfCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "a apply-order=0 delete-order=0 reconcile-policy=on-object-or-component-change update-policy=recreate"
+	const want = "a apply-order=0 delete-order=0 delete-propagation=foreground prune-policy=delete reconcile-policy=on-object-or-component-change update-policy=recreate"
 	if len(objects) != 1 || ours(objects[0]) != want {
 		t.Errorf("got %v, want one object %s", objects, want)
 	}
@@ -208,7 +235,7 @@ func TestLiftedObjects(t *testing.T) {
 	tab.SetAPIVersion("example.io/v1")
 	tab.SetNamespace("other")
 	objects, err := transformer.TransformObjectsContext(hookContext(t), "default", "shop", []client.Object{
-		hookObject(t, "Namespace", "other", `sync-wave: "7"`),
+		hookObject(t, "Namespace", "other", `sync-wave: "7", shop.example.io/delete-order: "25000"`),
 		hookObject(t, "Namespace", "default", ``),
 		hookObject(t, "Namespace", "unused", `sync-wave: "7"`),
 		definition, tab,
@@ -223,9 +250,9 @@ func TestLiftedObjects(t *testing.T) {
 		got = append(got, ours(object))
 	}
 	want := []string{
-		"other apply-order=-20000 delete-order=20000", "default apply-order=-4 delete-order=4", "unused apply-order=7 delete-order=-7",
+		"other apply-order=-20000 delete-order=25000", "default apply-order=-4 delete-order=4", "unused apply-order=7 delete-order=-7",
 		"tabs.example.io apply-order=-20000 delete-order=20000",
-		"tab apply-order=-20000 delete-order=20000 reconcile-policy=on-object-or-component-change update-policy=recreate",
+		"tab apply-order=-20000 delete-order=20000 delete-propagation=foreground prune-policy=delete reconcile-policy=on-object-or-component-change update-policy=recreate",
 		"early apply-order=-4 delete-order=4",
 		"cleanup adoption-policy=if-unowned apply-order=-9 deletion-hook=pre-delete update-policy=recreate",
 	}
@@ -246,8 +273,8 @@ func TestBadHooks(t *testing.T) {
 		"fail":     {`hook: SyncFail`, `annotation argocd.argoproj.io/hook: phase SyncFail is not possible; allowed are: PreSync, `},
 		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; allowed are: integers from -9999 to 9999`},
 		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not possible`},
-		"force":    {`sync-options: Force=true`, `annotation argocd.argoproj.io/sync-options: Force=true is not possible`},
-		"confirm":  {`sync-options: Delete=confirm`, `annotation argocd.argoproj.io/sync-options: Delete=confirm is not possible`},
+		"force":    {`sync-options: Force=true`, `annotation argocd.argoproj.io/sync-options: Force=true is not possible: objects are recreated`},
+		"confirm":  {`sync-options: Delete=confirm`, `annotation argocd.argoproj.io/sync-options: Delete=confirm is not possible: `},
 		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
 		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook has value "before", and "before" is not known`},
 	}

@@ -5,6 +5,7 @@ package sources_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -204,5 +205,62 @@ func TestFingerprint(t *testing.T) {
 		if other == original {
 			t.Errorf("another %s has the same fingerprint", name)
 		}
+	}
+}
+
+// TestHooks of other tools are read in manifests, and those of Argo CD in charts. Each object keeps its origin, and objects stay in the order of their sources.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	hook := func(kind, name, annotations string) string {
+		return "apiVersion: batch/v1\nkind: " + kind + "\nmetadata: {" + name + ", annotations: {" + annotations + "}}\n"
+	}
+	root := merged(
+		files{"app.yaml": hook("Job", "generateName: run-", `argocd.argoproj.io/hook: "PreSync,PostSync"`) + "---\n" +
+			hook("Job", "name: upgrade", `helm.sh/hook: pre-upgrade`) + "---\n" + hook("Job", "name: skipped", `argocd.argoproj.io/hook: Skip`) + "---\n" +
+			hook("Job", "name: both", `helm.sh/hook: test, argocd.argoproj.io/hook: Sync`)},
+		chart("chart", files{"job.yaml": hook("Job", "name: install", `helm.sh/hook: pre-install`), "wave.yaml": hook("Job", "name: wave", `argocd.argoproj.io/sync-wave: "7"`)}),
+	).write(t)
+	references := []string{filepath.Join(root, "app.yaml"), filepath.Join(root, "chart")}
+	for _, tc := range []struct {
+		reason string
+		hooks  []manifests.HookTool
+		want   []string
+	}{
+		{"of Argo CD", []manifests.HookTool{manifests.HookToolArgoCD}, []string{
+			"app.yaml run- -20000", "app.yaml run- 20000", "app.yaml upgrade ", "app.yaml both 0", "web/templates/job.yaml install -101", "web/templates/wave.yaml wave 7",
+		}},
+		{"of both", []manifests.HookTool{manifests.HookToolHelm, manifests.HookToolArgoCD}, []string{
+			"app.yaml run- -20000", "app.yaml run- 20000", "app.yaml both 0", "web/templates/job.yaml install -101", "web/templates/wave.yaml wave 7",
+		}},
+	} {
+		t.Run(tc.reason, func(t *testing.T) {
+			t.Parallel()
+			set, err := sources.Load(t.Context(), references, sources.Options{Hooks: tc.hooks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			objects, origins, err := set.GenerateWithOrigins(t.Context(), sources.Request{ReconcilerName: reconcilerName, Namespace: "default", Name: "web", Revision: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i, object := range objects {
+				name, _, _ := strings.Cut(object.GetName(), "-")
+				if name != object.GetName() {
+					name += "-"
+				}
+				origin := origins[i]
+				if rest, ok := strings.CutPrefix(origin, root+"/"); ok {
+					origin = rest
+				}
+				got = append(got, origin+" "+name+" "+object.GetAnnotations()[reconcilerName+"/apply-order"])
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, err := sources.Load(t.Context(), references, sources.Options{Hooks: []manifests.HookTool{"argo"}}); err == nil || !strings.Contains(err.Error(), `--hooks: reading hooks: invalid tool "argo"; allowed are: argocd, helm`) {
+		t.Errorf("got %v", err)
 	}
 }

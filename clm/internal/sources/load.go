@@ -36,9 +36,7 @@ var manifestExtensions = []string{".yaml", ".yml", ".json"}
 // member is a source with its generator.
 type member struct {
 	Source
-	generator pureGenerator
-	// hooks reads Helm's annotations; nil if they are not read, or if the generator does that, as those for charts do.
-	hooks        *manifests.HookTransformer
+	generator    pureGenerator
 	takesValues  bool
 	takesVersion bool
 }

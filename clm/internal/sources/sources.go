@@ -59,7 +59,8 @@ type Options struct {
 	Remote remote.Options
 	// PolicyRules set annotations on the objects of the sources. Defaults to none.
 	PolicyRules []manifests.PolicyRule
-	// Hooks are the tools whose hooks and waves are read in the annotations of the objects. Charts have Helm's hooks anyway. Defaults to none.
+	// Hooks are the tools whose hooks and waves are read in the annotations of the objects, those of charts and those of other sources apart. Charts have Helm's hooks anyway.
+	// Defaults to none.
 	Hooks []manifests.HookTool
 }
 
@@ -78,8 +79,9 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	}
 	input := &input{stdin: options.Stdin}
 	set := &Set{}
-	everywhere, outsideCharts, err := hooks(options.Hooks)
-	if err != nil {
+	all := &union{}
+	var err error
+	if all.charts, all.others, err = hooks(options.Hooks); err != nil {
 		return nil, err
 	}
 	if set.values, err = loadValues(ctx, input, options); err != nil {
@@ -92,9 +94,6 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 		loaded, err := load(ctx, reference, input, options)
 		if err != nil {
 			return nil, fmt.Errorf("loading %s: %w", displayed(reference), err)
-		}
-		if loaded.Kind != Chart {
-			loaded.hooks = outsideCharts
 		}
 		set.members = append(set.members, loaded)
 	}
@@ -109,24 +108,23 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	if err != nil {
 		return nil, fmt.Errorf("checking policy rules: %w", err)
 	}
-	set.generator = manifests.NewGenerator(&union{members: set.members, hooks: everywhere}).WithObjectTransformer(rules)
+	all.members = set.members
+	set.generator = manifests.NewGenerator(all).WithObjectTransformer(rules)
 	return set, nil
 }
 
-// hooks returns the transformers for the tools: one for all sources, and one for all but charts; nil if there is nothing to read.
-func hooks(tools []manifests.HookTool) (everywhere, outsideCharts *manifests.HookTransformer, err error) {
-	for _, tool := range tools {
-		transformer, err := manifests.NewHookTransformer(tool)
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case tool == manifests.HookToolHelm:
-			outsideCharts = transformer
-		default:
-			everywhere = transformer
-		}
+// hooks returns the transformers of charts, which have Helm's hooks anyway, and of all other sources; nil if there is nothing to read.
+func hooks(tools []manifests.HookTool) (charts, others *manifests.HookTransformer, err error) {
+	if len(tools) == 0 {
+		return nil, nil, nil
 	}
-	return everywhere, outsideCharts, nil
+	if others, err = manifests.NewHookTransformer(tools...); err != nil {
+		return nil, nil, fmt.Errorf("--hooks: %w", err)
+	}
+	if slices.Contains(tools, manifests.HookToolArgoCD) {
+		charts, err = manifests.NewHookTransformer(manifests.HookToolArgoCD)
+	}
+	return charts, others, err
 }
 
 // Sources describes the sources, in the order of their references.

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,8 +26,8 @@ import (
 // union generates the objects of all its members.
 type union struct {
 	members []member
-	// hooks reads the annotations of Argo CD; nil if they are not read.
-	hooks *manifests.HookTransformer
+	// charts and others read the annotations of other tools in charts, and in other sources; nil if they are not read.
+	charts, others *manifests.HookTransformer
 }
 
 // identity identifies an object, whatever its content.
@@ -38,12 +39,10 @@ type identity struct {
 // Generate fails if two members define the same object. Duplicates within a member are left to the engine, since an object and its deletion hook may
 // share a name.
 func (u *union) Generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
-	wanted, _ := ctx.Value(originsKey{}).(*[]string)
-	var all []client.Object
-	var origins []string
+	var ofCharts, ofOthers []client.Object
 	definedBy := map[identity]int{}
 	for i, m := range u.members {
-		objects, files, err := m.generate(ctx, namespace, name, parameters)
+		objects, err := m.generate(ctx, i, namespace, name, parameters)
 		if err != nil {
 			return nil, fmt.Errorf("generating from %s: %w", displayed(m.Reference), err)
 		}
@@ -59,69 +58,89 @@ func (u *union) Generate(ctx context.Context, namespace string, name string, par
 			}
 			definedBy[key] = i
 		}
-		all, origins = append(all, objects...), append(origins, files...)
+		if m.Kind == Chart {
+			ofCharts = append(ofCharts, objects...)
+		} else {
+			ofOthers = append(ofOthers, objects...)
+		}
 	}
-	var err error
-	if u.hooks != nil {
-		all, origins, err = u.transform(ctx, namespace, name, all, origins)
+	ofCharts, err := withHooks(ctx, u.charts, namespace, name, ofCharts)
+	if err != nil {
+		return nil, err
 	}
-	if wanted != nil {
-		*wanted = origins
+	if ofOthers, err = withHooks(ctx, u.others, namespace, name, ofOthers); err != nil {
+		return nil, err
 	}
-	return all, err
+	return collect(ctx, slices.Concat(ofCharts, ofOthers))
+}
+
+// withHooks reads the annotations of other tools.
+func withHooks(ctx context.Context, hooks *manifests.HookTransformer, namespace, name string, objects []client.Object) ([]client.Object, error) {
+	if hooks == nil {
+		return objects, nil
+	}
+	transformed, err := hooks.TransformObjectsContext(ctx, namespace, name, objects)
+	if err != nil {
+		return nil, fmt.Errorf("reading hooks: %w", err)
+	}
+	return transformed, nil
 }
 
 // originated is an object with its origin, which goes with it through transformers that leave objects out, or make several of one.
 type originated struct {
 	*unstructured.Unstructured
 
+	member int
 	origin string
 }
 
 // DeepCopyObject also copies the origin.
 func (o *originated) DeepCopyObject() runtime.Object {
-	return &originated{Unstructured: o.DeepCopy(), origin: o.origin}
-}
-
-// transform reads the annotations of other tools, and returns the objects with their origins.
-func (u *union) transform(ctx context.Context, namespace, name string, objects []client.Object, origins []string) ([]client.Object, []string, error) {
-	given := make([]client.Object, len(objects))
-	for i, object := range objects {
-		given[i] = object
-		if plain, ok := object.(*unstructured.Unstructured); ok {
-			given[i] = &originated{Unstructured: plain, origin: origins[i]}
-		}
-	}
-	transformed, err := u.hooks.TransformObjectsContext(ctx, namespace, name, given)
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading hooks: %w", err)
-	}
-	origins = make([]string, len(transformed))
-	for i, object := range transformed {
-		if marked, ok := object.(*originated); ok {
-			transformed[i], origins[i] = marked.Unstructured, marked.origin
-		}
-	}
-	return transformed, origins, nil
+	return &originated{Unstructured: o.DeepCopy(), member: o.member, origin: o.origin}
 }
 
 // originsKey is the context key of the list that collects the origins of objects, if they are requested. Transformers after the union neither add nor reorder
 // objects, so the list matches their result.
 type originsKey struct{}
 
-// generate also returns the origins of the objects.
-func (m member) generate(ctx context.Context, namespace string, name string, parameters types.Unstructurable) ([]client.Object, []string, error) {
+// generate returns objects with their origins.
+func (m member) generate(ctx context.Context, i int, namespace string, name string, parameters types.Unstructurable) ([]client.Object, error) {
 	files := map[client.Object]string{}
 	ctx = helm.WithOrigins(ctx, func(object client.Object, file string) { files[object] = file })
 	objects, err := m.generator.Generate(ctx, namespace, name, parameters)
-	if err == nil && m.hooks != nil {
-		objects, err = m.hooks.TransformObjectsContext(ctx, namespace, name, objects)
+	if err != nil {
+		return nil, err
 	}
-	origins := make([]string, len(objects))
+	result := make([]client.Object, len(objects))
+	for j, object := range objects {
+		plain, ok := object.(*unstructured.Unstructured)
+		if !ok {
+			return nil, fmt.Errorf("unexpected object of type %T", object)
+		}
+		result[j] = &originated{Unstructured: plain, member: i, origin: cmp.Or(files[object], displayed(m.Reference))}
+	}
+	return result, nil
+}
+
+// collect returns the objects in the order of their sources, without their origins. These go to the list of the context.
+func collect(ctx context.Context, objects []client.Object) ([]client.Object, error) {
+	all := make([]*originated, len(objects))
 	for i, object := range objects {
-		origins[i] = cmp.Or(files[object], displayed(m.Reference))
+		var ok bool
+		if all[i], ok = object.(*originated); !ok {
+			return nil, fmt.Errorf("unexpected object of type %T", object)
+		}
 	}
-	return objects, origins, err
+	slices.SortStableFunc(all, func(a, b *originated) int { return cmp.Compare(a.member, b.member) })
+	result := make([]client.Object, len(all))
+	origins := make([]string, len(all))
+	for i, each := range all {
+		result[i], origins[i] = each.Unstructured, each.origin
+	}
+	if wanted, ok := ctx.Value(originsKey{}).(*[]string); ok {
+		*wanted = origins
+	}
+	return result, nil
 }
 
 // Fingerprint covers all members, in their order.
@@ -133,12 +152,9 @@ func (u *union) Fingerprint() string {
 			return ""
 		}
 		fmt.Fprintf(hash, "%s %q\n", m.Kind, fingerprint)
-		if m.hooks != nil {
-			fmt.Fprintf(hash, "%s\n", m.hooks.Fingerprint())
-		}
 	}
-	if u.hooks != nil {
-		fmt.Fprintf(hash, "%s\n", u.hooks.Fingerprint())
+	if u.others != nil {
+		fmt.Fprintf(hash, "%s\n", u.others.Fingerprint())
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
