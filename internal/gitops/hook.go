@@ -96,9 +96,10 @@ type Steering struct {
 	Notes []string
 }
 
-// HasHook reports whether an object has a hook of Argo CD, and HasHelmHook whether it has one of Helm.
+// HasHook reports whether an object has a hook of Argo CD.
 func HasHook(annotations map[string]string) bool { return len(split(annotations[HookAnnotation])) > 0 }
 
+// HasHelmHook reports whether an object has a hook of Helm.
 func HasHelmHook(annotations map[string]string) bool {
 	return len(split(annotations[HelmHookAnnotation])) > 0
 }
