@@ -116,6 +116,69 @@ metadata: {name: after, annotations: {PREFIX/apply-order: "6"}}
 	w.mustDelete()
 }
 
+// TestPurgeOfWhatIsNotReady waits, also if nothing waits for readiness: a running Job must not be deleted, and what it needs neither.
+func TestPurgeOfWhatIsNotReady(t *testing.T) {
+	t.Parallel()
+	const house = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: house, annotations: {PREFIX/purge-order: "0"AWAIT}}
+spec:
+  replicas: REPLICAS
+  selector: {matchLabels: {app: house}}
+  template:
+    metadata: {labels: {app: house}}
+    spec: {nodeSelector: {there-is: none}, containers: [{name: main, image: example.com/none}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: scaffold, annotations: {PREFIX/purge-order: "0"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: after, annotations: {PREFIX/apply-order: "1"}}
+`
+	for name, tc := range map[string]struct {
+		await    string
+		carryOn  bool
+		scaffold bool // is purged, because nothing waits for the other object
+	}{
+		"nothing waits for any object": {"", true, false},
+		"nothing waits for one":        {", PREFIX/await: never", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			pass := func(replicas string) reconciler.Result {
+				t.Helper()
+				manifests := strings.NewReplacer("AWAIT", tc.await, "REPLICAS", replicas).Replace(house)
+				result, err := w.engine.Apply(t.Context(), reconciler.ApplyRequest{Owner: w.owner, Objects: objects(w, manifests), Digest: w.digest + replicas, CarryOn: tc.carryOn})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.owner.Inventory = result.Inventory
+				return result
+			}
+			for range 3 {
+				pass("1")
+			}
+			if w.get("apps/v1", "Deployment", "house") == nil {
+				t.Fatal("an object that is not ready was purged")
+			}
+			if w.configMap("after") == nil {
+				t.Error("the next wave has not begun")
+			}
+			if purged := w.configMap("scaffold") == nil; purged != tc.scaffold {
+				t.Errorf("the other object was purged: %t, want %t", purged, tc.scaffold)
+			}
+			for result := pass("0"); !result.Done || w.get("apps/v1", "Deployment", "house") != nil; result = pass("0") {
+				w.awaitEvent()
+			}
+			w.expectInventory("Deployment house Completed ", "ConfigMap after Ready Current", "ConfigMap scaffold Completed ")
+		})
+	}
+}
+
 func TestFailedJobIsReportedAtOnceAndRunsAgainWhenDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

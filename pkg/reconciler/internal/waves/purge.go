@@ -15,11 +15,13 @@ import (
 )
 
 // purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all of them are gone.
-// A desired object has served its purpose if its purge order is not above over, the last order before the next wave.
+// A desired object has served its purpose if it is ready, also if nobody waits for that, and its purge order is not above over, the last order before the next wave.
 func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, over int) (done bool, err error) {
 	var due []*desired.Object
 	for _, t := range purgeable {
-		if t.ApplyOrder <= order && *t.PurgeOrder <= over && w.call.Ledger.Of(t).Phase != inventory.PhaseCompleted {
+		item := w.call.Ledger.Of(t)
+		isDue := item.Phase == inventory.PhaseReady || bookkeeping.IsCompleting(item) && item.Phase != inventory.PhaseCompleted
+		if t.ApplyOrder <= order && *t.PurgeOrder <= over && isDue {
 			due = append(due, t)
 		}
 	}

@@ -82,8 +82,11 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 		if i+1 < len(waves) {
 			over = waves[i+1][0].ApplyOrder - 1
 		}
-		if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
-			return false, w.stopped(ctx, err, wanted[done:])
+		// What is not ready may need what would be purged. It is purged in a later call.
+		if !w.passed {
+			if ready, err := w.purge(ctx, purgeable, wave[0].ApplyOrder, over); err != nil || !ready {
+				return false, w.stopped(ctx, err, wanted[done:])
+			}
 		}
 		if err := w.call.Ledger.Checkpoint(ctx); err != nil {
 			return false, err
