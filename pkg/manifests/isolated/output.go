@@ -36,12 +36,12 @@ func (t *tail) String() string {
 
 // lastWords matches the line that the Go runtime writes when the process ends because of a panic or a fatal error. The race detector has
 // a form of its own.
-var lastWords = regexp.MustCompile(`(?m)^(?:panic|fatal error|runtime|==[0-9]+==ERROR): .*$`)
+var lastWords = regexp.MustCompile(`(?m)^(?:panic|fatal error|runtime(?:/cgo)?|==[0-9]+==ERROR): .*$`)
 
 // cause is empty if the process did not end like this.
 func (t *tail) cause() string {
 	return lastWords.FindString(t.String())
 }
 
-// noMemory matches the causes that mean that memory ran out.
-var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to allocate`)
+// noMemory matches the causes that mean that memory ran out; a thread needs some, too.
+var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to allocate|pthread_create failed`)
