@@ -169,18 +169,14 @@ func TestWholeOptions(t *testing.T) {
 	}
 }
 
-// TestOptionDefaults: an object's own option wins over that of all objects, and that over the default.
+// TestOptionDefaults: an option that is given wins over its default.
 func TestOptionDefaults(t *testing.T) {
 	t.Parallel()
-	all := Options{Prune: Confirm, Replace: True}
-	own := Options{Prune: True}.Over(all)
-	for option, want := range map[Option]string{Prune: True, Replace: True, Delete: True, Force: False, PrunePropagationPolicy: Foreground} {
+	own := Options{Prune: Confirm, Replace: True}
+	for option, want := range map[Option]string{Prune: Confirm, Replace: True, Delete: True, Force: False, PrunePropagationPolicy: Foreground} {
 		if got := own.Get(option); got != want {
 			t.Errorf("%s: got %q, want %q", option, got, want)
 		}
-	}
-	if all.Get(Prune) != Confirm {
-		t.Error("the defaults have changed")
 	}
 }
 

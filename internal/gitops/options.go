@@ -15,9 +15,9 @@ type Option string
 
 // The options that have an effect.
 const (
-	// Prune, with false or confirm: an object that is no longer declared stays, or is deleted when somebody has approved that.
+	// Prune says what happens to an object that is no longer declared. With false, it stays; with confirm, it is deleted after somebody has approved that.
 	Prune Option = "Prune"
-	// Delete, with false or confirm: the same when the whole set is deleted.
+	// Delete says the same about the deletion of everything.
 	Delete Option = "Delete"
 	// PruneLast: the object is deleted when everything else is applied and healthy.
 	PruneLast Option = "PruneLast"
@@ -86,17 +86,6 @@ func (o Options) Get(option Option) string {
 		return value
 	}
 	return rules[option].values[0]
-}
-
-// Over returns the options with others as their defaults.
-func (o Options) Over(defaults Options) Options {
-	merged := Options{}
-	for _, options := range []Options{defaults, o} {
-		for option, value := range options {
-			merged[option] = value
-		}
-	}
-	return merged
 }
 
 // ofObject returns the options that have an effect on one object, and notes about the others.

@@ -27,7 +27,7 @@ const (
 //
 // Annotations of Argo CD become, for wave w, an integer between -9999 and 9999 that defaults to 0:
 //
-//	sync-wave of an object that is no hook   apply-order w, delete-order -w
+//	sync-wave, without a hook                apply-order w, delete-order -w
 //	hook: PreSync                            apply-order w-20000, delete-order 20000-w
 //	hook: Sync                               apply-order w, delete-order -w
 //	hook: PostSync                           apply-order w+20000, delete-order -20000-w
