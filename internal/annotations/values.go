@@ -56,6 +56,7 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixFailWhen:        errorOf(expressions.Compile),
 	types.AnnotationKeySuffixDeletionHook:    errorOf(DeletionHook),
 	types.AnnotationKeySuffixReleaseHook:     errorOf(ReleaseHook),
+	types.AnnotationKeySuffixApplyHook:       errorOf(ApplyHook),
 }
 
 func errorOf[T any](parse func(string) (T, error)) func(string) error {
@@ -111,6 +112,11 @@ func Flag(text string) (bool, error) {
 // DeletionHook parses the time at which a deletion hook is applied.
 func DeletionHook(text string) (string, error) {
 	return OneOf(text, types.DeletionHookPreDelete, types.DeletionHookPostDelete)
+}
+
+// ApplyHook parses the event after which an apply hook is applied.
+func ApplyHook(text string) (string, error) {
+	return OneOf(text, types.ApplyHookPostApply, types.ApplyHookOnFailure)
 }
 
 // ReleaseHook parses the operations at which a release hook is applied.

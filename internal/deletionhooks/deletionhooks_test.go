@@ -59,6 +59,10 @@ func TestSplit(t *testing.T) {
 	if !errors.As(err, &refused) || len(refused.Problems) != 3 || !strings.Contains(err.Error(), `invalid value "later"`) {
 		t.Errorf("want all that is wrong to be named, got %v", err)
 	}
+	both := configMap("a", key, "pre-delete", name+"/apply-hook", "post-apply")
+	if _, _, err = deletionhooks.Split([]client.Object{both}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "a deletion hook cannot be an apply hook, too") {
+		t.Errorf("got %v", err)
+	}
 	behaving := behaviors.Attach(configMap("a", key, "pre-delete"), behaviors.AtStep(1))
 	if _, _, err = deletionhooks.Split([]client.Object{behaving}, name, clientgoscheme.Scheme); err == nil || !strings.Contains(err.Error(), "ConfigMap a: is a deletion hook, and cannot have behaviors (Stepped)") {
 		t.Errorf("a hook is stored, so that its behaviors would be lost, got %v", err)

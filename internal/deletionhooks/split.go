@@ -102,6 +102,9 @@ func takeHook(object *unstructured.Unstructured, prefix string, problems []strin
 			problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", nameOf(object), key, err))
 		}
 	}
+	if _, both := values[prefix+types.AnnotationKeySuffixApplyHook]; both {
+		problems = append(problems, fmt.Sprintf("%s: annotation %s: a deletion hook cannot be an apply hook, too", nameOf(object), prefix+types.AnnotationKeySuffixApplyHook))
+	}
 	hook, _ = annotations.DeletionHook(values[prefix+types.AnnotationKeySuffixDeletionHook])
 	delete(values, prefix+types.AnnotationKeySuffixDeletionHook)
 	// A failed hook stays until a user deletes it, and then runs again.

@@ -9,17 +9,14 @@ import (
 	"github.com/component-operator/runtime/pkg/types"
 )
 
-// offset puts PreSync before all waves of Sync, and PostSync after them. Hooks of Helm charts use waves between, -201 to 201.
+// offset puts PreSync before all waves of Sync. Hooks of Helm charts use waves between, -201 to 201.
 const offset = 20000
 
-// ApplyOrder returns the apply order of a wave of PreSync, Sync or PostSync. Other phases are applied on their own; there, the apply order is the wave.
+// ApplyOrder returns the apply order of a wave of a phase. PreSync consists of waves before those of Sync. Other phases are applied on their own; there, the apply
+// order is the wave.
 func ApplyOrder(phase Phase, wave int) int {
-	switch phase {
-	case PreSync:
+	if phase == PreSync {
 		return wave - offset
-	case PostSync:
-		return wave + offset
-	case Sync, SyncFail, PreDelete, PostDelete:
 	}
 	return wave
 }

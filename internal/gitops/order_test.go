@@ -22,11 +22,10 @@ func TestApplyOrder(t *testing.T) {
 	if got := ApplyOrder(Sync, MaxWave); got != MaxWave || got > types.MaxOrder {
 		t.Errorf("the last wave has the order %d", got)
 	}
-	if first, last := ApplyOrder(PostSync, -MaxWave), ApplyOrder(PostSync, MaxWave); first <= ApplyOrder(Sync, MaxWave) || last > types.MaxOrder || -last < types.MinOrder {
-		t.Errorf("PostSync has the orders %d to %d", first, last)
-	}
-	if got := ApplyOrder(PreDelete, 5); got != 5 {
-		t.Errorf("wave 5 of PreDelete has the order %d", got)
+	for _, phase := range []Phase{PostSync, SyncFail, PreDelete, PostDelete} {
+		if got := ApplyOrder(phase, 5); got != 5 {
+			t.Errorf("wave 5 of %s has the order %d", phase, got)
+		}
 	}
 }
 

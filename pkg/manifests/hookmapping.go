@@ -4,12 +4,14 @@
 package manifests
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/component-operator/runtime/internal/gitops"
 	"github.com/component-operator/runtime/internal/helmhooks"
@@ -20,7 +22,7 @@ import (
 var hookSuffixes = []string{
 	types.AnnotationKeySuffixApplyOrder, types.AnnotationKeySuffixDeleteOrder, types.AnnotationKeySuffixPurgeOrder, types.AnnotationKeySuffixPurgeOnFailure,
 	types.AnnotationKeySuffixReconcilePolicy, types.AnnotationKeySuffixUpdatePolicy, types.AnnotationKeySuffixDeletionHook, types.AnnotationKeySuffixReleaseHook,
-	types.AnnotationKeySuffixAdoptionPolicy,
+	types.AnnotationKeySuffixApplyHook, types.AnnotationKeySuffixAdoptionPolicy,
 }
 
 // withoutPrefix returns the key of an annotation without a prefix; empty if it has another one.
@@ -31,6 +33,48 @@ func withoutPrefix(key, prefix string) string {
 	return ""
 }
 
+// phasesOf returns the phases for which an object of a given type is needed.
+func (r *hookReading) phasesOf(ctx context.Context, object client.Object, kind schema.GroupKind, steering *gitops.Steering) []gitops.Phase {
+	phases := slices.Clone(steering.Phases)
+	if isContainer(kind) {
+		// What others are in, or are instances of, must not run again.
+		for i, phase := range phases {
+			if phase == gitops.PostSync || phase == gitops.SyncFail {
+				phases[i] = gitops.Sync
+			}
+		}
+		phases = slices.Compact(phases)
+	}
+	first := slices.IndexFunc(phases, isDeletion)
+	if first < 0 {
+		first = len(phases)
+	}
+	if object.GetName() == "" || !isPassive(kind) || first < 2 {
+		return phases
+	}
+	// One object serves all phases.
+	earliest := phases[0]
+	if earliest == gitops.PostSync {
+		earliest = gitops.Sync
+	}
+	ends := func(policy gitops.DeletePolicy) bool { return policy != gitops.BeforeHookCreation }
+	if slices.ContainsFunc(steering.DeletePolicies, ends) {
+		r.warn(ctx, object, kind, []string{fmt.Sprintf("annotation %s: it is not deleted after a phase, because it is there for several phases", gitops.HookDeletePolicyAnnotation)})
+		steering.DeletePolicies = slices.DeleteFunc(slices.Clone(steering.DeletePolicies), ends)
+	}
+	return append([]gitops.Phase{earliest}, phases[first:]...)
+}
+
+// isDeletion reports whether a phase is one of the deletion of a component.
+func isDeletion(phase gitops.Phase) bool {
+	return phase == gitops.PreDelete || phase == gitops.PostDelete
+}
+
+// isContainer reports whether other objects go with objects of a type.
+func isContainer(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Kind: "Namespace"} || kind.Group == "apiextensions.k8s.io" || kind.Group == "apiregistration.k8s.io"
+}
+
 // demand returns the annotations, by suffix, that an object has in a phase, in addition to its own.
 func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind schema.GroupKind, given map[string]string) (map[string]string, error) {
 	demanded, err := r.demandOptions(steering.Options, given)
@@ -39,11 +83,15 @@ func (r *hookReading) demand(steering gitops.Steering, phase gitops.Phase, kind 
 	}
 	lacks := func(suffix string) bool { _, exists := given[r.prefix+suffix]; return !exists }
 	switch phase {
-	case gitops.SyncFail:
-		return nil, fmt.Errorf("annotation %s: phase %s is not possible; allowed are: PreSync, Sync, PostSync, PreDelete, PostDelete, Skip", gitops.HookAnnotation, phase)
 	case gitops.PreDelete, gitops.PostDelete:
 		demandDeletion(demanded, steering, phase)
-	case gitops.PreSync, gitops.Sync, gitops.PostSync:
+	case gitops.PostSync, gitops.SyncFail:
+		demanded[types.AnnotationKeySuffixApplyHook] = map[gitops.Phase]string{
+			gitops.PostSync: types.ApplyHookPostApply, gitops.SyncFail: types.ApplyHookOnFailure,
+		}[phase]
+		demanded[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(steering.Wave)
+		demandRepetition(demanded, steering, phase, kind, lacks)
+	case gitops.PreSync, gitops.Sync:
 		order := gitops.ApplyOrder(phase, steering.Wave)
 		if steering.Hook || steering.Wave != 0 {
 			demanded[types.AnnotationKeySuffixApplyOrder] = strconv.Itoa(order)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,8 +41,8 @@ type hookReading struct {
 type hooked struct {
 	object client.Object
 	kind   schema.GroupKind
-	// deletion means that it is a deletion hook, which has an order of its own.
-	deletion bool
+	// apart means that it is applied after all others, or during a deletion, in an order of its own.
+	apart bool
 }
 
 func (t *HookTransformer) reading(ctx context.Context, owner string) (*hookReading, error) {
@@ -160,7 +161,8 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 		return nil, err
 	}
 	var result []hooked
-	for _, phase := range steering.Phases {
+	named := map[bool]bool{} // whether an object of a deletion phase, or of another one, has the name
+	for _, phase := range r.phasesOf(ctx, object, kind, &steering) {
 		demanded, err := r.demand(steering, phase, kind, given)
 		if err != nil {
 			return nil, err
@@ -176,6 +178,11 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 		if err := r.name(each, source, steering.Hook, phase); err != nil {
 			return nil, err
 		}
+		if deletion := isDeletion(phase); named[deletion] && object.GetName() != "" && !deletion {
+			each.SetName(object.GetName() + "-" + strings.ToLower(string(phase)))
+		} else {
+			named[deletion] = true
+		}
 		identity := string(phase) + " " + types.ObjectText(kind, each.GetNamespace(), each.GetName())
 		if ofChart && r.seen[identity] {
 			continue
@@ -188,7 +195,8 @@ func (r *hookReading) readArgo(ctx context.Context, object client.Object, kind s
 
 func (r *hookReading) made(object client.Object, kind schema.GroupKind) hooked {
 	_, deletion := object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixDeletionHook]
-	return hooked{object: object, kind: kind, deletion: deletion}
+	_, late := object.GetAnnotations()[r.prefix+types.AnnotationKeySuffixApplyHook]
+	return hooked{object: object, kind: kind, apart: deletion || late}
 }
 
 // name gives a hook with generateName a name, which depends on the object that it is made of.
@@ -210,7 +218,7 @@ func (r *hookReading) lift(namespace string, objects []hooked) error {
 	var places []gitops.Placed
 	var indexes []int
 	for i, each := range objects {
-		if each.deletion {
+		if each.apart {
 			continue
 		}
 		place := gitops.Placed{ObjectID: types.ObjectID{GroupKind: each.kind, Namespace: cmp.Or(each.object.GetNamespace(), namespace), Name: each.object.GetName()}}

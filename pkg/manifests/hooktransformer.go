@@ -30,7 +30,8 @@ const (
 //	sync-wave, without a hook                apply-order w, delete-order -w
 //	hook: PreSync                            apply-order w-20000, delete-order 20000-w
 //	hook: Sync                               apply-order w, delete-order -w
-//	hook: PostSync                           apply-order w+20000, delete-order -20000-w
+//	hook: PostSync                           apply-hook post-apply, apply-order w
+//	hook: SyncFail                           apply-hook on-failure, apply-order w
 //	hook: PreDelete, PostDelete              deletion-hook, apply-order w
 //	hook: Skip                               the object is left out
 //	hook-delete-policy: HookSucceeded        purge-order: a Job or Pod is deleted when its wave has succeeded, others with the last wave of their phase
@@ -42,12 +43,13 @@ const (
 //	sync-options: Replace=true               update-policy replace
 //
 // Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed. Without a delete policy, Jobs, Pods and custom
-// resources have BeforeHookCreation; other objects are updated. A hook with several phases becomes an object for each. A hook with generateName gets a name that
+// resources have BeforeHookCreation; other objects are updated. A hook with several phases becomes an object for each: the first one has the name, and the others have names
+// such as "migrate-postsync". An object that others use, such as a ServiceAccount, is applied once for all its phases. A hook with generateName gets a name that
 // depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object
 // that needs it is moved to the wave of that object.
 //
-// PruneLast=true, ServerSideApply=true and ApplyOutOfSyncOnly=true need nothing: it is always so. Refused are: SyncFail, Delete=confirm, Force=true,
-// ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
+// PruneLast=true, ServerSideApply=true and ApplyOutOfSyncOnly=true need nothing: it is always so. Refused are: Delete=confirm, Force=true, ServerSideApply=false,
+// and values that Argo CD does not know and would ignore. Other options cause a warning.
 //
 // If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its order is that of Helm. An object that Helm would leave
 // behind (helm.sh/resource-policy: keep) has delete-policy orphan.
@@ -81,7 +83,7 @@ func NewHookTransformer(tools ...HookTool) (*HookTransformer, error) {
 
 // Fingerprint covers the tools. Its version must change with what annotations become.
 func (t *HookTransformer) Fingerprint() string {
-	return fmt.Sprintf("hooks/1 argocd=%t helm=%t", t.argo, t.helm)
+	return fmt.Sprintf("hooks/2 argocd=%t helm=%t", t.argo, t.helm)
 }
 
 // TransformObjects always fails, because the context is missing.

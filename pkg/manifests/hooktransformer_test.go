@@ -86,7 +86,9 @@ func TestHooksOfArgoCD(t *testing.T) {
 		{"one's own delete order", "ConfigMap", "a", `sync-wave: "3", shop.example.io/delete-order: "7"`, []string{"a apply-order=3 delete-order=7"}},
 		{"PreSync", "Job", "a", `hook: PreSync, sync-wave: "2"`, []string{"a apply-order=-19998 delete-order=19998" + fresh}},
 		{"Sync", "Job", "a", `hook: Sync`, []string{"a apply-order=0 delete-order=0" + fresh}},
-		{"PostSync", "Job", "a", `hook: PostSync, sync-wave: "-2"`, []string{"a apply-order=19998 delete-order=-19998" + fresh}},
+		{"PostSync", "Job", "a", `hook: PostSync, sync-wave: "-2"`, []string{"a apply-hook=post-apply apply-order=-2" + fresh}},
+		{"SyncFail", "Job", "a", `hook: SyncFail, sync-wave: "2"`, []string{"a apply-hook=on-failure apply-order=2" + fresh}},
+		{"a Namespace is there for others", "Namespace", "a", `hook: "PostSync,SyncFail", sync-wave: "2"`, []string{"a apply-order=2 delete-order=-2" + again}},
 		{"what others use is updated", "ServiceAccount", "a", `hook: PreSync`, []string{"a apply-order=-20000 delete-order=20000" + again}},
 		{"unless somebody asks for more", "ServiceAccount", "a", `hook: PreSync, hook-delete-policy: BeforeHookCreation`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=recreate"}},
 		{"one's own update policy", "Job", "a", `hook: PreSync, shop.example.io/update-policy: ssa-merge`, []string{"a apply-order=-20000 delete-order=20000" + again + " update-policy=ssa-merge"}},
@@ -100,8 +102,18 @@ func TestHooksOfArgoCD(t *testing.T) {
 		}},
 		{"several phases", "Job", "a", `hook: "PostSync,PreSync", hook-delete-policy: HookSucceeded`, []string{
 			"a apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
-			"a apply-order=20000 delete-order=-20000 prune-policy=delete purge-order=20000 reconcile-policy=on-object-or-component-change",
+			"a-postsync apply-hook=post-apply apply-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
 		}},
+		{"all phases", "Job", "a", `hook: "PreDelete,SyncFail,PostSync,Sync", hook-delete-policy: HookFailed`, []string{
+			"a apply-order=0 delete-order=0 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change",
+			"a-postsync apply-hook=post-apply apply-order=0 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change",
+			"a-syncfail apply-hook=on-failure apply-order=0 prune-policy=delete purge-on-failure=true reconcile-policy=on-object-or-component-change",
+			"a apply-order=0 deletion-hook=pre-delete update-policy=recreate",
+		}},
+		{"what others use serves several phases", "ConfigMap", "a", `hook: "PreDelete,SyncFail,PostSync", hook-delete-policy: HookSucceeded`, []string{
+			"a apply-order=0 delete-order=0" + again, "a apply-order=0 deletion-hook=pre-delete update-policy=recreate",
+		}},
+		{"also before the others", "ConfigMap", "a", `hook: "PreSync,PostSync"`, []string{"a apply-order=-20000 delete-order=20000" + again}},
 		{"what other hooks use goes with the last of them", "ServiceAccount", "a", `hook: PreSync, hook-delete-policy: HookSucceeded`, []string{
 			"a apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-10001 reconcile-policy=on-object-or-component-change",
 		}},
@@ -121,7 +133,7 @@ func TestHooksOfArgoCD(t *testing.T) {
 		}},
 		{"a name for each phase", "Job", "run-*", `hook: "PreSync,PostSync", hook-delete-policy: HookSucceeded`, []string{
 			"run-27843ac0c0 apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
-			"run-984101b8e4 apply-order=20000 delete-order=-20000 prune-policy=delete purge-order=20000 reconcile-policy=on-object-or-component-change",
+			"run-984101b8e4 apply-hook=post-apply apply-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
 		}},
 		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,PrunePropagationPolicy=orphan"`, []string{
 			"a delete-policy=orphan-on-delete delete-propagation=orphan prune-policy=keep update-policy=replace",
@@ -270,7 +282,6 @@ func TestBadHooks(t *testing.T) {
 	}
 	cases := map[string]struct{ annotations, want string }{
 		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; allowed are: PreSync, `},
-		"fail":     {`hook: SyncFail`, `annotation argocd.argoproj.io/hook: phase SyncFail is not possible; allowed are: PreSync, `},
 		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; allowed are: integers from -9999 to 9999`},
 		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not possible`},
 		"force":    {`sync-options: Force=true`, `annotation argocd.argoproj.io/sync-options: Force=true is not possible: objects are recreated`},

@@ -108,6 +108,7 @@ var decidedBy = map[string]string{
 	types.AnnotationKeySuffixStatusHint:     "availabilityProbes decide",
 	types.AnnotationKeySuffixDeletionHook:   "a set has no hooks",
 	types.AnnotationKeySuffixReleaseHook:    "a set has no hooks",
+	types.AnnotationKeySuffixApplyHook:      "a set has no hooks",
 }
 
 // read reads one object. It notes a problem of the object, and returns an error if something else fails.

@@ -138,8 +138,21 @@ type Result struct {
 	// Held are redundant dependents that were not deleted, because there are more than the request allows, or because of PrunePolicyConfirm; nil if
 	// there are none. Then the result is not Done.
 	Held *HeldDeletions
+	// Aftermath says how far the on-failure hooks are. It does not affect Done.
+	Aftermath Aftermath
 	// Actions lists what was done to dependents.
 	Actions []Action
 	// RequeueAfter is how long to wait before repeating the call if no event arrives; zero if only an event can change anything.
 	RequeueAfter time.Duration
 }
+
+// Aftermath says how far the on-failure hooks of an owner are. It is empty unless they have been applied.
+type Aftermath struct {
+	// Waits lists the hooks that the call waits for, sorted by object, including those that have failed.
+	Waits []Notice
+	// Failures lists the hooks that have failed.
+	Failures []Notice
+}
+
+// Goes reports whether hooks are under way that may still become ready.
+func (a Aftermath) Goes() bool { return len(a.Waits) > len(a.Failures) }

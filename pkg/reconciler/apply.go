@@ -5,9 +5,11 @@ package reconciler
 
 import (
 	"context"
+	"slices"
 
 	"github.com/component-operator/runtime/internal/flow"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/calls"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
@@ -28,12 +30,16 @@ import (
 // written before and has drifted is corrected even if an earlier wave is not ready, unless it is a webhook configuration that has
 // vanished.
 //
+// Apply hooks are objects that run once for each Digest. Those with ApplyHookPostApply are applied when all other objects are ready, and redundant
+// ones are gone; the call is done when they are ready. Those with ApplyHookOnFailure are applied as soon as other objects have failed, or were
+// rejected by the API server; Result.Aftermath says how far they are. Once they have begun, they go on even if nothing has failed any more.
+//
 // With ApplyRequest.Expected, nothing is done that was not planned; see StaleError.
 //
 // The error is a *RefusedError if objects contradict each other, carry invalid annotations, belong to another owner, or are
 // rejected by the API server. Other errors are worth a retry.
 func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, error) {
-	c, err := r.begin(request, r.server())
+	c, err := r.begin(request, r.server(), isNoAftermath)
 	if err != nil {
 		return r.abort(ctx, request.Owner, err)
 	}
@@ -44,21 +50,42 @@ func (r *Reconciler) Apply(ctx context.Context, request ApplyRequest) (Result, e
 	var done bool
 	if request.Suspend {
 		done, err = c.waves.Suspend(ctx, c.wanted)
-	} else if done, err = c.waves.Apply(ctx, c.wanted); err == nil && done {
-		done, err = c.waves.Prune(ctx)
+	} else {
+		done, err = c.apply(ctx)
 	}
 	if err = c.call.Barriers.LiftUnreached(ctx, err); err != nil || c.waves.Misplaced {
 		c.set = nil
 	}
 	c.call.Memory.Retain(c.set)
-	return finish(c.call, done && err == nil), err
+	result := finish(c.call, done && err == nil)
+	if !request.Suspend && c.hasAftermath(result, err) {
+		err = answers.Join(err, r.follow(ctx, request, &result))
+	}
+	return result, err
+}
+
+// apply applies the objects wave by wave, prunes, and then applies the post-apply hooks.
+func (c *preparation) apply(ctx context.Context) (done bool, err error) {
+	// They are sorted.
+	first := slices.IndexFunc(c.wanted, func(t *desired.Object) bool { return t.Hook != "" })
+	if first < 0 {
+		first = len(c.wanted)
+	}
+	if done, err = c.waves.Apply(ctx, c.wanted[:first]); err == nil && done {
+		done, err = c.waves.Prune(ctx)
+	}
+	if err == nil && done && first < len(c.wanted) {
+		done, err = c.waves.Apply(ctx, c.wanted[first:])
+	}
+	return done, err
 }
 
 // preparation is what follows from an ApplyRequest alone, before the first look at the cluster.
 type preparation struct {
 	call      *calls.Call
 	set       *desired.Set
-	wanted    []*desired.Object // those of the set, or their suspended forms, in the order in which they are applied
+	wanted    []*desired.Object // those of the set that this call applies, or their suspended forms, in the order in which they are applied
+	apart     []*desired.Object // the others
 	manifests *desired.Manifests
 	waves     *waves.Waves
 	saveFirst bool // the inventory must be saved before the first write
@@ -66,10 +93,7 @@ type preparation struct {
 
 // open watches the kinds, checks the expected plan and ownership, and saves the inventory: all that precedes the first write.
 func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
-	if err := c.call.Needs.Watch(ctx, c.wanted, desired.Late); err != nil {
-		return err
-	}
-	if err := steps.Watch(ctx, c.call, c.wanted); err != nil {
+	if err := c.watch(ctx); err != nil {
 		return err
 	}
 	c.call.Tiers = calls.Arrange(c.wanted, c.call.Ledger, c.call.Server.Observer)
@@ -87,8 +111,22 @@ func (c *preparation) open(ctx context.Context, request ApplyRequest) error {
 	return nil
 }
 
-// begin makes all decisions that need no look at the cluster.
-func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*preparation, error) {
+// watch watches what the objects need. All calls for a set watch the same, whichever of the objects they apply.
+func (c *preparation) watch(ctx context.Context) error {
+	watched := c.wanted
+	for _, t := range c.apart {
+		if c.call.Ledger.Of(t).Phase != "" {
+			watched = append(watched[:len(watched):len(watched)], t)
+		}
+	}
+	if err := c.call.Needs.Watch(ctx, watched, desired.Late); err != nil {
+		return err
+	}
+	return steps.Watch(ctx, c.call, watched)
+}
+
+// begin makes all decisions that need no look at the cluster. The call applies the objects that belong to it; the others are left alone.
+func (r *Reconciler) begin(request ApplyRequest, config server.Config, belongs func(*desired.Object) bool) (*preparation, error) {
 	declared, err := policies.Validate(request.Policies)
 	if err != nil {
 		return nil, err
@@ -104,14 +142,14 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	if err != nil {
 		return nil, err
 	}
-	wanted := set.Objects
+	wanted, apart := split(set.Objects, belongs)
 	manifests.Reset(wanted)
 	if request.Suspend {
 		if wanted, err = manifests.Suspended(wanted); err != nil {
 			return nil, err
 		}
 	}
-	plan := bookkeeping.Next(wanted, request.Inventory, source.Policies.Prune)
+	plan := bookkeeping.Next(wanted, apart, request.Inventory, source.Policies.Prune)
 	plan.Release(manifests.Read(wanted))
 	request.forDecisions().ProtectHome(plan.Items)
 	if err := bookkeeping.Validate(wanted, plan.Items, source.Additional); err != nil {
@@ -120,10 +158,11 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 	plan.ProtectUnwritten()
 	r.JudgeBy(request.ID, request.Judge)
 	call := r.callWith(request.Owner, plan.Items, config)
-	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(wanted))
+	r.judges.AssignObjects(call.Owner.Label, manifests.Judges(slices.Concat(wanted, apart)))
 	call.Ledger.OrphansUnsaved = plan.NewOrphans
-	call.Ledger.Want(wanted, plan.Wanted)
-	if call.Aliases, err = calls.NewAliases(plan.Wanted, plan.Items); err != nil {
+	call.Ledger.Want(len(set.Objects), wanted, plan.Wanted)
+	call.Ledger.Want(len(set.Objects), apart, plan.Apart)
+	if call.Aliases, err = calls.NewAliases(slices.Concat(plan.Wanted, plan.Apart), plan.Items); err != nil {
 		return nil, err
 	}
 	call.Executor.Manifests = manifests
@@ -135,7 +174,7 @@ func (r *Reconciler) begin(request ApplyRequest, config server.Config) (*prepara
 		call.Pacing.TakeOver[types.IDOf(object)] = true
 	}
 	return &preparation{
-		call: call, set: set, wanted: wanted, manifests: manifests, saveFirst: plan.SaveFirst,
+		call: call, set: set, wanted: wanted, apart: apart, manifests: manifests, saveFirst: plan.SaveFirst,
 		waves: waves.New(call, waves.Options{RecordAdoptions: request.RecordAdoptions, CarryOn: request.CarryOn}),
 	}, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/component-operator/runtime/internal/testenv"
 	"github.com/component-operator/runtime/pkg/cluster"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	reconcilertypes "github.com/component-operator/runtime/pkg/types"
 )
 
 // steady is an observer that, between steady and release, learns nothing but what is recorded: so that a plan and the pass that
@@ -223,10 +224,13 @@ func identity(object reconciler.ObjectInfo) string {
 	return object.String() + " (" + object.Group + ")"
 }
 
-// firstVerbs returns what was done first to each object.
+// firstVerbs returns what was done first to each object, except on-failure hooks, which plans do not foresee.
 func firstVerbs(result reconciler.Result) map[string]reconciler.Verb {
 	first := map[string]reconciler.Verb{}
 	for _, action := range result.Actions {
+		if strings.HasPrefix(reconcilertypes.WaveText(action.Wave), "on-failure") {
+			continue
+		}
 		for _, object := range action.Objects {
 			name := object.(*reconciler.InventoryItem)
 			key := identity(reconciler.ObjectInfo{TypeVersionInfo: name.TypeVersionInfo, NameInfo: name.NameInfo})

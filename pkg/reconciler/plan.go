@@ -29,11 +29,13 @@ type PlanOptions struct {
 // exists without our label counts as absent, although Apply may adopt, correct or refuse it; PlanOptions.Ask tells. And an object that others may have changed
 // is planned to stay as it is, which its Change.Reason says; PlanOptions.Compare tells.
 //
+// On-failure hooks are not part of the plan.
+//
 // If Apply would refuse the whole set (objects that contradict each other, invalid annotations), the error is a *RefusedError. If Apply
 // would refuse one object, its Change.Refusal says why.
 func (r *Reconciler) Plan(ctx context.Context, request ApplyRequest, options PlanOptions) (Plan, error) {
 	request.Fence = nil
-	c, err := r.begin(request, r.server().DryRun())
+	c, err := r.begin(request, r.server().DryRun(), isNoAftermath)
 	if err != nil {
 		return Plan{}, err
 	}

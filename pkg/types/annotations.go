@@ -73,6 +73,9 @@ const (
 	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the component
 	// is deleted, and removed when it is ready. The value says at which point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
+	// AnnotationKeySuffixApplyHook makes an object an apply hook: a dependent that runs once for each state of the component, after all
+	// other dependents or when one of them has failed, as the value says.
+	AnnotationKeySuffixApplyHook = "apply-hook"
 	// AnnotationKeySuffixReleaseHook makes an object a release hook: it is not a dependent, but is applied when a release is
 	// tested or rolled back, as the value says. Components have no release hooks.
 	AnnotationKeySuffixReleaseHook = "release-hook"
@@ -93,13 +96,6 @@ const (
 	// AnnotationKeySuffixDeletionHooksChecksum has the checksum of the deletion hooks that the operator has stored for a
 	// component. The operator sets it, and applies the hooks that the status refers to only if they match it.
 	AnnotationKeySuffixDeletionHooksChecksum = "deletion-hooks-checksum"
-)
-
-const (
-	// MinOrder is the smallest value of an apply, purge or delete order.
-	MinOrder = -1 << 15
-	// MaxOrder is the largest value of an apply, purge or delete order.
-	MaxOrder = 1<<15 - 1
 )
 
 const (
@@ -185,6 +181,12 @@ const (
 	AwaitAlways = "always"
 	// AwaitNever lets nothing wait until the object is ready; its failure does not count.
 	AwaitNever = "never"
+
+	// ApplyHookPostApply applies the hook when all dependents that are no hooks are ready, and redundant ones are gone. The component is ready
+	// when its hooks are.
+	ApplyHookPostApply = "post-apply"
+	// ApplyHookOnFailure applies the hook when other dependents have failed, or were rejected by the API server.
+	ApplyHookOnFailure = "on-failure"
 
 	// DeletionHookPreDelete applies the hook before the first dependent is deleted.
 	DeletionHookPreDelete = "pre-delete"

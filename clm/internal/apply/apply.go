@@ -11,6 +11,7 @@ import (
 	"github.com/component-operator/runtime/clm/internal/progress"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // Options say how a plan is carried out.
@@ -49,10 +50,21 @@ func (w Wait) enough() func(reconciler.Result) bool {
 	case WaitReady:
 		return nil
 	case WaitWave:
-		return func(result reconciler.Result) bool { return written(result.Inventory) || len(result.Waits) > 0 }
+		return func(result reconciler.Result) bool {
+			return written(result.Inventory, w.last()) || len(result.Waits) > 0
+		}
 	case WaitWritten, WaitNothing:
 	}
-	return func(result reconciler.Result) bool { return written(result.Inventory) }
+	return func(result reconciler.Result) bool { return written(result.Inventory, w.last()) }
+}
+
+// last is the highest apply order of the objects that the operation writes. Post-apply hooks need everything else to be ready. On-failure hooks are recorded
+// only when they are applied.
+func (w Wait) last() int {
+	if w == WaitNothing {
+		return types.MaxOrder
+	}
+	return types.PostApplyOrder + types.MaxOrder
 }
 
 // Apply carries out the plan. The error is a RefusedError if the user has to decide, a NotReadyError if not all objects became ready,
@@ -75,10 +87,15 @@ func applied(plan *Plan, options Options, err error) progress.Outcome {
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err)}
 	case err != nil:
 		return progress.Outcome{Summary: release + ": " + failures.Summary(err), Next: failures.Next(err)}
-	case options.Wait != WaitReady && !written(plan.Release.Inventory):
+	case options.Wait != WaitReady && !written(plan.Release.Inventory, options.Wait.last()):
 		return progress.Outcome{
 			Done: true, Summary: release + ", is written up to a wave that is not ready",
 			Next: fmt.Sprintf("to write the next waves when it is: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
+		}
+	case options.Wait != WaitReady && !written(plan.Release.Inventory, WaitWritten.last()):
+		return progress.Outcome{
+			Done: true, Summary: release + ", is written",
+			Next: fmt.Sprintf("to run the post-apply hooks when it is ready: clm apply %s SOURCE... -n %s", plan.Release.Name, plan.Release.Namespace),
 		}
 	case options.Wait != WaitReady:
 		return progress.Outcome{Done: true, Summary: release + ", is written"}

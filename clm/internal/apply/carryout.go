@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/component-operator/runtime/clm/internal/failures"
 	"github.com/component-operator/runtime/clm/internal/releases"
 	"github.com/component-operator/runtime/clm/internal/runner"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // An application is a plan that is being carried out by an operation on its release.
@@ -128,20 +130,20 @@ func (a *application) converge(ctx context.Context) (reconciler.Result, error) {
 }
 
 func applyPhase(result reconciler.Result) string {
-	if result.Done {
+	switch {
+	case result.Done:
 		return ""
+	case result.Aftermath.Goes():
+		return "running on-failure hooks"
 	}
-	return fmt.Sprintf("waiting until wave %d is ready", result.Wave)
+	return fmt.Sprintf("waiting until %s is ready", types.WaveText(result.Wave))
 }
 
-// written reports whether all objects are applied.
-func written(inventory []*reconciler.InventoryItem) bool {
-	for _, item := range inventory {
-		if item.Phase == reconciler.PhaseScheduledForApplication {
-			return false
-		}
-	}
-	return true
+// written reports whether all objects up to an apply order are applied.
+func written(inventory []*reconciler.InventoryItem, upTo int) bool {
+	return !slices.ContainsFunc(inventory, func(item *reconciler.InventoryItem) bool {
+		return item.Phase == reconciler.PhaseScheduledForApplication && item.ApplyOrder <= upTo
+	})
 }
 
 // leave records how the operation ended.

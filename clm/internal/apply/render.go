@@ -23,6 +23,7 @@ import (
 	"github.com/component-operator/runtime/internal/deletionhooks"
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // render renders the current revision again and, if the result differs from the record, the next revision.
@@ -129,6 +130,8 @@ func checkReserved(release *releases.Release, manifest []*unstructured.Unstructu
 	return &reconciler.RefusedError{Problems: problems}
 }
 
+const applyHookKey = releases.ReconcilerName + "/" + types.AnnotationKeySuffixApplyHook
+
 // checkHooks refuses hooks that could not be applied later.
 func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) error {
 	var problems []string
@@ -136,6 +139,9 @@ func checkHooks(recorded []*unstructured.Unstructured, scheme *runtime.Scheme) e
 		if text, exists := object.GetAnnotations()[manifest.ReleaseHookKey]; exists {
 			if _, err := annotations.ReleaseHook(text); err != nil {
 				problems = append(problems, fmt.Sprintf("%s: annotation %s: %s", dependents.Text(object), manifest.ReleaseHookKey, err))
+			}
+			if _, both := object.GetAnnotations()[applyHookKey]; both {
+				problems = append(problems, fmt.Sprintf("%s: annotation %s: a release hook cannot be an apply hook, too", dependents.Text(object), applyHookKey))
 			}
 		}
 	}

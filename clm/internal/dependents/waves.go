@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // sortable are the values that are in an order: Dependent and *Node.
@@ -59,6 +60,10 @@ func Merge(waves []*Wave) []*Wave {
 
 // absorb reports whether the next wave could be merged into this one.
 func (w *Wave) absorb(next *Wave) bool {
+	if w.First <= types.MaxOrder && next.First > types.MaxOrder {
+		// Those are hooks, which are counted on their own.
+		return false
+	}
 	for _, alike := range []func(State) bool{State.IsDone, func(s State) bool { return s == StatePending }} {
 		if w.all(alike) && next.all(alike) {
 			w.Last, w.Dependents = next.Last, append(w.Dependents, next.Dependents...)
@@ -82,10 +87,12 @@ func (w *Wave) all(alike func(State) bool) bool {
 
 // Label names the wave, or the waves that were merged.
 func (w *Wave) Label() string {
+	label := types.WaveText(w.First)
 	if w.First == w.Last {
-		return fmt.Sprintf("wave %d", w.First)
+		return label
 	}
-	return fmt.Sprintf("waves %d to %d", w.First, w.Last)
+	last := types.WaveText(w.Last)
+	return strings.Replace(label, "wave ", "waves ", 1) + " to " + last[strings.LastIndex(last, " ")+1:]
 }
 
 // Describe says how many dependents are in which state, to be shown by clm status, which tells all states apart.

@@ -190,9 +190,9 @@ func (b *Board) Took(result reconciler.Result, err error, phase string) {
 			b.notes[fmt.Sprintf("%s: is %s: %s", dependents.Text(dependent.Object), strings.ToLower(string(dependent.Grade)), dependent.Message)] = true
 		}
 	}
-	waits := failures.Messages(result.Waits)
+	waits := failures.Messages(slices.Concat(result.Waits, result.Aftermath.Waits))
 	b.failed = map[dependents.Key]bool{}
-	for key, message := range failures.Messages(result.Failures) {
+	for key, message := range failures.Messages(slices.Concat(result.Failures, result.Aftermath.Failures)) {
 		b.failed[key] = message != ""
 	}
 	for key := range b.index {

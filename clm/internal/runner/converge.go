@@ -6,6 +6,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,10 +53,10 @@ func (c *Convergence) Run(ctx context.Context) (result reconciler.Result, err er
 			return result, nil
 		case ctx.Err() != nil:
 			return result, c.ended(ctx, result, failure)
-		case err != nil && failures.IsFinal(err):
+		case err != nil && failures.IsFinal(err) && !result.Aftermath.Goes():
 			return result, err
 		}
-		if err == nil {
+		if err == nil && !result.Aftermath.Goes() {
 			if err := vain(result); err != nil {
 				return result, err
 			}
@@ -79,7 +80,7 @@ func vain(result reconciler.Result) error {
 	case len(result.Waits) == 0:
 		return Unapproved(result.Held)
 	case allFailed(result):
-		return &failures.NotReadyError{Failed: result.Failures, Waits: result.Waits}
+		return &failures.NotReadyError{Failed: slices.Concat(result.Failures, result.Aftermath.Failures), Waits: result.Waits}
 	default:
 		return nil
 	}

@@ -71,7 +71,7 @@ func (w Waves) Name(order int) string {
 			return name
 		}
 	}
-	return "wave " + strconv.Itoa(order)
+	return types.WaveText(order)
 }
 
 // Waits formats the dependents that a wave waits for; what is "ready" or "deleted".
@@ -94,7 +94,19 @@ func Dependents(count int) string {
 
 // Failures formats the failed dependents.
 func Failures(result reconciler.Result) string {
-	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
+	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures) + Aftermath(result)
+}
+
+// Aftermath continues a sentence about failed dependents by the state of the on-failure hooks; empty if there is nothing to say.
+func Aftermath(result reconciler.Result) string {
+	switch hooks := result.Aftermath; {
+	case len(hooks.Failures) > 0:
+		return "; on-failure hooks have failed, too: " + Notices(hooks.Failures)
+	case len(hooks.Waits) > 0:
+		return "; on-failure hooks are not ready: " + Notices(hooks.Waits)
+	default:
+		return ""
+	}
 }
 
 // Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are none.

@@ -20,6 +20,8 @@ type Plan struct {
 	Items []*inventory.Item
 	// Wanted are the items of the desired objects, in the order of these.
 	Wanted []*inventory.Item
+	// Apart are the items of the desired objects that another call applies, in the order of these. Those that are not recorded are not among Items.
+	Apart []*inventory.Item
 	// applied are the policies that the desired objects may have been applied with; empty for an object that has none.
 	applied []appliedPolicies
 	// prune is what happens to redundant objects that have no policy of their own.
@@ -34,9 +36,9 @@ type Plan struct {
 	NewOrphans bool
 }
 
-// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. It does not change items of the recorded
-// inventory.
-func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.PrunePolicy) Plan {
+// Next plans the next inventory; prune is what happens to redundant objects that have no policy of their own. Items of the objects apart, which another call
+// applies, stay as they are. It does not change items of the recorded inventory.
+func Next(wanted, apart []*desired.Object, before []*inventory.Item, prune inventory.PrunePolicy) Plan {
 	old := make(map[types.ObjectID]int, len(before))
 	for i, item := range before {
 		old[types.IDOf(item)] = i
@@ -64,6 +66,14 @@ func Next(wanted []*desired.Object, before []*inventory.Item, prune inventory.Pr
 		again := item.Phase == inventory.PhaseScheduledForApplication && (IsUnwanted(&recorded) || IsCompleting(&recorded) || recorded.Phase == inventory.PhaseFailed)
 		// A process that finds only the old record would not delete an object that this call creates.
 		p.SaveFirst = p.SaveFirst || again || !known || recorded.Namespace != item.Namespace
+	}
+	p.Apart = make([]*inventory.Item, len(apart))
+	for i, t := range apart {
+		p.Apart[i] = &inventory.Item{TypeVersionInfo: inventory.TypeVersionInfo(t.GVK()), NameInfo: inventory.NameInfo{Namespace: t.Key.Namespace, Name: t.Key.Name}}
+		if at, known := recordedAt(t, old, before); known && next[at] == nil {
+			*p.Apart[i], next[at] = *before[at], p.Apart[i]
+			delete(old, types.IDOf(before[at]))
+		}
 	}
 	for i, item := range before {
 		if next[i] != nil {

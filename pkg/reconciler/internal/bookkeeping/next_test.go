@@ -171,7 +171,7 @@ func TestPlanInventory(t *testing.T) {
 			for _, i := range tc.inventory {
 				before = append(before, i.DeepCopy())
 			}
-			got := Next(tc.wanted, tc.inventory, inventory.PrunePolicyDelete)
+			got := Next(tc.wanted, nil, tc.inventory, inventory.PrunePolicyDelete)
 			var lines []string
 			for _, i := range got.Items {
 				lines = append(lines, i.Name+" "+string(i.Phase))
@@ -240,7 +240,7 @@ func TestWhatIsKept(t *testing.T) {
 			t.Parallel()
 			tc.item.Name = "a"
 			var got inventory.Phase
-			if next := Next(nil, []*inventory.Item{&tc.item}, tc.owner).Items; len(next) > 0 {
+			if next := Next(nil, nil, []*inventory.Item{&tc.item}, tc.owner).Items; len(next) > 0 {
 				got = next[0].Phase
 			}
 			if got != tc.want {

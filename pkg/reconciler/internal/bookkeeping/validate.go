@@ -35,7 +35,7 @@ func Validate(wanted []*desired.Object, items []*inventory.Item, additional []in
 	return nil
 }
 
-// purgeable refuses to purge objects that others depend on.
+// purgeable refuses to purge objects that others depend on, and such objects as hooks.
 func purgeable(wanted []*desired.Object, _ []*inventory.Item, _ kinds.TypeSet) []string {
 	var problems []string
 	for _, t := range wanted {
@@ -44,6 +44,9 @@ func purgeable(wanted []*desired.Object, _ []*inventory.Item, _ kinds.TypeSet) [
 		}
 		if t.PurgeOnFailure && kinds.HasContent(t.Key.GroupKind) {
 			problems = append(problems, fmt.Sprintf("%s: purge-on-failure is not allowed on objects of this kind", t.Key))
+		}
+		if t.Hook != "" && kinds.HasContent(t.Key.GroupKind) {
+			problems = append(problems, fmt.Sprintf("%s: apply-hook is not allowed on objects of this kind", t.Key))
 		}
 	}
 	return problems

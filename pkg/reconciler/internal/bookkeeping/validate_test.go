@@ -125,7 +125,7 @@ func TestTypeMustNotGoBeforeItsInstances(t *testing.T) {
 		i.Phase, i.Digest, i.ManagedTypes = inventory.PhaseReady, "2:x", []inventory.TypeVersionInfo{{Group: "example.com", Version: "*", Kind: "Widget"}}
 	})}
 	wanted := []*desired.Object{wish(named("example.com/v1", "Widget", "ns", "w"))}
-	err := Validate(wanted, Next(wanted, recorded, inventory.PrunePolicyDelete).Items, nil)
+	err := Validate(wanted, Next(wanted, nil, recorded, inventory.PrunePolicyDelete).Items, nil)
 	if err == nil || !strings.Contains(err.Error(), "Widget.example.com ns/w: cannot stay") {
 		t.Errorf("expected a refusal that names the instance, got %v", err)
 	}

@@ -45,9 +45,11 @@ func NewLedger(items []*inventory.Item, store Saver, clock clock.PassiveClock) *
 	return &Ledger{Items: items, store: store, clock: clock, gone: map[*inventory.Item]bool{}, saved: clock.Now()}
 }
 
-// Want sets the items of desired objects, in the order of these.
-func (l *Ledger) Want(wanted []*desired.Object, items []*inventory.Item) {
-	l.Wanted = make([]*inventory.Item, len(wanted))
+// Want sets the items of some of the desired objects of the request, in the order of these; count is the number of all.
+func (l *Ledger) Want(count int, wanted []*desired.Object, items []*inventory.Item) {
+	if l.Wanted == nil {
+		l.Wanted = make([]*inventory.Item, count)
+	}
 	for i, t := range wanted {
 		l.Wanted[t.Index] = items[i]
 	}

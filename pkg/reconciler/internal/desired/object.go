@@ -20,6 +20,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
+	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -91,8 +92,8 @@ func (p Preparer) newObject(index int, object *unstructured.Unstructured, source
 		Version:      object.GroupVersionKind().Version,
 		ManagedTypes: kinds.ManagedTypesOf(object),
 	}
-	t.RemovesItself = removesItself(object) || source.RunOnce && observe.RunsToCompletion(t.Key.GroupKind)
 	if t.Effective, problems = policies.Parse(p.Keys.Prefix, object, kinds.Policies(t.Key.GroupKind, source.Policies)); len(problems) == 0 {
+		t.RemovesItself = removesItself(object) || observe.RunsToCompletion(t.Key.GroupKind) && (source.RunOnce || p.runsOnce(t, object))
 		t.Decisive = observe.RunsToCompletion(t.Key.GroupKind) && (t.RemovesItself || t.PurgeOrder != nil || t.PurgeOnFailure)
 		t.Digest, t.Former, err = digestsOf(object, t.Reconcile, source)
 	}
@@ -127,6 +128,8 @@ func (t *Object) come(object client.Object) string {
 	switch {
 	case problem != "":
 		return fmt.Sprintf("%s: %s", t.Key, problem)
+	case t.Hook == types.ApplyHookOnFailure && (t.Guarded || t.Extracting || t.Reading || t.Late || t.Suspending):
+		return fmt.Sprintf("%s: an on-failure hook cannot depend on data of other objects, be guarded or be suspended", t.Key)
 	case t.Late && len(t.ManagedTypes) > 0:
 		return fmt.Sprintf("%s: an object that defines types cannot be late, because the types of other objects depend on it", t.Key)
 	case t.Suspending && vanishes(object) && (len(t.ManagedTypes) > 0 || kinds.IsNamespace(t.Key.GroupKind)):
@@ -229,6 +232,16 @@ func DeclaresData(object *unstructured.Unstructured) bool {
 		}
 	}
 	return false
+}
+
+// runsOnce reports whether the object runs once for each state of the owner, so that it has served its purpose when it is gone after that. A Pod may also be
+// one that runs as long as it exists.
+func (p Preparer) runsOnce(t *Object, object *unstructured.Unstructured) bool {
+	if t.Reconcile != inventory.ReconcilePolicyOnObjectOrComponentChange {
+		return false
+	}
+	hints, _ := status.ParseHints(object.GetAnnotations()[p.Keys.Prefix+types.AnnotationKeySuffixStatusHint])
+	return t.Key.Kind != "Pod" || hints.RunToCompletion
 }
 
 // removesItself reports whether the object is a Job that is deleted some time after it has finished.

@@ -13,6 +13,7 @@ import (
 // uncovered are the fields of a behavior that the digest need not cover, with the reason.
 var uncovered = map[string]string{
 	"ApplyOrder":      "only an annotation sets it, which is part of the content",
+	"Hook":            "only an annotation sets it, which is part of the content",
 	"PurgeOrder":      "only an annotation sets it, which is part of the content",
 	"PurgeOnFailure":  "only an annotation sets it, which is part of the content",
 	"DeleteOrder":     "only an annotation sets it, which is part of the content",

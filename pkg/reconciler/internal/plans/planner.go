@@ -109,7 +109,11 @@ func (p *planner) ordered(desired, redundant []inventory.Change) []inventory.Cha
 		}
 		desired = nil
 	}
-	return slices.Concat(changes, desired, redundant)
+	hooks := slices.IndexFunc(desired, func(change inventory.Change) bool { return change.Wave > types.MaxOrder })
+	if hooks < 0 {
+		hooks = len(desired)
+	}
+	return slices.Concat(changes, desired[:hooks], redundant, desired[hooks:])
 }
 
 // noted adds the notes of the report to the changes of their objects.

@@ -26,8 +26,10 @@ type Effective struct {
 	Update    inventory.UpdatePolicy
 	Delete    inventory.DeletePolicy
 	// Prune is the policy of the object itself; empty if the owner decides.
-	Prune          inventory.PrunePolicy
-	Drift          inventory.DriftPolicy
+	Prune inventory.PrunePolicy
+	Drift inventory.DriftPolicy
+	// Hook is the event after which the object is applied; empty if it is no apply hook. Then the apply and purge orders are above those of other objects.
+	Hook           string
 	ApplyOrder     int
 	PurgeOrder     *int
 	PurgeOnFailure bool
@@ -48,7 +50,10 @@ type Effective struct {
 // Parse reads the annotations of an object. Each problem names object, key, value and the allowed values.
 func Parse(prefix string, object *unstructured.Unstructured, policies inventory.Policies) (Effective, []string) {
 	p := &annotationParser{prefix: prefix, object: types.IDOf(object).String(), values: object.GetAnnotations()}
+	hook := parseAnnotation(p, types.AnnotationKeySuffixApplyHook, annotations.ApplyHook)
+	policies = ofHook(hook, object, policies)
 	b := Effective{
+		Hook:            hook,
 		Adoption:        cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixAdoptionPolicy, parseAdoptionPolicy), policies.Adoption),
 		Reconcile:       cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
 		Update:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
@@ -75,6 +80,7 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 		order := parseAnnotation(p, types.AnnotationKeySuffixPurgeOrder, annotations.Order)
 		b.PurgeOrder = &order
 	}
+	b.takePlace(p)
 	parseAnnotation(p, types.AnnotationKeySuffixStatusHint, status.ParseHints)
 	readyWhen := parseAnnotation(p, types.AnnotationKeySuffixReadyWhen, expressions.Compile)
 	failWhen := parseAnnotation(p, types.AnnotationKeySuffixFailWhen, expressions.Compile)

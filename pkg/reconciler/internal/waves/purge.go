@@ -12,6 +12,7 @@ import (
 	"github.com/component-operator/runtime/pkg/reconciler/internal/bookkeeping"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/decisions"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // purge deletes, at the end of a wave, applied desired objects that have served their purpose, and reports whether all of them are gone.
@@ -41,7 +42,7 @@ func (w *Waves) purge(ctx context.Context, purgeable []*desired.Object, order, o
 		all.add(o, err)
 	})
 	if err := all.Err(); err != nil {
-		return false, fmt.Errorf("purging at the end of wave %d: %w", order, err)
+		return false, fmt.Errorf("purging at the end of %s: %w", types.WaveText(order), err)
 	}
 	for _, o := range all.unready {
 		w.call.Report.StopsAt(order, len(due))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -78,7 +79,7 @@ func (w *Waves) Apply(ctx context.Context, wanted []*desired.Object) (ready bool
 			}
 			done += len(members)
 		}
-		over := types.MaxOrder
+		over := math.MaxInt
 		if i+1 < len(waves) {
 			over = waves[i+1][0].ApplyOrder - 1
 		}
@@ -156,10 +157,10 @@ func (w *Waves) applyStep(ctx context.Context, step, stage []*desired.Object, pr
 		}
 		unready, err := w.applyTier(ctx, tier)
 		if err != nil {
-			return fmt.Errorf("applying wave %d: %w", step[0].ApplyOrder, answers.Join(err, w.applyExistingWebhooks(ctx, err, stage)))
+			return fmt.Errorf("applying %s: %w", types.WaveText(step[0].ApplyOrder), answers.Join(err, w.applyExistingWebhooks(ctx, err, stage)))
 		}
 		if err := w.dismissFailed(ctx, tier); err != nil {
-			return fmt.Errorf("deleting failed objects of wave %d: %w", step[0].ApplyOrder, err)
+			return fmt.Errorf("deleting failed objects of %s: %w", types.WaveText(step[0].ApplyOrder), err)
 		}
 		for _, o := range unready {
 			w.noteUnready(o, progress)

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconciler_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/component-operator/runtime/pkg/reconciler"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// job returns the manifest of a Job that succeeds, with annotations of its own.
+func job(name, annotations string) string {
+	return strings.NewReplacer("NAME", name, "ANNOTATIONS", annotations).Replace(`
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: NAME, annotations: {ANNOTATIONS}}
+spec:
+  backoffLimit: 0
+  template:
+    spec: {restartPolicy: Never, containers: [{name: main, image: example.com/none}]}
+`)
+}
+
+// inVain returns a manifest of Jobs that fail.
+func inVain(jobs string) string {
+	return strings.ReplaceAll(jobs, "template:\n", "template:\n    metadata: {annotations: {sandbox.component-operator.io/fail: \"true\"}}\n")
+}
+
+const (
+	postApply = `PREFIX/apply-hook: post-apply`
+	onFailure = `PREFIX/apply-hook: on-failure`
+)
+
+func isDone(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) }
+
+// TestPostApply runs a hook after all other objects are ready, and redundant ones are gone; once for each state of the owner.
+func TestPostApply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.digest = "one"
+	w.mustApply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\n")
+	hook := job("smoke", postApply) + "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: report, annotations: {" + postApply + ", PREFIX/apply-order: \"-5\", PREFIX/purge-order: \"3\"}}\n"
+	manifests := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {PREFIX/apply-order: \"100\"}}\n" + job("main", "") + hook
+	result, err := w.apply(manifests)
+	if err != nil || result.Done || result.Wave != 0 {
+		t.Fatalf("want to wait for the Job of wave 0, got wave %d, %v", result.Wave, err)
+	}
+	w.expectInventory("Job smoke ScheduledForApplication InProgress", "ConfigMap report ScheduledForApplication InProgress", "Job main Creating InProgress",
+		"ConfigMap late ScheduledForApplication InProgress", "ConfigMap old ScheduledForDeletion Terminating")
+	var order []string
+	note := func(result reconciler.Result) {
+		for _, action := range result.Actions {
+			for _, object := range action.Objects {
+				order = append(order, string(action.Verb)+" "+object.GetName()+" in "+types.WaveText(action.Wave))
+			}
+		}
+	}
+	note(result)
+	w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		note(result)
+		return isDone(result)
+	})
+	want := []string{
+		"Created main in wave 0", "Created late in wave 100", "Deleted old in wave 0", "Created report in post-apply wave -5", "Created smoke in post-apply wave 0",
+		"Completed report in post-apply wave 0",
+	}
+	slices.Sort(want)
+	slices.Sort(order)
+	if diff := diffObjects(want, order); diff != "" {
+		t.Errorf("actions (-want +got):\n%s", diff)
+	}
+	w.expectInventory("Job smoke Ready Current", "ConfigMap report Completed ", "Job main Ready Current", "ConfigMap late Ready Current")
+	w.requests.Reset()
+	w.expectActions(w.mustApply(manifests))
+	w.remove(w.get("batch/v1", "Job", "smoke"))
+	w.settle(manifests, func(reconciler.Result) (bool, string) {
+		return slices.Contains(w.inventory(), "Job smoke Completed "), strings.Join(w.inventory(), ", ")
+	})
+	if writes := w.writes(); len(slices.DeleteFunc(writes, func(write string) bool { return strings.HasPrefix(write, "DELETE") })) > 0 {
+		t.Errorf("a hook that is done and gone has served its purpose, got %v", writes)
+	}
+	w.digest = "two"
+	w.expectActions(w.mustApply(manifests), "Created ConfigMap report", "Completed ConfigMap report", "Created Job smoke")
+	w.settle(manifests, isDone)
+	w.digest = "three"
+	w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return slices.Contains(actions(result), "Updated Job smoke"), strings.Join(actions(result), ", ")
+	})
+	w.settle(manifests, isDone)
+	w.mustDelete()
+}
+
+// TestFailedPostApply lets a hook fail, which the owner does not survive unharmed, and runs it again.
+func TestFailedPostApply(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := inVain(job("smoke", postApply))
+	result := w.settle(manifests, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
+	if result.Done || types.WaveText(result.Wave) != "post-apply wave 0" {
+		t.Errorf("got %+v", result)
+	}
+	w.remove(w.get("batch/v1", "Job", "smoke"))
+	w.settle(manifests, func(result reconciler.Result) (bool, string) {
+		return slices.Contains(actions(result), "Corrected Job smoke"), strings.Join(actions(result), ", ")
+	})
+	w.mustDelete()
+}
+
+// TestOnFailure runs hooks once for each state of the owner in which something fails.
+func TestOnFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hooks := job("notify", onFailure+`, PREFIX/purge-order: "7"`) + job("restore", onFailure+`, PREFIX/apply-order: "1"`)
+	w.digest = "one"
+	good, bad := job("main", "PREFIX/update-policy: recreate"), inVain(job("main", "PREFIX/update-policy: recreate"))
+	w.settle(good+hooks, isDone)
+	w.expectInventory("Job main Ready Current")
+
+	w.digest = "two"
+	failed := func(result reconciler.Result) (bool, string) {
+		return len(result.Failures) > 0 && len(result.Aftermath.Waits) == 0, strings.Join(w.inventory(), ", ")
+	}
+	w.settle(bad+hooks, func(result reconciler.Result) (bool, string) {
+		if len(result.Aftermath.Waits) > 0 && len(result.Failures) == 0 {
+			t.Errorf("hooks without failure: %+v", result.Aftermath)
+		}
+		return failed(result)
+	})
+	w.expectInventory("Job notify Completed ", "Job restore Ready Current", "Job main Creating Failed")
+	w.requests.Reset()
+	w.quiesce()
+	if result, err := w.apply(bad + hooks); err != nil || len(actions(result)) > 0 || len(result.Aftermath.Waits) > 0 || len(w.writes()) > 0 {
+		t.Errorf("want the hooks to be over: %v, %+v, %v", actions(result), result.Aftermath, w.writes())
+	}
+
+	w.digest = "three"
+	w.settle(good+hooks, isDone)
+	w.expectInventory("Job notify Completed ", "Job restore Ready Current", "Job main Ready Current")
+	restored := w.get("batch/v1", "Job", "restore").GetUID()
+
+	w.digest = "four"
+	w.settle(bad+hooks, failed)
+	if w.get("batch/v1", "Job", "restore").GetUID() == restored {
+		t.Error("want the hook to run again, because the owner has changed and failed again")
+	}
+	w.settle(good, isDone)
+	w.expectInventory("Job main Ready Current")
+	w.mustDelete()
+}
+
+// TestOnFailureGoesOn repairs the owner while the hooks are running: they come to their end, and hold up nothing.
+func TestOnFailureGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const hook = "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: notify, annotations: {" + onFailure + ", PREFIX/status-hint: run-to-completion}}\n" +
+		"spec: {nodeSelector: {there-is: none}, containers: [{name: main, image: example.com/none}]}\n"
+	bad := inVain(job("main", ""))
+	w.settle(bad+hook, func(result reconciler.Result) (bool, string) {
+		return result.Aftermath.Goes(), notices(result.Waits)
+	})
+	result := w.settle(strings.TrimPrefix(hook, "\n---\n"), isDone)
+	if !result.Aftermath.Goes() {
+		t.Errorf("want the hook to go on, got %+v", result.Aftermath)
+	}
+	if err := w.client.Status().Patch(t.Context(), w.get("v1", "Pod", "notify"), client.RawPatch(apitypes.MergePatchType, []byte(`{"status":{"phase":"Succeeded"}}`))); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(strings.TrimPrefix(hook, "\n---\n"), func(result reconciler.Result) (bool, string) { return !result.Aftermath.Goes(), notices(result.Waits) })
+	w.expectInventory("Pod notify Ready Current")
+	w.mustDelete()
+}
+
+// TestOnRefusal runs hooks when the API server rejects an object, and when a post-apply hook fails.
+func TestOnRefusal(t *testing.T) {
+	t.Parallel()
+	for reason, manifests := range map[string]string{
+		"the API server rejects an object": "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 70000}]}\n",
+		"a post-apply hook fails":          inVain(job("smoke", postApply)),
+	} {
+		w := newWorld(t)
+		hook := job("notify", onFailure)
+		for {
+			result, err := w.apply(manifests + hook)
+			var refused *reconciler.RefusedError
+			if err != nil && !errors.As(err, &refused) {
+				t.Fatalf("%s: %v", reason, err)
+			}
+			if (refused != nil || len(result.Failures) > 0) && len(result.Aftermath.Waits) == 0 {
+				break
+			}
+			w.awaitEvent()
+		}
+		if job := w.get("batch/v1", "Job", "notify"); job == nil {
+			t.Errorf("%s: want the hook to have run", reason)
+		}
+		w.mustDelete()
+	}
+}
+
+// TestFailedOnFailure lets a hook fail, which is reported apart from the failure that it follows.
+func TestFailedOnFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := inVain(job("main", "") + job("notify", onFailure))
+	ended := func(result reconciler.Result) (bool, string) {
+		return len(result.Aftermath.Failures) == 1, notices(result.Waits)
+	}
+	result := w.settle(manifests, ended)
+	if len(result.Failures) != 1 || !strings.Contains(notices(result.Failures), "Job main") || !strings.Contains(notices(result.Aftermath.Failures), "Job notify") {
+		t.Errorf("got %+v", result)
+	}
+	w.mustDelete()
+}
+
+// TestHooksOfBadKind refuses what cannot be a hook.
+func TestHooksOfBadKind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, err := w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + postApply + "}}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/apply-hook: later}}\n")
+	w.expectRefusal(err, `ConfigMap NS/a: annotation PREFIX/apply-hook: invalid value "later"; allowed are: post-apply, on-failure`)
+	_, err = w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + postApply + "}}\n")
+	w.expectRefusal(err, "Namespace NS-x: apply-hook is not allowed on objects of this kind")
+}

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package policies
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/component-operator/runtime/internal/observe"
+	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/types"
+)
+
+// ofHook returns the policies of an owner as they hold for a hook: it is applied again whenever the owner changes, and what runs to completion is
+// deleted and created then.
+func ofHook(hook string, object *unstructured.Unstructured, policies inventory.Policies) inventory.Policies {
+	if hook == "" {
+		return policies
+	}
+	policies.Reconcile = inventory.ReconcilePolicyOnObjectOrComponentChange
+	if observe.RunsToCompletion(object.GroupVersionKind().GroupKind()) {
+		policies.Update = inventory.UpdatePolicyRecreate
+	}
+	return policies
+}
+
+// takePlace moves a hook behind all objects that are none. Unless an annotation says otherwise, it is deleted before them.
+func (e *Effective) takePlace(p *annotationParser) {
+	base := 0
+	switch e.Hook {
+	case types.ApplyHookPostApply:
+		base = types.PostApplyOrder
+	case types.ApplyHookOnFailure:
+		base = types.OnFailureOrder
+	default:
+		return
+	}
+	e.ApplyOrder += base
+	if e.PurgeOrder != nil {
+		*e.PurgeOrder += base
+	}
+	if _, ok := p.values[p.prefix+types.AnnotationKeySuffixDeleteOrder]; !ok {
+		e.DeleteOrder = types.MinOrder
+	}
+}
