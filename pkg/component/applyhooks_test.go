@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package component
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/component-operator/runtime/internal/testenv"
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// inVain makes Jobs fail.
+func inVain(jobs string) string {
+	return strings.ReplaceAll(jobs, "template: {spec:", `template: {metadata: {annotations: {`+sandbox.AnnotationFail+`: "true"}}, spec:`)
+}
+
+// TestApplyHooks has hooks after a creation, and after an update that fails and is repaired.
+func TestApplyHooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.start(r.reconciler(ReconcilerOptions{}))
+	hooks := r.job("smoke", "apply-hook", "post-apply") + r.job("notify", "apply-hook", "on-failure", "purge-order", "0")
+	main := r.job("main", "apply-order", "3", "update-policy", "recreate")
+	widget := r.widget(oneConfigMap + main + hooks)
+	r.create(widget)
+	awaitReady(r, widget)
+	diff(t, "creation", []string{"+configmaps/settings", "+jobs/main", "+jobs/smoke"}, r.story())
+	r.settle(widget)
+
+	r.requests.Reset()
+	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap + inVain(main) + hooks) })
+	await(r, widget, "failure, and the end of the hook", func() bool {
+		_, _, message := widget.Status.GetState()
+		return widget.Status.State == StateError && strings.HasPrefix(message, "1 dependent failed: Job "+r.namespace+"/main") && !strings.Contains(message, "on-failure hooks") && len(r.story()) > 3
+	})
+	diff(t, "failure", []string{"-jobs/main", "+jobs/main", "+jobs/notify", "-jobs/notify"}, r.story())
+	r.settle(widget)
+
+	r.requests.Reset()
+	change(r, widget, func(w *Widget) { w.Spec.Objects = r.objects(oneConfigMap + main + hooks) })
+	awaitReady(r, widget)
+	diff(t, "repair", []string{"-jobs/main", "+jobs/main", "-jobs/smoke", "+jobs/smoke"}, r.story())
+	r.settle(widget)
+	r.requests.Reset()
+	r.delete(widget)
+	r.awaitGone(widget)
+	story := r.story()
+	if len(story) != 3 || story[0] != "-jobs/smoke" {
+		t.Errorf("want hooks to be deleted first, got %v", story)
+	}
+}
+
+// TestDeathWithApplyHooks ends the process after each number of writes of each phase: no hook is forgotten, and none runs twice.
+func TestDeathWithApplyHooks(t *testing.T) {
+	t.Parallel()
+	writes := 0
+	for _, count := range newHookedLife(t).lead(math.MaxInt) {
+		writes = max(writes, count)
+	}
+	// These mostly wait for Jobs, so there may be more of them at a time than there are processors.
+	var lives sync.WaitGroup
+	for survived := range writes {
+		lives.Go(func() { t.Run(strconv.Itoa(survived), func(t *testing.T) { newHookedLife(t).lead(survived) }) })
+	}
+	lives.Wait()
+}
+
+// hookedLife is the life of a component with hooks: it becomes ready, fails, and is repaired.
+type hookedLife struct {
+	*rig
+	widget *Widget
+	phases []hookedPhase
+}
+
+type hookedPhase struct {
+	objects string
+	state   State
+	// runs are the Jobs that run in this phase.
+	runs []string
+}
+
+func newHookedLife(t *testing.T) *hookedLife {
+	t.Helper()
+	r := newRig(t)
+	main := r.job("main", "update-policy", "recreate")
+	hooks := r.job("smoke", "apply-hook", "post-apply") + r.job("notify", "apply-hook", "on-failure", "purge-order", "0")
+	return &hookedLife{rig: r, widget: r.widget(""), phases: []hookedPhase{
+		{oneConfigMap + main + hooks, StateReady, []string{"main", "smoke"}},
+		{oneConfigMap + inVain(main) + hooks, StateError, []string{"main", "notify"}},
+		{main + hooks, StateReady, []string{"main", "smoke"}},
+	}}
+}
+
+// lead goes through all phases. In each, a process dies after so many writes, and another one finishes the phase. It returns how many writes the first process made.
+func (l *hookedLife) lead(survived int) (writes []int) {
+	runs := l.jobsThatAppear()
+	l.create(l.widget)
+	for i, phase := range l.phases {
+		before := len(runs())
+		change(l.rig, l.widget, func(w *Widget) { w.Spec.Objects = l.objects(phase.objects) })
+		mortal := *l.rig
+		config, left := dying(rest.CopyConfig(l.config), survived)
+		mortal.config = config
+		stop := mortal.start(l.reconciler(ReconcilerOptions{}))
+		testenv.Eventually(l.tb, func() (bool, string) { return l.isIn(phase) || atomic.LoadInt64(left) <= 0, "neither death nor the end" })
+		stop()
+		writes = append(writes, survived-int(atomic.LoadInt64(left)))
+		stop = l.start(l.reconciler(ReconcilerOptions{}))
+		testenv.Eventually(l.tb, func() (bool, string) {
+			over := l.isIn(phase)
+			_, _, message := l.widget.Status.GetState()
+			return over, fmt.Sprintf("phase %d: %s", i, message)
+		})
+		stop()
+		testenv.Eventually(l.tb, func() (bool, string) {
+			got := runs()[before:]
+			return slices.Equal(got, phase.runs), fmt.Sprintf("phase %d: %v have run", i, got)
+		})
+	}
+	stop := l.start(l.reconciler(ReconcilerOptions{}))
+	l.delete(l.widget)
+	l.awaitGone(l.widget)
+	stop()
+	return writes
+}
+
+// isIn reports whether the component has come to the end of a phase.
+func (l *hookedLife) isIn(phase hookedPhase) bool {
+	l.read(l.widget)
+	status := l.widget.Status
+	_, _, message := status.GetState()
+	return status.ObservedGeneration == l.widget.Generation && status.State == phase.state && !strings.Contains(message, "on-failure hooks")
+}
