@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,14 +31,14 @@ func (v statusView) write(out io.Writer, style terminal.Style, width int) error 
 	waves := dependents.Waves(v.Dependents)
 	numbers := 0
 	for _, wave := range waves {
-		numbers = max(numbers, len(strconv.Itoa(wave.First)))
+		numbers = max(numbers, len(wave.Number()))
 	}
 	for i, wave := range waves {
 		label := ""
 		if i == 0 {
 			label = "Waves"
 		}
-		rows = append(rows, [2]string{label, fmt.Sprintf("%*d  %s", numbers, wave.First, wave.Describe(style))})
+		rows = append(rows, [2]string{label, fmt.Sprintf("%*s  %s", numbers, wave.Number(), wave.Describe(style))})
 	}
 	const indent = 12
 	if err := writeRows(out, rows, indent, width); err != nil {

@@ -141,14 +141,16 @@ func (a application) apply(ctx context.Context) outcomes.Outcome {
 	a.announceWarnings(generated)
 	switch {
 	case err != nil:
-		return outcomes.Of(err)
+		o := outcomes.Of(err)
+		o.Message += texts.Aftermath(result)
+		return o
 	case len(result.Failures) > 0:
-		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Failed, Message: texts.Failures(result) + texts.Aftermath(result), Wake: result.RequeueAfter}
 	case result.Held != nil && len(result.Waits) == 0:
-		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + driftMessage(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Held, Message: a.heldMessage(result) + texts.Drift(result), Wake: result.RequeueAfter}
 	case !result.Done:
 		message := a.pass.worker.waves(a.pass.component).Waits(result, "ready")
-		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + a.alsoHeld(result) + driftMessage(result), Wake: result.RequeueAfter}
+		return outcomes.Outcome{Kind: outcomes.Progressing, Message: message + a.alsoHeld(result) + texts.Drift(result), Wake: result.RequeueAfter}
 	}
 	return outcomes.Proceed
 }
@@ -373,7 +375,7 @@ func (a application) readyMessage() string {
 		message = texts.Dependents(count) + " are ready"
 	}
 	if a.pass.result != nil {
-		message += texts.Unhealthy(a.pass.result.Unhealthy) + driftMessage(*a.pass.result)
+		message += texts.Unhealthy(a.pass.result.Unhealthy) + texts.Drift(*a.pass.result)
 	}
 	if len(kept) > 0 {
 		message += "; kept, although not declared any more: " + texts.Join(kept, ", ")
@@ -391,11 +393,4 @@ func (a application) unwatched() []string {
 		kinds[schema.GroupKind{Group: kind.Group, Kind: kind.Kind}.String()] = true
 	}
 	return append(a.pass.destination.Target().Unwatched(kinds), a.pass.worker.loader.Watcher.Unwatched(a.pass.key)...)
-}
-
-func driftMessage(result reconciler.Result) string {
-	if len(result.Drift) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %d changed by other clients: %s", len(result.Drift), texts.Notices(result.Drift))
 }

@@ -230,3 +230,22 @@ func TestHooksOfBadKind(t *testing.T) {
 	_, err = w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: NS-x, annotations: {" + postApply + "}}\n")
 	w.expectRefusal(err, "Namespace NS-x: apply-hook is not allowed on objects of this kind")
 }
+
+// TestFinishedJobOfAState deletes a Job that runs once for each state of the owner, after it has succeeded and after it has failed.
+func TestFinishedJobOfAState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	manifests := job("migrate", "PREFIX/reconcile-policy: on-object-or-component-change")
+	w.settle(manifests, isDone)
+	w.remove(w.get("batch/v1", "Job", "migrate"))
+	w.settle(manifests, func(reconciler.Result) (bool, string) {
+		return slices.Contains(w.inventory(), "Job migrate Completed "), strings.Join(w.inventory(), ", ")
+	})
+	failing := inVain(job("other", "PREFIX/reconcile-policy: on-object-or-component-change"))
+	w.settle(failing, func(result reconciler.Result) (bool, string) { return len(result.Failures) > 0, notices(result.Waits) })
+	w.remove(w.get("batch/v1", "Job", "other"))
+	w.settle(failing, func(result reconciler.Result) (bool, string) {
+		return slices.Contains(actions(result), "Corrected Job other"), strings.Join(actions(result), ", ")
+	})
+	w.mustDelete()
+}

@@ -19,14 +19,27 @@ const (
 	OnFailureOrder = 200_000
 )
 
-// WaveText names the wave with an order of an inventory: "wave 3", "post-apply wave 3" or "on-failure wave 3".
-func WaveText(order int) string {
+// SplitOrder splits an apply order of an inventory into the kind of hook, which is empty for objects that are none, and the apply order of the object.
+func SplitOrder(order int) (hook string, wave int) {
 	switch {
 	case order >= OnFailureOrder+MinOrder:
-		return "on-failure wave " + strconv.Itoa(order-OnFailureOrder)
+		return ApplyHookOnFailure, order - OnFailureOrder
 	case order >= PostApplyOrder+MinOrder:
-		return "post-apply wave " + strconv.Itoa(order-PostApplyOrder)
+		return ApplyHookPostApply, order - PostApplyOrder
 	default:
-		return "wave " + strconv.Itoa(order)
+		return "", order
+	}
+}
+
+// WaveText names the wave with an apply or delete order of an inventory: "wave 3", "post-apply wave 3", or "the first wave" for MinOrder.
+func WaveText(order int) string {
+	hook, wave := SplitOrder(order)
+	switch {
+	case hook != "":
+		return hook + " wave " + strconv.Itoa(wave)
+	case wave == MinOrder:
+		return "the first wave"
+	default:
+		return "wave " + strconv.Itoa(wave)
 	}
 }

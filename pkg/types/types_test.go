@@ -81,3 +81,17 @@ func TestSelectorFunc(t *testing.T) {
 		t.Error("expected the function to decide")
 	}
 }
+
+// TestWaveText covers the borders between the orders of objects and of hooks.
+func TestWaveText(t *testing.T) {
+	t.Parallel()
+	for order, want := range map[int]string{
+		0: "wave 0", types.MaxOrder: "wave 32767", types.MinOrder: "the first wave",
+		types.PostApplyOrder + types.MinOrder: "post-apply wave -32768", types.PostApplyOrder + types.MaxOrder: "post-apply wave 32767",
+		types.OnFailureOrder + types.MinOrder: "on-failure wave -32768", types.OnFailureOrder + 3: "on-failure wave 3",
+	} {
+		if got := types.WaveText(order); got != want {
+			t.Errorf("order %d: got %q, want %q", order, got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/component-operator/runtime/clm/internal/terminal"
@@ -60,8 +61,8 @@ func Merge(waves []*Wave) []*Wave {
 
 // absorb reports whether the next wave could be merged into this one.
 func (w *Wave) absorb(next *Wave) bool {
-	if w.First <= types.MaxOrder && next.First > types.MaxOrder {
-		// Those are hooks, which are counted on their own.
+	hook, _ := types.SplitOrder(w.First)
+	if other, _ := types.SplitOrder(next.First); other != hook {
 		return false
 	}
 	for _, alike := range []func(State) bool{State.IsDone, func(s State) bool { return s == StatePending }} {
@@ -87,12 +88,18 @@ func (w *Wave) all(alike func(State) bool) bool {
 
 // Label names the wave, or the waves that were merged.
 func (w *Wave) Label() string {
-	label := types.WaveText(w.First)
 	if w.First == w.Last {
-		return label
+		return types.WaveText(w.First)
 	}
-	last := types.WaveText(w.Last)
-	return strings.Replace(label, "wave ", "waves ", 1) + " to " + last[strings.LastIndex(last, " ")+1:]
+	hook, first := types.SplitOrder(w.First)
+	_, last := types.SplitOrder(w.Last)
+	return strings.TrimSpace(fmt.Sprintf("%s waves %d to %d", hook, first, last))
+}
+
+// Number is the number of the wave, with the kind of hooks if it consists of hooks.
+func (w *Wave) Number() string {
+	hook, wave := types.SplitOrder(w.First)
+	return strings.TrimSpace(hook + " " + strconv.Itoa(wave))
 }
 
 // Describe says how many dependents are in which state, to be shown by clm status, which tells all states apart.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/component-operator/runtime/clm/internal/dependents"
 	"github.com/component-operator/runtime/clm/internal/terminal"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 func TestWaves(t *testing.T) {
@@ -25,6 +26,9 @@ func TestWaves(t *testing.T) {
 		{Wave: 2, State: dependents.StateUnready},
 		{Wave: 0, State: dependents.StateCompleted},
 		{Wave: 1, State: dependents.StateGone},
+		{Wave: types.PostApplyOrder, State: dependents.StatePending},
+		{Wave: types.PostApplyOrder + 1, State: dependents.StatePending},
+		{Wave: types.OnFailureOrder, State: dependents.StatePending},
 	} {
 		nodes = append(nodes, &dependents.Node{Dependent: d})
 	}
@@ -38,12 +42,13 @@ func TestWaves(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"wave 0: ✓ 1 ready  ✓ 1 completed", "wave 1: ✓ 1 gone  = 1 to stay", "wave 2: ✓ 1 ready  ▸ 1 not ready  ✗ 1 failed",
-		"wave 3: · 1 to come", "wave 4: · 1 to come",
+		"wave 3: · 1 to come", "wave 4: · 1 to come", "post-apply wave 0: · 1 to come", "post-apply wave 1: · 1 to come", "on-failure wave 0: · 1 to come",
 	}, detailed); diff != "" {
 		t.Errorf("status tells all states and waves apart (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
 		"waves 0 to 1: ✓ 4 done", "wave 2: ✓ 1 done  ▸ 1 in motion  ✗ 1 failed", "waves 3 to 4: · 2 to come",
+		"post-apply waves 0 to 1: · 2 to come", "on-failure wave 0: · 1 to come",
 	}, merged); diff != "" {
 		t.Errorf("an operation shows the waves in motion (-want +got):\n%s", diff)
 	}

@@ -94,19 +94,27 @@ func Dependents(count int) string {
 
 // Failures formats the failed dependents.
 func Failures(result reconciler.Result) string {
-	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures) + Aftermath(result)
+	return Dependents(len(result.Failures)) + " failed: " + Notices(result.Failures)
 }
 
 // Aftermath continues a sentence about failed dependents by the state of the on-failure hooks; empty if there is nothing to say.
 func Aftermath(result reconciler.Result) string {
-	switch hooks := result.Aftermath; {
-	case len(hooks.Failures) > 0:
-		return "; on-failure hooks have failed, too: " + Notices(hooks.Failures)
-	case len(hooks.Waits) > 0:
-		return "; on-failure hooks are not ready: " + Notices(hooks.Waits)
+	switch {
+	case len(result.Aftermath.Failures) > 0:
+		return "; on-failure hooks have failed, too: " + Notices(result.Aftermath.Failures)
+	case len(result.Aftermath.Waits) > 0:
+		return "; on-failure hooks are not ready: " + Notices(result.Aftermath.Waits)
 	default:
 		return ""
 	}
+}
+
+// Drift continues a sentence by the dependents that others have changed; empty if there are none.
+func Drift(result reconciler.Result) string {
+	if len(result.Drift) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d changed by other clients: %s", len(result.Drift), Notices(result.Drift))
 }
 
 // Unhealthy continues a sentence about dependents that are ready by those that are not healthy; empty if there are none.

@@ -59,7 +59,7 @@ func (r *Remover) deleteStage(ctx context.Context, tiers [][]*inventory.Item, wa
 	for _, tier := range tiers {
 		remaining, err := r.deleteTier(ctx, tier)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("deleting wave %d: %w", tier[0].DeleteOrder, err))
+			failures = append(failures, fmt.Errorf("deleting %s: %w", types.WaveText(tier[0].DeleteOrder), err))
 			if !answers.IsAboutObjects(err) || kinds.DefinesTypes(tier[0].GroupVersionKind().GroupKind()) {
 				break
 			}

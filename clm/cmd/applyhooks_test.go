@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The component-operator-runtime authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/component-operator/runtime/pkg/sandbox"
+)
+
+// inVain makes Jobs fail.
+func inVain(jobs string) string {
+	return strings.ReplaceAll(jobs, "template: {spec:", `template: {metadata: {annotations: {`+sandbox.AnnotationFail+`: "true"}}, spec:`)
+}
+
+// TestApplyHooks has hooks of Argo CD, which run once in each revision, and those for failures before the command ends.
+func TestApplyHooks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	appeared := p.jobsThatAppear()
+	const hook = "argocd.argoproj.io/hook"
+	main := job("main", "update-policy", "recreate")
+	hooks := job("smoke", hook, "PostSync,SyncFail", "argocd.argoproj.io/hook-delete-policy", "HookSucceeded,BeforeHookCreation") + job("alert", hook, "SyncFail", "argocd.argoproj.io/sync-wave", "1")
+	source := func(main string) string { return p.file("app.yaml", configMap("a", "1")+main+hooks) }
+	apply := func(main string, more ...string) result {
+		return p.clm(append([]string{"apply", "web", source(main), "--hooks", "argocd", "--yes"}, more...)...)
+	}
+	expectJobs := func(reason string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, appeared("")); diff != "" {
+			t.Errorf("%s: Jobs (-want +got):\n%s", reason, diff)
+		}
+	}
+	p.expect(apply(main), 0, "release PLACE/web, revision 1, is ready")
+	expectJobs("creation", "main", "smoke")
+	p.expect(apply(main), 0)
+	expectJobs("nothing has changed", "main", "smoke")
+	p.expect(apply(inVain(main)), exitNotReady, "Job PLACE/main", "failed")
+	expectJobs("failure", "main", "smoke", "main", "smoke-syncfail", "alert")
+	if names := p.names("batch/v1", "Job"); !slices.Equal(names, []string{"alert", "main"}) {
+		t.Errorf("want the hooks to go as their policies say, got %v", names)
+	}
+	p.expect(apply(inVain(main)), exitNotReady, "Job PLACE/main")
+	expectJobs("the same revision again", "main", "smoke", "main", "smoke-syncfail", "alert")
+	p.expect(apply(main), 0, "release PLACE/web, revision 3, is ready")
+	expectJobs("repair", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "smoke")
+
+	slow := main + deployment("slow", "", neverScheduled)
+	p.expect(apply(slow, "--no-wait=all"), 0, "release PLACE/web, revision 4, is written", "to run the post-apply hooks when it is ready: clm apply web SOURCE...")
+	expectJobs("it is not ready", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "smoke")
+	p.must("delete", "web")
+}
+
+// TestPlanOfApplyHooks shows hooks after everything else.
+func TestPlanOfApplyHooks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.must("apply", "web", p.file("app.yaml", configMap("old", "1")))
+	plan := p.clm("plan", "web", p.file("app.yaml", configMap("new", "1")+job("smoke", "apply-hook", "post-apply", "apply-order", "3")+job("alert", "apply-hook", "on-failure"))).stdout
+	at := func(text string) int {
+		t.Helper()
+		found := strings.Index(plan, text)
+		if found < 0 {
+			t.Fatalf("want %q in\n%s", text, plan)
+		}
+		return found
+	}
+	if at("new") > at("old") || at("old") > at("smoke") || strings.Contains(plan, "alert") {
+		t.Errorf("got\n%s", plan)
+	}
+	p.must("delete", "web")
+}
