@@ -17,7 +17,7 @@ func TestSuffixes(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"adoption-policy", "apply-hook", "apply-order", "await", "delete-order", "delete-policy", "delete-propagation", "deletion-hook", "drift-policy", "fail-when", "prune-policy",
-		"purge-on-failure", "purge-order", "ready-timeout", "ready-timeout-policy", "ready-when", "reapply-interval", "reconcile-policy", "release-hook", "status-hint", "update-policy",
+		"purge-on-failure", "purge-order", "ready-timeout", "ready-timeout-policy", "ready-when", "reapply-interval", "reconcile-policy", "recreate-if-immutable", "release-hook", "status-hint", "update-policy",
 	}
 	if diff := cmp.Diff(want, annotations.Suffixes()); diff != "" {
 		t.Errorf("what manifests may carry (-want +got):\n%s", diff)

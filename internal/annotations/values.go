@@ -45,18 +45,19 @@ var deprecated = map[string]string{
 
 // others are the annotations on dependents that are no policies, with the functions that check their values.
 var others = map[string]func(string) error{
-	types.AnnotationKeySuffixApplyOrder:      errorOf(Order),
-	types.AnnotationKeySuffixPurgeOrder:      errorOf(Order),
-	types.AnnotationKeySuffixDeleteOrder:     errorOf(Order),
-	types.AnnotationKeySuffixPurgeOnFailure:  errorOf(Flag),
-	types.AnnotationKeySuffixReapplyInterval: errorOf(Interval),
-	types.AnnotationKeySuffixReadyTimeout:    errorOf(Interval),
-	types.AnnotationKeySuffixStatusHint:      errorOf(status.ParseHints),
-	types.AnnotationKeySuffixReadyWhen:       errorOf(expressions.Compile),
-	types.AnnotationKeySuffixFailWhen:        errorOf(expressions.Compile),
-	types.AnnotationKeySuffixDeletionHook:    errorOf(DeletionHook),
-	types.AnnotationKeySuffixReleaseHook:     errorOf(ReleaseHook),
-	types.AnnotationKeySuffixApplyHook:       errorOf(ApplyHook),
+	types.AnnotationKeySuffixApplyOrder:          errorOf(Order),
+	types.AnnotationKeySuffixPurgeOrder:          errorOf(Order),
+	types.AnnotationKeySuffixDeleteOrder:         errorOf(Order),
+	types.AnnotationKeySuffixPurgeOnFailure:      errorOf(Flag),
+	types.AnnotationKeySuffixRecreateIfImmutable: errorOf(Flag),
+	types.AnnotationKeySuffixReapplyInterval:     errorOf(Interval),
+	types.AnnotationKeySuffixReadyTimeout:        errorOf(Interval),
+	types.AnnotationKeySuffixStatusHint:          errorOf(status.ParseHints),
+	types.AnnotationKeySuffixReadyWhen:           errorOf(expressions.Compile),
+	types.AnnotationKeySuffixFailWhen:            errorOf(expressions.Compile),
+	types.AnnotationKeySuffixDeletionHook:        errorOf(DeletionHook),
+	types.AnnotationKeySuffixReleaseHook:         errorOf(ReleaseHook),
+	types.AnnotationKeySuffixApplyHook:           errorOf(ApplyHook),
 }
 
 func errorOf[T any](parse func(string) (T, error)) func(string) error {

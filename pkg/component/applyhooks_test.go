@@ -112,7 +112,9 @@ func (l *hookedLife) lead(survived int) (writes []int) {
 		config, left := dying(rest.CopyConfig(l.config), survived)
 		mortal.config = config
 		stop := mortal.start(l.reconciler(ReconcilerOptions{}))
-		testenv.Eventually(l.tb, func() (bool, string) { return l.isIn(phase) || atomic.LoadInt64(left) <= 0, "neither death nor the end" })
+		testenv.Eventually(l.tb, func() (bool, string) {
+			return l.isIn(phase) || atomic.LoadInt64(left) <= 0, "neither death nor the end"
+		})
 		stop()
 		writes = append(writes, survived-int(atomic.LoadInt64(left)))
 		stop = l.start(l.reconciler(ReconcilerOptions{}))

@@ -176,7 +176,6 @@ var impossible = []struct {
 	reason string
 }{
 	{gitops.Delete, gitops.Confirm, "deletions of single objects are not confirmed when everything is deleted; allowed are: true, false"},
-	{gitops.Force, gitops.True, "objects are recreated only whenever they change, by update-policy recreate; allowed is: false"},
 }
 
 // demandOptions returns what sync options, and the resource policy of Helm, demand.
@@ -198,6 +197,9 @@ func (r *hookReading) demandOptions(options gitops.Options, given map[string]str
 		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphan
 	case options.Get(gitops.Delete) == gitops.False:
 		demanded[types.AnnotationKeySuffixDeletePolicy] = types.DeletePolicyOrphanOnDelete
+	}
+	if options.Get(gitops.Force) == gitops.True {
+		demanded[types.AnnotationKeySuffixRecreateIfImmutable] = "true"
 	}
 	if options.Get(gitops.Replace) == gitops.True {
 		demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyReplace

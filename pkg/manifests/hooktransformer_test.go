@@ -135,8 +135,8 @@ func TestHooksOfArgoCD(t *testing.T) {
 			"run-27843ac0c0 apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
 			"run-984101b8e4 apply-hook=post-apply apply-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
 		}},
-		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,PrunePropagationPolicy=orphan"`, []string{
-			"a delete-policy=orphan-on-delete delete-propagation=orphan prune-policy=keep update-policy=replace",
+		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,Force=true,PrunePropagationPolicy=orphan"`, []string{
+			"a delete-policy=orphan-on-delete delete-propagation=orphan prune-policy=keep recreate-if-immutable=true update-policy=replace",
 		}},
 		{"what is confirmed", "ConfigMap", "a", `sync-options: "Prune=confirm"`, []string{"a prune-policy=confirm"}},
 		{"what is always so", "ConfigMap", "a", `sync-options: "PruneLast=true,ServerSideApply=true"`, []string{"a"}},
@@ -284,7 +284,6 @@ func TestBadHooks(t *testing.T) {
 		"phase":    {`hook: Before`, `annotation argocd.argoproj.io/hook: invalid value "Before": "Before" is not known; allowed are: PreSync, `},
 		"wave":     {`sync-wave: last`, `annotation argocd.argoproj.io/sync-wave: invalid value "last"; allowed are: integers from -9999 to 9999`},
 		"server":   {`sync-options: ServerSideApply=false`, `annotation argocd.argoproj.io/sync-options: ServerSideApply: value "false" is not possible`},
-		"force":    {`sync-options: Force=true`, `annotation argocd.argoproj.io/sync-options: Force=true is not possible: objects are recreated`},
 		"confirm":  {`sync-options: Delete=confirm`, `annotation argocd.argoproj.io/sync-options: Delete=confirm is not possible: `},
 		"conflict": {`sync-wave: "2", shop.example.io/apply-order: "1"`, `annotation shop.example.io/apply-order has value "1", but Argo CD's annotations of the object demand "2"`},
 		"helm":     {`helm.sh/hook: before`, `annotation helm.sh/hook has value "before", and "before" is not known`},

@@ -17,7 +17,7 @@ import (
 // TestHoldersAreNotRecreated has objects with content that would be lost if they were recreated, of others or of dependents.
 func TestHoldersAreNotRecreated(t *testing.T) {
 	t.Parallel()
-	const refusal = ": cannot be recreated as its update policy says, because it holds "
+	const refusal = ": cannot be recreated as its annotations or policies say, because it holds "
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a, annotations: {ANNOTATIONS}}\nspec: {volumeName: VOLUME, storageClassName: \"\", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	const volume = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: NS, annotations: {ANNOTATIONS}}\nspec: {claimRef: {namespace: NS, name: CLAIM}, capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: \"\", hostPath: {path: /none}}\n"
 	namespace := strings.ReplaceAll(ownNamespace, "NS-own", "NS-own, annotations: {ANNOTATIONS}")
@@ -76,7 +76,7 @@ func TestClaimIsNotRecreatedForLackOfARecord(t *testing.T) {
 	t.Parallel()
 	const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a, annotations: {PREFIX/update-policy: recreate}}\n" +
 		"spec: {volumeName: NS, storageClassName: \"\", accessModes: [MODE], resources: {requests: {storage: 1Gi}}}\n"
-	const want = "PersistentVolumeClaim NS/a: cannot be recreated as its update policy says, because it holds data, in PersistentVolume NS"
+	const want = "PersistentVolumeClaim NS/a: cannot be recreated as its annotations or policies say, because it holds data, in PersistentVolume NS"
 	w := newWorld(t)
 	before, after := strings.ReplaceAll(claim, "MODE", "ReadWriteOnce"), strings.ReplaceAll(claim, "MODE", "ReadOnlyMany")
 	if _, err := w.engine.Apply(t.Context(), w.request(before)); err != nil {
@@ -126,4 +126,36 @@ func (w *world) unprotect(manifest string) {
 			w.Fatal(err)
 		}
 	}
+}
+
+// TestRecreationIfImmutable recreates an object only if it cannot be updated in place.
+func TestRecreationIfImmutable(t *testing.T) {
+	t.Parallel()
+	const job = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a, annotations: {ANNOTATION}}
+spec:
+  parallelism: COUNT
+  suspend: true
+  template: {spec: {restartPolicy: Never, containers: [{name: main, image: IMAGE}]}}
+`
+	manifest := func(annotation, count, image string) string {
+		return strings.NewReplacer("ANNOTATION", annotation, "COUNT", count, "IMAGE", image).Replace(job)
+	}
+	w := newWorld(t)
+	if _, err := w.apply(manifest("", "1", "a")); err != nil {
+		t.Fatal(err)
+	}
+	uid := w.get("batch/v1", "Job", "a").GetUID()
+	_, err := w.apply(manifest("", "1", "b"))
+	w.expectRefusal(err, "Job NS/a: rejected by the API server: ", `; to delete the object and create it again, set the annotation PREFIX/recreate-if-immutable: "true"`)
+	if _, err := w.apply(manifest(`PREFIX/recreate-if-immutable: "true"`, "2", "a")); err != nil || w.get("batch/v1", "Job", "a").GetUID() != uid {
+		t.Errorf("want the Job to be updated in place, got %v", err)
+	}
+	w.settle(manifest(`PREFIX/recreate-if-immutable: "true"`, "2", "b"), func(reconciler.Result) (bool, string) {
+		job := w.get("batch/v1", "Job", "a")
+		return job != nil && job.GetUID() != uid, "the Job is still the former one"
+	})
+	w.mustDelete()
 }

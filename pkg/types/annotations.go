@@ -35,6 +35,9 @@ const (
 	AnnotationKeySuffixReconcilePolicy = "reconcile-policy"
 	// AnnotationKeySuffixUpdatePolicy says how an existing object is updated.
 	AnnotationKeySuffixUpdatePolicy = "update-policy"
+	// AnnotationKeySuffixRecreateIfImmutable, set to "true", deletes an object and creates it again if the API server refuses an update because a
+	// field cannot be changed.
+	AnnotationKeySuffixRecreateIfImmutable = "recreate-if-immutable"
 	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner is
 	// deleted.
 	AnnotationKeySuffixDeletePolicy = "delete-policy"

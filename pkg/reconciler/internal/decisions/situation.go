@@ -4,12 +4,15 @@
 package decisions
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/component-operator/runtime/internal/digest"
 	"github.com/component-operator/runtime/internal/observe"
 	"github.com/component-operator/runtime/pkg/inventory"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/answers"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/desired"
+	"github.com/component-operator/runtime/pkg/types"
 )
 
 // IsTakenOver reports whether the observed object is not ours, and is adopted from any owner.
@@ -17,7 +20,16 @@ func (s Situation) IsTakenOver() bool { return s.TakeOver && s.Seen.Owner != s.O
 
 // MayRecreate reports whether the observed object may be recreated if a field of it cannot be changed.
 func (s Situation) MayRecreate(t *desired.Object) bool {
-	return s.Exists && t.Update == inventory.UpdatePolicyRecreate && !s.IsTakenOver() && !t.Incomplete
+	return s.Exists && (t.RecreateIfImmutable || t.Update == inventory.UpdatePolicyRecreate) && !s.IsTakenOver() && !t.Incomplete
+}
+
+// RejectionText says that the API server has rejected a desired object, and what helps if a field cannot be changed. The prefix is that of annotations.
+func RejectionText(t *desired.Object, prefix string, err error) string {
+	text := "rejected by the API server: " + err.Error()
+	if answers.IsImmutable(err) && !t.RecreateIfImmutable && t.Update != inventory.UpdatePolicyRecreate {
+		text += fmt.Sprintf("; to delete the object and create it again, set the annotation %s: \"true\"", prefix+types.AnnotationKeySuffixRecreateIfImmutable)
+	}
+	return text
 }
 
 // Situation is all that a decision about one object depends on, apart from its manifest and record.

@@ -12,16 +12,17 @@ import (
 
 // uncovered are the fields of a behavior that the digest need not cover, with the reason.
 var uncovered = map[string]string{
-	"ApplyOrder":      "only an annotation sets it, which is part of the content",
-	"Hook":            "only an annotation sets it, which is part of the content",
-	"PurgeOrder":      "only an annotation sets it, which is part of the content",
-	"PurgeOnFailure":  "only an annotation sets it, which is part of the content",
-	"DeleteOrder":     "only an annotation sets it, which is part of the content",
-	"ReadsContent":    "only annotations set it, which are part of the content",
-	"AwaitNever":      "only an annotation sets it, which is part of the content",
-	"ReadyTimeout":    "only an annotation sets it, which is part of the content",
-	"Continues":       "only an annotation sets it, which is part of the content",
-	"ReapplyInterval": "it says when an object is verified, not what becomes of it",
+	"ApplyOrder":          "only an annotation sets it, which is part of the content",
+	"Hook":                "only an annotation sets it, which is part of the content",
+	"RecreateIfImmutable": "only an annotation sets it, which is part of the content",
+	"PurgeOrder":          "only an annotation sets it, which is part of the content",
+	"PurgeOnFailure":      "only an annotation sets it, which is part of the content",
+	"DeleteOrder":         "only an annotation sets it, which is part of the content",
+	"ReadsContent":        "only annotations set it, which are part of the content",
+	"AwaitNever":          "only an annotation sets it, which is part of the content",
+	"ReadyTimeout":        "only an annotation sets it, which is part of the content",
+	"Continues":           "only an annotation sets it, which is part of the content",
+	"ReapplyInterval":     "it says when an object is verified, not what becomes of it",
 }
 
 // TestDigestCoversPolicies changes each policy of an object: a saved plan must notice that.

@@ -169,7 +169,7 @@ func (p *preview) dryRunFailed(change *inventory.Change, t *desired.Object, v ca
 	case answers.IsNoDryRun(err):
 		return p.compute(change, t, v)
 	case answers.IsRefusal(err), conflicts.IsDenied(err), apierrors.IsForbidden(err) && !answers.IsDoomed(err) && !answers.DeniedBy(err, answers.BarrierPrefix):
-		change.Refusal = fmt.Sprintf("rejected by the API server: %s", err)
+		change.Refusal = decisions.RejectionText(t, p.call.Server.Keys.Prefix, err)
 		return nil
 	}
 	if reason, ok := answers.Awaitable(err); ok {

@@ -24,7 +24,9 @@ type Effective struct {
 	Adoption  inventory.AdoptionPolicy
 	Reconcile inventory.ReconcilePolicy
 	Update    inventory.UpdatePolicy
-	Delete    inventory.DeletePolicy
+	// RecreateIfImmutable means that the object is recreated if a field of it cannot be changed, whatever Update says.
+	RecreateIfImmutable bool
+	Delete              inventory.DeletePolicy
 	// Prune is the policy of the object itself; empty if the owner decides.
 	Prune inventory.PrunePolicy
 	Drift inventory.DriftPolicy
@@ -53,17 +55,18 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	hook := parseAnnotation(p, types.AnnotationKeySuffixApplyHook, annotations.ApplyHook)
 	policies = ofHook(hook, object, policies)
 	b := Effective{
-		Hook:            hook,
-		Adoption:        cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixAdoptionPolicy, parseAdoptionPolicy), policies.Adoption),
-		Reconcile:       cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
-		Update:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
-		Delete:          cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, ParseDelete), policies.Delete),
-		Prune:           parseAnnotation(p, types.AnnotationKeySuffixPrunePolicy, parsePrunePolicy),
-		Drift:           cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
-		ApplyOrder:      parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, annotations.Order),
-		PurgeOnFailure:  parseAnnotation(p, types.AnnotationKeySuffixPurgeOnFailure, annotations.Flag),
-		DeleteOrder:     parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
-		ReapplyInterval: cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
+		Hook:                hook,
+		Adoption:            cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixAdoptionPolicy, parseAdoptionPolicy), policies.Adoption),
+		Reconcile:           cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
+		Update:              cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
+		RecreateIfImmutable: parseAnnotation(p, types.AnnotationKeySuffixRecreateIfImmutable, annotations.Flag),
+		Delete:              cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, ParseDelete), policies.Delete),
+		Prune:               parseAnnotation(p, types.AnnotationKeySuffixPrunePolicy, parsePrunePolicy),
+		Drift:               cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
+		ApplyOrder:          parseAnnotation(p, types.AnnotationKeySuffixApplyOrder, annotations.Order),
+		PurgeOnFailure:      parseAnnotation(p, types.AnnotationKeySuffixPurgeOnFailure, annotations.Flag),
+		DeleteOrder:         parseAnnotation(p, types.AnnotationKeySuffixDeleteOrder, annotations.Order),
+		ReapplyInterval:     cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReapplyInterval, annotations.Interval), policies.ReapplyInterval),
 	}
 	b.DeletePropagation = propagationOf(p, policies.DeletePropagation)
 	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)

@@ -118,7 +118,7 @@ func (a *applier) waitFor(t *desired.Object, item *inventory.Item, err error) (o
 		return outcome{item: item, message: reason, doomed: answers.IsDoomed(err), unwritten: true}, nil
 	}
 	if answers.IsRefusal(err) {
-		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: rejected by the API server: %s", t.Key, err))
+		return outcome{}, inventory.NewRefusedError(fmt.Sprintf("%s: %s", t.Key, decisions.RejectionText(t, a.call.Server.Keys.Prefix, err)))
 	}
 	return outcome{}, fmt.Errorf("applying %s: %w", t.Key, err)
 }
