@@ -51,6 +51,7 @@ written. If clm is interrupted or killed, run the same command again to continue
 	}
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
+	rememberHooks(flags)
 	addPolicyFlags(flags, &o.policies)
 	var planned []string
 	flags.VisitAll(func(flag *pflag.Flag) { planned = append(planned, flag.Name) })
@@ -94,7 +95,7 @@ func runApply(ctx context.Context, e *environment, o applyOptions) error {
 			return apply.Load(ctx, s, o.plan, namespace, o.name)
 		})
 	}
-	request := apply.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
+	request := apply.Request{Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies()}
 	return o.run(ctx, e, func(s *connection.Connection, compare bool) (*apply.Plan, error) {
 		if request.Sources == nil {
 			if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {

@@ -28,8 +28,11 @@ func addLimitFlags(flags *pflag.FlagSet, limits *runner.Limits) {
 
 // policyFlags are the policies of objects whose annotations say nothing.
 type policyFlags struct {
-	adopt, update choice
+	adopt, update, prune choice
 }
+
+// pruneReport is the value of --prune for the prune policy keep: what stays is named, as Argo CD does by default.
+const pruneReport = "report"
 
 var adoptionPolicies = []string{types.AdoptionPolicyNever, types.AdoptionPolicyIfUnowned, types.AdoptionPolicyAlways}
 
@@ -38,12 +41,22 @@ func addPolicyFlags(flags *pflag.FlagSet, p *policyFlags) {
 	p.update = choice{value: types.UpdatePolicySsaOverride, allowed: []string{
 		types.UpdatePolicySsaOverride, types.UpdatePolicySsaMerge, types.UpdatePolicyReplace, types.UpdatePolicyRecreate,
 	}}
+	p.prune = choice{value: types.PrunePolicyDelete, allowed: []string{types.PrunePolicyDelete, types.PrunePolicyConfirm, pruneReport}}
+	flags.Var(&p.prune, "prune", "what happens to objects that are not declared any more: delete them, delete them after --approve-deletions, or keep and report them")
 	flags.Var(&p.adopt, "adopt", "whether to adopt objects that exist already")
 	flags.Var(&p.update, "update-policy", "how to update objects")
 }
 
 func (p policyFlags) policies() reconciler.Policies {
-	return reconciler.Policies{Adoption: reconciler.AdoptionPolicy(p.adopt.value), Update: reconciler.UpdatePolicy(p.update.value)}
+	policies := reconciler.Policies{Adoption: reconciler.AdoptionPolicy(p.adopt.value), Update: reconciler.UpdatePolicy(p.update.value)}
+	switch p.prune.value {
+	case pruneReport:
+		policies.Prune = reconciler.PrunePolicyKeep
+	case types.PrunePolicyConfirm:
+		policies.Prune = reconciler.PrunePolicyConfirm
+	}
+	// The default stays empty: a revision with other policies is another one.
+	return policies
 }
 
 // choice is the value of a flag that allows few texts.

@@ -28,7 +28,7 @@ func TestApplyHooks(t *testing.T) {
 	hooks := job("smoke", hook, "PostSync,SyncFail", "argocd.argoproj.io/hook-delete-policy", "HookSucceeded,BeforeHookCreation") + job("alert", hook, "SyncFail", "argocd.argoproj.io/sync-wave", "1")
 	source := func(main string) string { return p.file("app.yaml", configMap("a", "1")+main+hooks) }
 	apply := func(main string, more ...string) result {
-		return p.clm(append([]string{"apply", "web", source(main), "--hooks", "argocd", "--yes"}, more...)...)
+		return p.clm(append([]string{"apply", "web", source(main), "--yes"}, more...)...)
 	}
 	expectJobs := func(reason string, want ...string) {
 		t.Helper()
@@ -36,7 +36,7 @@ func TestApplyHooks(t *testing.T) {
 			t.Errorf("%s: Jobs (-want +got):\n%s", reason, diff)
 		}
 	}
-	p.expect(apply(main), 0, "release PLACE/web, revision 1, is ready")
+	p.expect(apply(main, "--hooks", "argocd"), 0, "release PLACE/web, revision 1, is ready")
 	expectJobs("creation", "main", "smoke")
 	p.expect(apply(main), 0)
 	expectJobs("nothing has changed", "main", "smoke")
@@ -50,9 +50,13 @@ func TestApplyHooks(t *testing.T) {
 	p.expect(apply(main), 0, "release PLACE/web, revision 3, is ready")
 	expectJobs("repair", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "smoke")
 
+	if revisions := p.must("history", "web", "-o", "jsonpath={.items[*].status.hooks}").stdout; revisions != "argocd argocd argocd" {
+		t.Errorf("want the tools to be remembered, got %q", revisions)
+	}
 	slow := main + deployment("slow", "", neverScheduled)
 	p.expect(apply(slow, "--no-wait=all"), 0, "release PLACE/web, revision 4, is written", "to run the post-apply hooks when it is ready: clm apply web SOURCE...")
 	expectJobs("it is not ready", "main", "smoke", "main", "smoke-syncfail", "alert", "main", "smoke")
+	p.expect(p.clm("plan", "web", source(main), "--hooks", "none"), 0, "Job PLACE/alert  (update", "Job PLACE/smoke  (create")
 	p.must("delete", "web")
 }
 

@@ -183,6 +183,9 @@ func revisionContent(revision releases.Revision) map[string]any {
 		"number": revision.Number, "state": string(revision.State), "created": timestamp(revision.Created),
 		"description": revision.Description, "objects": int64(revision.Objects),
 	}
+	if len(revision.Hooks) > 0 {
+		content["hooks"] = strings.Join(revision.Hooks, ",")
+	}
 	var list []any
 	for _, source := range revision.Sources {
 		entry := map[string]any{"reference": source.Reference, "kind": source.Kind}

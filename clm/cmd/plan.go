@@ -73,6 +73,7 @@ Secrets are not shown, only which of them are equal.`,
 func addPlanFlags(command *cobra.Command, o *planOptions) {
 	flags := command.Flags()
 	addSourceFlags(flags, &o.sources)
+	rememberHooks(flags)
 	addPolicyFlags(flags, &o.policies)
 	addDiffFlags(flags, &o.diff)
 	addApprovalFlag(flags, &o.approved)
@@ -84,7 +85,7 @@ func runPlan(ctx context.Context, e *environment, o planOptions) error {
 	if err != nil {
 		return err
 	}
-	request := apply.Request{Namespace: namespace, Name: o.name, Policies: o.policies.policies()}
+	request := apply.Request{Namespace: namespace, Name: o.name, KeepHooks: len(o.sources.hooks) == 0, Policies: o.policies.policies()}
 	if request.Sources, err = o.sources.load(ctx, e.streams, o.references); err != nil {
 		return err
 	}

@@ -57,3 +57,26 @@ func TestApprovedDeletions(t *testing.T) {
 		t.Error("b stays without its release")
 	}
 }
+
+// TestPrune decides for all objects without a policy of their own.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	source := p.file("app.yaml", configMap("a", "1"))
+	p.must("apply", "web", p.file("more.yaml", configMap("a", "1")+configMap("b", "1")+withPrunePolicy("c", "delete")))
+	if got := p.must("plan", "web", source, "--prune", "report").stdout; !strings.Contains(got, "1 to delete") || !strings.Contains(got, "1 to keep") {
+		t.Errorf("want the plan to show what stays, got %s", got)
+	}
+	p.must("apply", "web", source, "--prune", "report", "-y")
+	if p.configMap("b") == nil || p.configMap("c") != nil {
+		t.Error("want b to stay, and c to go")
+	}
+	p.expect(p.must("status", "web"), 0, "1 to stay")
+	p.expect(p.clm("apply", "web", source, "--prune", "confirm"), exitRefused, "ConfigMap PLACE/b; to delete them, apply the sources again with --approve-deletions")
+	p.must("apply", "web", source, "-y")
+	if p.configMap("b") != nil {
+		t.Error("want b to go by default")
+	}
+	p.expect(p.clm("apply", "web", source, "--prune", "keep"), 1, `"keep" is not one of delete, confirm, report`)
+	p.must("delete", "web")
+}

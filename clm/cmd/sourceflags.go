@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -62,16 +63,27 @@ func addSourceFlags(flags *pflag.FlagSet, f *sourceFlags) {
 	flags.StringVar(&f.options.Remote.Password, "password", "", "`password` of the user who fetches charts")
 	flags.Var(filePath{&f.options.Remote.CAFile}, "ca-file", "`file` with certificates of authorities to trust when fetching charts, in addition to those of the system")
 	flags.BoolVar(&f.options.Remote.PlainHTTP, "plain-http", false, "fetch charts by HTTP, without encryption")
-	flags.StringSliceVar(&f.hooks, "hooks", nil, "`tools` whose hooks and waves are read in the annotations of objects: argocd, helm (charts have Helm's hooks anyway)")
+	flags.StringSliceVar(&f.hooks, "hooks", nil, hooksUsage)
 	flags.Var(filePath{&f.policyRules}, "policy-rules", "`file` with rules that set annotations, such as waves and policies, on the objects of the sources")
+}
+
+const (
+	// noHooks is the value of --hooks for a release whose hooks are not to be read any more.
+	noHooks    = "none"
+	hooksUsage = "`tools` whose hooks and waves are read in the annotations of objects: argocd, helm (charts have Helm's hooks anyway)"
+)
+
+// rememberHooks completes the usage of --hooks for commands that apply sources to a release.
+func rememberHooks(flags *pflag.FlagSet) {
+	flags.Lookup("hooks").Usage = hooksUsage + "; defaults to those of the last apply, and none turns it off"
 }
 
 // load reads the sources and all that belongs to them.
 func (f *sourceFlags) load(ctx context.Context, s streams, references []string) (*sources.Set, error) {
 	options := f.options
 	options.Stdin = s.in
-	for _, tool := range f.hooks {
-		options.Hooks = append(options.Hooks, manifests.HookTool(tool))
+	if !slices.Equal(f.hooks, []string{noHooks}) {
+		options.Hooks = f.hooks
 	}
 	options.Unrestricted = f.restrictor.value == restrictNothing
 	if f.policyRules != "" {

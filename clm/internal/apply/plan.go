@@ -26,6 +26,8 @@ type Request struct {
 	Namespace, Name string
 	// Sources render its objects.
 	Sources *sources.Set
+	// KeepHooks reads the hooks and waves of the tools with which the current revision was generated, instead of those that the sources say.
+	KeepHooks bool
 	// Policies are the defaults for objects without annotations.
 	Policies reconciler.Policies
 }

@@ -29,6 +29,12 @@ import (
 // render renders the current revision again and, if the result differs from the record, the next revision.
 func (p *Plan) render(ctx context.Context, request Request) error {
 	if current := p.Release.Current(); current != nil {
+		if request.KeepHooks && len(current.Hooks) > 0 {
+			var err error
+			if request.Sources, err = request.Sources.WithHooks(current.Hooks); err != nil {
+				return err
+			}
+		}
 		again := describe(request, *current)
 		if err := p.generate(ctx, request, &again); err != nil {
 			return err
@@ -53,7 +59,7 @@ func (p *Plan) render(ctx context.Context, request Request) error {
 
 // describe returns the revision with the policies and sources of the request.
 func describe(request Request, revision releases.Revision) releases.Revision {
-	revision.Policies, revision.Sources = Lasting(request.Policies), nil
+	revision.Policies, revision.Hooks, revision.Sources = Lasting(request.Policies), request.Sources.Hooks(), nil
 	for _, source := range request.Sources.Sources() {
 		revision.Sources = append(revision.Sources, releases.Source{
 			Reference: source.Reference, Kind: string(source.Kind), Name: source.Name, Version: source.Version, AppVersion: source.AppVersion,

@@ -77,6 +77,8 @@ type Revision struct {
 	Description string `json:"description,omitempty"`
 	// Sources from which the revision was generated.
 	Sources []Source `json:"sources,omitempty"`
+	// Hooks are the tools whose hooks and waves were read in the annotations of objects.
+	Hooks []string `json:"hooks,omitempty"`
 	// Inputs is the digest of all that the revision was generated from.
 	Inputs string `json:"inputs,omitempty"`
 	// Installed means that the release had been installed before this revision.

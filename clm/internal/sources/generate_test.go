@@ -223,14 +223,14 @@ func TestHooks(t *testing.T) {
 	references := []string{filepath.Join(root, "app.yaml"), filepath.Join(root, "chart")}
 	for _, tc := range []struct {
 		reason string
-		hooks  []manifests.HookTool
+		hooks  []string
 		want   []string
 	}{
-		{"of Argo CD", []manifests.HookTool{manifests.HookToolArgoCD}, []string{
-			"app.yaml run- -20000", "app.yaml run- 20000", "app.yaml upgrade ", "app.yaml both 0", "web/templates/job.yaml install -101", "web/templates/wave.yaml wave 7",
+		{"of Argo CD", []string{"argocd"}, []string{
+			"app.yaml run- -20000", "app.yaml run- 0", "app.yaml upgrade ", "app.yaml both 0", "web/templates/job.yaml install -101", "web/templates/wave.yaml wave 7",
 		}},
-		{"of both", []manifests.HookTool{manifests.HookToolHelm, manifests.HookToolArgoCD}, []string{
-			"app.yaml run- -20000", "app.yaml run- 20000", "app.yaml both 0", "web/templates/job.yaml install -101", "web/templates/wave.yaml wave 7",
+		{"of both", []string{"helm", "argocd"}, []string{
+			"app.yaml run- -20000", "app.yaml run- 0", "app.yaml both 0", "web/templates/job.yaml install -101", "web/templates/wave.yaml wave 7",
 		}},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestHooks(t *testing.T) {
 			}
 		})
 	}
-	if _, err := sources.Load(t.Context(), references, sources.Options{Hooks: []manifests.HookTool{"argo"}}); err == nil || !strings.Contains(err.Error(), `--hooks: reading hooks: invalid tool "argo"; allowed are: argocd, helm`) {
+	if _, err := sources.Load(t.Context(), references, sources.Options{Hooks: []string{"argo"}}); err == nil || !strings.Contains(err.Error(), `--hooks: reading hooks: invalid tool "argo"; allowed are: argocd, helm`) {
 		t.Errorf("got %v", err)
 	}
 }

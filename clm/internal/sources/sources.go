@@ -61,14 +61,16 @@ type Options struct {
 	PolicyRules []manifests.PolicyRule
 	// Hooks are the tools whose hooks and waves are read in the annotations of the objects, those of charts and those of other sources apart. Charts have Helm's hooks anyway.
 	// Defaults to none.
-	Hooks []manifests.HookTool
+	Hooks []string
 }
 
 // Set is a set of loaded sources. It is safe for concurrent use.
 type Set struct {
 	members []member
 	values  map[string]any
-	// generator also applies the policy rules.
+	hooks   []manifests.HookTool
+	rules   manifests.ObjectTransformer
+	// generator also reads hooks, and applies the policy rules.
 	generator manifests.Generator
 }
 
@@ -79,11 +81,7 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	}
 	input := &input{stdin: options.Stdin}
 	set := &Set{}
-	all := &union{}
 	var err error
-	if all.charts, all.others, err = hooks(options.Hooks); err != nil {
-		return nil, err
-	}
 	if set.values, err = loadValues(ctx, input, options); err != nil {
 		return nil, err
 	}
@@ -104,13 +102,35 @@ func Load(ctx context.Context, references []string, options Options) (*Set, erro
 	if options.Remote.Version != "" && !slices.ContainsFunc(set.members, func(m member) bool { return m.takesVersion }) {
 		return nil, fmt.Errorf("version %s is given, but each source has a version or takes none", options.Remote.Version)
 	}
-	rules, err := manifests.NewPolicyRulesObjectTransformer(options.PolicyRules)
-	if err != nil {
+	if set.rules, err = manifests.NewPolicyRulesObjectTransformer(options.PolicyRules); err != nil {
 		return nil, fmt.Errorf("checking policy rules: %w", err)
 	}
-	all.members = set.members
-	set.generator = manifests.NewGenerator(all).WithObjectTransformer(rules)
-	return set, nil
+	return set.WithHooks(options.Hooks)
+}
+
+// WithHooks returns the same sources with other tools whose hooks and waves are read; see Options.
+func (s *Set) WithHooks(names []string) (*Set, error) {
+	var tools []manifests.HookTool
+	for _, name := range names {
+		tools = append(tools, manifests.HookTool(name))
+	}
+	all := &union{members: s.members}
+	var err error
+	if all.charts, all.others, err = hooks(tools); err != nil {
+		return nil, err
+	}
+	set := *s
+	set.hooks, set.generator = tools, manifests.NewGenerator(all).WithObjectTransformer(s.rules)
+	return &set, nil
+}
+
+// Hooks names the tools whose hooks and waves are read.
+func (s *Set) Hooks() []string {
+	var names []string
+	for _, tool := range s.hooks {
+		names = append(names, string(tool))
+	}
+	return names
 }
 
 // hooks returns the transformers of charts, which have Helm's hooks anyway, and of all other sources; nil if there is nothing to read.
