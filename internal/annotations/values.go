@@ -11,7 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/component-operator/runtime/internal/expressions"
+	"github.com/component-operator/runtime/internal/fieldset"
 	"github.com/component-operator/runtime/pkg/status"
 	"github.com/component-operator/runtime/pkg/types"
 )
@@ -35,6 +38,7 @@ var policies = map[string][]string{
 	types.AnnotationKeySuffixDriftPolicy:        {types.DriftPolicyCorrect, types.DriftPolicyReport, types.DriftPolicyIgnore},
 	types.AnnotationKeySuffixReadyTimeoutPolicy: {types.ReadyTimeoutPolicyFail, types.ReadyTimeoutPolicyContinue},
 	types.AnnotationKeySuffixAwait:              {types.AwaitAlways, types.AwaitNever},
+	types.AnnotationKeySuffixMissingTypePolicy:  {types.MissingTypePolicyRefuse, types.MissingTypePolicyWait},
 }
 
 // deprecated are values that mean the same as no annotation, by suffix.
@@ -50,6 +54,7 @@ var others = map[string]func(string) error{
 	types.AnnotationKeySuffixDeleteOrder:         errorOf(Order),
 	types.AnnotationKeySuffixPurgeOnFailure:      errorOf(Flag),
 	types.AnnotationKeySuffixRecreateIfImmutable: errorOf(Flag),
+	types.AnnotationKeySuffixIgnoreFields:        errorOf(Fields),
 	types.AnnotationKeySuffixReapplyInterval:     errorOf(Interval),
 	types.AnnotationKeySuffixReadyTimeout:        errorOf(Interval),
 	types.AnnotationKeySuffixStatusHint:          errorOf(status.ParseHints),
@@ -123,6 +128,42 @@ func ApplyHook(text string) (string, error) {
 // ReleaseHook parses the operations at which a release hook is applied.
 func ReleaseHook(text string) (string, error) {
 	return OneOf(text, types.ReleaseHookTest, types.ReleaseHookPreRollback, types.ReleaseHookPostRollback)
+}
+
+// Fields parses fields of manifests.
+func Fields(text string) ([]fieldpath.Path, error) {
+	paths, err := fieldset.ParsePaths(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		if !mayIgnore(path) {
+			return nil, fmt.Errorf(`invalid value %q: %s is not possible; allowed are: paths of fields such as spec.replicas, spec.ports[port=80,protocol="TCP"].nodePort, `+
+				`metadata.labels.app and metadata.annotations["example.com/a"]`, text, path)
+		}
+	}
+	return paths, nil
+}
+
+// mayIgnore reports whether a field may belong to others: not what identifies an object, and no item of a list by its position, which Kubernetes does not track.
+func mayIgnore(path fieldpath.Path) bool {
+	if slices.ContainsFunc(path, func(element fieldpath.PathElement) bool { return element.Index != nil }) {
+		return false
+	}
+	name := func(depth int) string {
+		if depth >= len(path) || path[depth].FieldName == nil {
+			return ""
+		}
+		return *path[depth].FieldName
+	}
+	switch name(0) {
+	case "", "apiVersion", "kind", "status":
+		return false
+	case "metadata":
+		return (name(1) == "labels" || name(1) == "annotations") && name(2) != ""
+	default:
+		return true
+	}
 }
 
 // Order parses the number of a wave.

@@ -14,7 +14,7 @@ import (
 )
 
 // ParsePath is the inverse of fieldpath.Path.String, for paths whose field names have no dots and brackets, such as
-// .spec.containers[name="web"].image.
+// .spec.containers[name="web"].image. It also accepts names in quotes, as in .metadata.annotations["example.com/a"].
 func ParsePath(text string) (fieldpath.Path, error) {
 	var path fieldpath.Path
 	for rest := text; rest != ""; {
@@ -67,6 +67,13 @@ func parseElement(text string) (fieldpath.PathElement, error) {
 	if item, ok := strings.CutPrefix(text, "="); ok {
 		parsed, err := parseValue(item)
 		return fieldpath.PathElement{Value: &parsed}, err
+	}
+	if strings.HasPrefix(text, `"`) {
+		var name string
+		if err := json.Unmarshal([]byte(text), &name); err != nil {
+			return fieldpath.PathElement{}, fmt.Errorf("parsing name %s: %w", text, err)
+		}
+		return fieldpath.FieldNameElement(name), nil
 	}
 	if index, err := strconv.Atoi(text); err == nil {
 		return fieldpath.IndexElement(index), nil

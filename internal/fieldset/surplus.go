@@ -15,15 +15,18 @@ import (
 // Surplus returns fields on the main resource of an object that manager has not applied, and that belong only to managers for
 // which reclaim returns true. Fields that manager wrote by other means than apply, and no longer declares, count as well.
 //
-// A path in the result includes everything below it. The result never has fields that must not be removed; see exempt.
-func Surplus(kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool) ([]fieldpath.Path, error) {
+// A path in the result includes everything below it. The result never has fields that must not be removed, see exempt, and none at or below the spared
+// paths.
+func Surplus(
+	kind schema.GroupKind, entries []metav1.ManagedFieldsEntry, manager string, reclaim func(manager string) bool, spared ...fieldpath.Path,
+) ([]fieldpath.Path, error) {
 	kept, candidates, err := partition(entries, manager, reclaim)
 	if err != nil {
 		return nil, err
 	}
 	// An exempt field also keeps the fields that contain it.
 	for path := range candidates.All() {
-		if exempt(kind, path) {
+		if exempt(kind, path) || IsWithin(path, spared) {
 			kept.Insert(slices.Clone(path))
 		}
 	}

@@ -129,13 +129,14 @@ func TestOptions(t *testing.T) {
 			Options{PruneLast: True},
 			nil,
 		},
-		{"what is always so", "ServerSideApply=true,ApplyOutOfSyncOnly=true,ClientSideApplyMigration=true", Options{}, nil},
+		{"what is always so", "ServerSideApply=true,ApplyOutOfSyncOnly=true,ClientSideApplyMigration=true,RespectIgnoreDifferences=true", Options{}, nil},
 		{"the opposite of what is always so", "ApplyOutOfSyncOnly=false", Options{}, []string{"ApplyOutOfSyncOnly=false has no effect, because it is always true"}},
-		{"what has no effect", "SkipDryRunOnMissingResource=true,Validate=false", Options{}, []string{
-			"SkipDryRunOnMissingResource=true has no effect: the type of an object must be known", "Validate=false has no effect: fields that the API server does not know",
+		{"a type that others define", "SkipDryRunOnMissingResource=true", Options{SkipDryRunOnMissingResource: True}, nil},
+		{"what has no effect", "Validate=false", Options{}, []string{
+			"Validate=false has no effect: fields that the API server does not know",
 		}},
-		{"what is for whole applications", "RespectIgnoreDifferences=true,FailOnSharedResource=true,CreateNamespace=true", Options{}, []string{
-			"CreateNamespace has no effect, because it is for whole applications", "FailOnSharedResource has no effect", "RespectIgnoreDifferences has no effect",
+		{"what is for whole applications", "FailOnSharedResource=true,CreateNamespace=true", Options{}, []string{
+			"CreateNamespace has no effect, because it is for whole applications", "FailOnSharedResource has no effect",
 		}},
 		{"what is not known", "Prune=false,Prun=false,Fast", Options{Prune: False}, []string{"Prun has no effect; known are: ApplyOutOfSyncOnly, ", "Fast has no effect"}},
 	} {
@@ -163,8 +164,8 @@ func TestOptions(t *testing.T) {
 // TestWholeOptions are read where they belong to no object.
 func TestWholeOptions(t *testing.T) {
 	t.Parallel()
-	got, notes, err := ReadOptions("--sync-options", "RespectIgnoreDifferences=true,FailOnSharedResource=true,CreateNamespace=true")
-	if diff := cmp.Diff(Options{RespectIgnoreDifferences: True, FailOnSharedResource: True, CreateNamespace: True}, got); err != nil || len(notes) > 0 || diff != "" {
+	got, notes, err := ReadOptions("--sync-options", "FailOnSharedResource=true,CreateNamespace=true")
+	if diff := cmp.Diff(Options{FailOnSharedResource: True, CreateNamespace: True}, got); err != nil || len(notes) > 0 || diff != "" {
 		t.Errorf("notes %q, error %v, options (-want +got):\n%s", notes, err, diff)
 	}
 }

@@ -31,8 +31,8 @@ const (
 	CreateNamespace Option = "CreateNamespace"
 	// FailOnSharedResource: an object of another owner is refused, whatever the adoption policy says.
 	FailOnSharedResource Option = "FailOnSharedResource"
-	// RespectIgnoreDifferences: fields whose drift is to be ignored are not applied either.
-	RespectIgnoreDifferences Option = "RespectIgnoreDifferences"
+	// SkipDryRunOnMissingResource: the type of the object need not be served before the object is applied.
+	SkipDryRunOnMissingResource Option = "SkipDryRunOnMissingResource"
 )
 
 // Values of options. The first one of an option in the table is its default.
@@ -70,10 +70,10 @@ var rules = map[Option]rule{
 	"Validate":                    {values: []string{True, False}, note: "fields that the API server does not know are left out anyway, and noted"},
 	CreateNamespace:               {values: []string{False, True}, whole: true},
 	FailOnSharedResource:          {values: []string{False, True}, whole: true},
-	RespectIgnoreDifferences:      {values: []string{False, True}, whole: true},
+	"RespectIgnoreDifferences":    {values: []string{True, False}, alwaysSo: true},
 	"ServerSideApply":             {values: []string{True}, alwaysSo: true, refused: map[string]string{False: "objects are always applied by the server"}},
 	"ApplyOutOfSyncOnly":          {values: []string{True, False}, alwaysSo: true},
-	"SkipDryRunOnMissingResource": {values: []string{False, True}, note: "the type of an object must be known, or defined by another object"},
+	SkipDryRunOnMissingResource:   {values: []string{False, True}},
 	"ClientSideApplyMigration":    {values: []string{True, False}, alwaysSo: true},
 }
 

@@ -110,6 +110,8 @@ type Reader struct {
 	PrunePolicyAnnotation string
 	// DigestAnnotation is the key of the annotation with the digest of the manifest that was applied last, and SuspendedDigest the prefix of the digests of suspended forms.
 	DigestAnnotation, SuspendedDigest string
+	// IgnoreFieldsAnnotation is the key of the annotation with the fields whose changes do not count.
+	IgnoreFieldsAnnotation string
 	// Manager is the field manager that writes dependents.
 	Manager string
 	// Judges compute the status.
@@ -151,9 +153,10 @@ func (r *Reader) read(object metav1.Object, judged *unstructured.Unstructured) O
 		Suspended:       r.SuspendedDigest != "" && strings.HasPrefix(annotations[r.DigestAnnotation], r.SuspendedDigest),
 		Finalizers:      strings.Join(object.GetFinalizers(), ","),
 	}
-	var uncounted []fieldpath.Path
+	// A list that cannot be parsed is refused before the object is written.
+	uncounted, _ := fieldset.ParsePaths(annotations[r.IgnoreFieldsAnnotation])
 	if RunsToCompletion(judged.GroupVersionKind().GroupKind()) {
-		uncounted = finalizers
+		uncounted = append(uncounted, finalizers...)
 	}
 	// If the field ownership cannot be read, only generation and resource version show changes.
 	observation.Fingerprint, _ = fieldset.Fingerprint(object, r.Manager, uncounted...)

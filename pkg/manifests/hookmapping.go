@@ -201,6 +201,9 @@ func (r *hookReading) demandOptions(options gitops.Options, given map[string]str
 	if options.Get(gitops.Force) == gitops.True {
 		demanded[types.AnnotationKeySuffixRecreateIfImmutable] = "true"
 	}
+	if options.Get(gitops.SkipDryRunOnMissingResource) == gitops.True {
+		demanded[types.AnnotationKeySuffixMissingTypePolicy] = types.MissingTypePolicyWait
+	}
 	if options.Get(gitops.Replace) == gitops.True {
 		demanded[types.AnnotationKeySuffixUpdatePolicy] = types.UpdatePolicyReplace
 	}

@@ -42,6 +42,7 @@ const (
 //	sync-options: PrunePropagationPolicy     delete-propagation
 //	sync-options: Replace=true               update-policy replace
 //	sync-options: Force=true                 recreate-if-immutable
+//	sync-options: SkipDryRunOnMissingResource=true   missing-type-policy wait
 //
 // Hooks have reconcile-policy on-object-or-component-change, so they run again whenever the component has changed. Without a delete policy, Jobs, Pods and custom
 // resources have BeforeHookCreation; other objects are updated. A hook with several phases becomes an object for each: the first one has the name, and the others have names
@@ -49,7 +50,7 @@ const (
 // depends on its manifest, its phase, the component and the revision of the component. A Namespace or a CustomResourceDefinition that has a later wave than an object
 // that needs it is moved to the wave of that object.
 //
-// PruneLast=true, ServerSideApply=true and ApplyOutOfSyncOnly=true need nothing: it is always so. Refused are: Delete=confirm, ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
+// PruneLast=true, ServerSideApply=true, ApplyOutOfSyncOnly=true and RespectIgnoreDifferences=true need nothing: it is always so. Refused are: Delete=confirm, ServerSideApply=false, and values that Argo CD does not know and would ignore. Other options cause a warning.
 //
 // If an object has hooks of both tools, those of Argo CD win. If it has a hook of Helm and no hook of Argo CD, its order is that of Helm. An object that Helm would leave
 // behind (helm.sh/resource-policy: keep) has delete-policy orphan.

@@ -135,8 +135,8 @@ func TestHooksOfArgoCD(t *testing.T) {
 			"run-27843ac0c0 apply-order=-20000 delete-order=20000 prune-policy=delete purge-order=-20000 reconcile-policy=on-object-or-component-change",
 			"run-984101b8e4 apply-hook=post-apply apply-order=0 prune-policy=delete purge-order=0 reconcile-policy=on-object-or-component-change",
 		}},
-		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,Force=true,PrunePropagationPolicy=orphan"`, []string{
-			"a delete-policy=orphan-on-delete delete-propagation=orphan prune-policy=keep recreate-if-immutable=true update-policy=replace",
+		{"options", "ConfigMap", "a", `sync-options: "Prune=false,Delete=false,Replace=true,Force=true,SkipDryRunOnMissingResource=true,PrunePropagationPolicy=orphan"`, []string{
+			"a delete-policy=orphan-on-delete delete-propagation=orphan missing-type-policy=wait prune-policy=keep recreate-if-immutable=true update-policy=replace",
 		}},
 		{"what is confirmed", "ConfigMap", "a", `sync-options: "Prune=confirm"`, []string{"a prune-policy=confirm"}},
 		{"what is always so", "ConfigMap", "a", `sync-options: "PruneLast=true,ServerSideApply=true"`, []string{"a"}},

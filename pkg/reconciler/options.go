@@ -155,7 +155,8 @@ func assemble(name string, clnt cluster.Client, options Options) (*Reconciler, e
 		keys:    keys,
 		reader: &observe.Reader{
 			OwnerLabel: keys.OwnerLabel, PrunePolicyAnnotation: keys.PrunePolicy, DigestAnnotation: keys.Digest, SuspendedDigest: desired.DigestSuspended,
-			Manager: options.FieldOwner, Judges: owners, Clock: options.Clock,
+			IgnoreFieldsAnnotation: keys.Prefix + types.AnnotationKeySuffixIgnoreFields,
+			Manager:                options.FieldOwner, Judges: owners, Clock: options.Clock,
 		},
 		judges:       owners,
 		memory:       memory.New(),

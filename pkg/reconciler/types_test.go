@@ -266,3 +266,24 @@ func drain(events chan string) {
 		}
 	}
 }
+
+// TestMissingType waits in the wave of an object until another client has defined its type.
+func TestMissingType(t *testing.T) {
+	t.Parallel()
+	ty := newTyped(t)
+	w, group := ty.world, ty.group
+	widget := "apiVersion: " + group + "/v1\nkind: Widget\nmetadata: {namespace: NS, name: a, annotations: {PREFIX/apply-order: \"1\"ANNOTATION}}\n"
+	manifests := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: controller}\n---\n" + strings.ReplaceAll(widget, "ANNOTATION", ", PREFIX/missing-type-policy: wait")
+	_, err := w.apply(strings.ReplaceAll(widget, "ANNOTATION", ""))
+	w.expectRefusal(err, "Widget."+group+" NS/a: type "+group+"/v1 Widget is unknown to the cluster", "if another controller does, set the annotation PREFIX/missing-type-policy: wait")
+	_, err = w.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {PREFIX/missing-type-policy: await}}\n")
+	w.expectRefusal(err, `annotation PREFIX/missing-type-policy: invalid value "await"; allowed are: refuse, wait`)
+	result, err := w.apply(manifests)
+	if err != nil || w.configMap("controller") == nil || result.Wave != 1 || !strings.Contains(notices(result.Waits), "its type is not served") || result.RequeueAfter == 0 {
+		t.Fatalf("got %+v, %v", result, err)
+	}
+	w.create(strings.ReplaceAll(customType, "GROUP", group))
+	w.settle(manifests, func(result reconciler.Result) (bool, string) { return result.Done, notices(result.Waits) })
+	w.expectInventory("Widget a Ready Current", "ConfigMap controller Ready Current")
+	w.mustDelete()
+}

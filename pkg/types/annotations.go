@@ -38,6 +38,9 @@ const (
 	// AnnotationKeySuffixRecreateIfImmutable, set to "true", deletes an object and creates it again if the API server refuses an update because a
 	// field cannot be changed.
 	AnnotationKeySuffixRecreateIfImmutable = "recreate-if-immutable"
+	// AnnotationKeySuffixIgnoreFields is a comma-separated list of fields that belong to whoever changes them after the object was created: their
+	// drift is not corrected, and an update does not reset them.
+	AnnotationKeySuffixIgnoreFields = "ignore-fields"
 	// AnnotationKeySuffixDeletePolicy says what happens to an object that is removed from the manifests, or whose owner is
 	// deleted.
 	AnnotationKeySuffixDeletePolicy = "delete-policy"
@@ -76,6 +79,8 @@ const (
 	// AnnotationKeySuffixDeletionHook makes an object a deletion hook: it is not a dependent, but is applied when the component
 	// is deleted, and removed when it is ready. The value says at which point of the deletion.
 	AnnotationKeySuffixDeletionHook = "deletion-hook"
+	// AnnotationKeySuffixMissingTypePolicy says what happens if the type of an object is not served, and no other object defines it.
+	AnnotationKeySuffixMissingTypePolicy = "missing-type-policy"
 	// AnnotationKeySuffixApplyHook makes an object an apply hook: a dependent that runs once for each state of the component, after all
 	// other dependents or when one of them has failed, as the value says.
 	AnnotationKeySuffixApplyHook = "apply-hook"
@@ -184,6 +189,11 @@ const (
 	AwaitAlways = "always"
 	// AwaitNever lets nothing wait until the object is ready; its failure does not count.
 	AwaitNever = "never"
+
+	// MissingTypePolicyRefuse refuses all objects before anything is written. This is the default.
+	MissingTypePolicyRefuse = "refuse"
+	// MissingTypePolicyWait applies the object when its wave has come and its type is served.
+	MissingTypePolicyWait = "wait"
 
 	// ApplyHookPostApply applies the hook when all dependents that are no hooks are ready, and redundant ones are gone. The component is ready
 	// when its hooks are.

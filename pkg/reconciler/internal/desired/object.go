@@ -35,7 +35,7 @@ type Object struct {
 	Digest        string
 	Former        string // another digest of the same manifest that may be recorded; empty if there is none
 	ManagedTypes  []inventory.TypeVersionInfo
-	Instance      bool // of a managed type
+	Instance      bool // of a managed type, or of one that others may define
 	RemovesItself bool // it counts as completed if it is gone after it was ready
 	Decisive      bool // its outcome decides something
 	Ordered       bool // it says itself when it is deleted, and its manifest does not
@@ -79,7 +79,7 @@ func (p Preparer) newObjects(objects []*unstructured.Unstructured, source Source
 		}
 	}
 	for _, t := range wanted {
-		t.Instance = managed.Instance(t.GVK())
+		t.Instance = t.AwaitsType || managed.Instance(t.GVK())
 	}
 	return wanted, nil
 }

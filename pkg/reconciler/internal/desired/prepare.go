@@ -23,6 +23,7 @@ import (
 	"github.com/component-operator/runtime/pkg/inventory"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/contents"
 	"github.com/component-operator/runtime/pkg/reconciler/internal/kinds"
+	"github.com/component-operator/runtime/pkg/reconciler/internal/policies"
 	"github.com/component-operator/runtime/pkg/types"
 )
 
@@ -46,7 +47,7 @@ func (p Preparer) prepareObjects(objects []client.Object, namespace string) ([]*
 	if len(problems) > 0 {
 		return nil, inventory.NewRefusedError(problems...)
 	}
-	scopes := newScopes(p.Mapper, prepared)
+	scopes := newScopes(p.Mapper, p.Keys.Prefix, prepared)
 	seen := make(map[types.ObjectID]bool, len(prepared))
 	for _, u := range prepared {
 		problem, err := scopes.place(u, namespace)
@@ -184,6 +185,7 @@ func dropAggregatedRules(u *unstructured.Unstructured) {
 
 // scopes knows which types are namespaced, including types that the objects themselves define.
 type scopes struct {
+	prefix      string // of annotations
 	mapper      meta.RESTMapper
 	defined     map[schema.GroupKind]bool
 	apiServices map[schema.GroupVersion]bool
@@ -198,8 +200,8 @@ const (
 	scopeCluster
 )
 
-func newScopes(mapper meta.RESTMapper, objects []*unstructured.Unstructured) *scopes {
-	s := &scopes{mapper: mapper, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}}
+func newScopes(mapper meta.RESTMapper, prefix string, objects []*unstructured.Unstructured) *scopes {
+	s := &scopes{mapper: mapper, prefix: prefix, defined: map[schema.GroupKind]bool{}, apiServices: map[schema.GroupVersion]bool{}, known: map[schema.GroupVersionKind]scope{}}
 	for _, u := range objects {
 		for _, managed := range kinds.ManagedTypesOf(u) {
 			if kinds.IsAPIService(u.GroupVersionKind().GroupKind()) {
@@ -230,7 +232,7 @@ func (s *scopes) place(u *unstructured.Unstructured, namespace string) (problem 
 	case scopeCluster:
 		u.SetNamespace("")
 	case scopeUnknown:
-		if !s.apiServices[u.GroupVersionKind().GroupVersion()] {
+		if !s.apiServices[u.GroupVersionKind().GroupVersion()] && !policies.AwaitsType(s.prefix, u.GetAnnotations()) {
 			return fmt.Sprintf("%s: %s", types.IDOf(u).String(), s.unknown(u.GroupVersionKind())), nil
 		}
 	}
@@ -246,7 +248,8 @@ func (s *scopes) unknown(gvk schema.GroupVersionKind) string {
 	}
 	slices.Sort(served)
 	if err != nil || len(served) == 0 {
-		return fmt.Sprintf("type %s %s is unknown to the cluster, and no CustomResourceDefinition or APIService among the objects defines it", gvk.GroupVersion(), gvk.Kind)
+		return fmt.Sprintf("type %s %s is unknown to the cluster, and no CustomResourceDefinition or APIService among the objects defines it; "+
+			"if another controller does, set the annotation %s: wait", gvk.GroupVersion(), gvk.Kind, s.prefix+types.AnnotationKeySuffixMissingTypePolicy)
 	}
 	return fmt.Sprintf("apiVersion %s of kind %s is not served by the cluster; it serves %s", gvk.GroupVersion(), gvk.Kind, strings.Join(slices.Compact(served), ", "))
 }

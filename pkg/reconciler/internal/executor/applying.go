@@ -5,6 +5,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -71,7 +73,11 @@ func (x *Executor) NoteAnswer(t *desired.Object, item *inventory.Item, object *u
 // Apply makes the apply request. It creates a missing namespace if the policy says so, and leaves out fields that the server does
 // not know.
 func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory.Item, s decisions.Situation, action decisions.Action) (*unstructured.Unstructured, error) {
-	object, err := x.Desired(t, item, s)
+	live, err := x.read(ctx, t, item, s, action)
+	if err != nil {
+		return nil, err
+	}
+	object, err := x.Desired(t, item, s, live)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +118,18 @@ func (x *Executor) Apply(ctx context.Context, t *desired.Object, item *inventory
 	}
 }
 
+// read reads the observed object if fields of it may belong to others; otherwise it returns nil. The error is a conflict if the object has changed.
+func (x *Executor) read(ctx context.Context, t *desired.Object, item *inventory.Item, s decisions.Situation, action decisions.Action) (*unstructured.Unstructured, error) {
+	if len(t.IgnoreFields) == 0 || action == decisions.Create {
+		return nil, nil
+	}
+	live, err := x.Server.Get(ctx, item)
+	if answers.IsGone(err) || err == nil && (live.GetUID() != s.Seen.UID || live.GetResourceVersion() != s.Seen.ResourceVersion) {
+		return nil, apierrors.NewConflict(schema.GroupResource{Group: t.Key.Group, Resource: t.Key.Kind}, t.Key.Name, errors.New("it has changed since it was observed"))
+	}
+	return live, err
+}
+
 // marked returns the manifest with the marks of the owner. Callers may change its metadata only; the rest is shared with the
 // manifest.
 func (x *Executor) marked(t *desired.Object) (*unstructured.Unstructured, error) {
@@ -130,11 +148,21 @@ func (x *Executor) marked(t *desired.Object) (*unstructured.Unstructured, error)
 	return object, nil
 }
 
-// Desired returns the manifest as it is applied to the observed object: an object whose outcome has to be recorded has our finalizer until then.
-func (x *Executor) Desired(t *desired.Object, item *inventory.Item, s decisions.Situation) (*unstructured.Unstructured, error) {
+// Desired returns the manifest as it is applied to the observed object: an object whose outcome has to be recorded has our finalizer until then. Ignored fields
+// that others own in the live object are left out; live is needed only if there are ignored fields.
+func (x *Executor) Desired(t *desired.Object, item *inventory.Item, s decisions.Situation, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	object, err := x.marked(t)
 	if err != nil {
 		return nil, err
+	}
+	// A suspended form declares what has to be so.
+	if live != nil && len(t.IgnoreFields) > 0 && !t.Suspended {
+		ceded, err := fieldset.Ceded(live.GetManagedFields(), x.Server.FieldOwner, t.IgnoreFields)
+		if err != nil {
+			return nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
+		}
+		object = object.DeepCopy()
+		fieldset.Remove(object.Object, ceded, nil)
 	}
 	if recorded := s.Exists && item.Phase == inventory.PhaseReady && !x.Holds(s); t.Decisive && x.Retains && !recorded {
 		controllerutil.AddFinalizer(object, x.Finalizers.Outcome)
@@ -206,7 +234,7 @@ func (x *Executor) WithoutSurplus(t *desired.Object, object *unstructured.Unstru
 		return nil, nil, nil
 	}
 	reclaim := func(manager string) bool { return x.Reclaims(t.Update, manager) }
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), x.Server.FieldOwner, reclaim)
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), x.Server.FieldOwner, reclaim, t.IgnoreFields...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 	}

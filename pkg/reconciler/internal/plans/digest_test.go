@@ -14,6 +14,8 @@ import (
 var uncovered = map[string]string{
 	"ApplyOrder":          "only an annotation sets it, which is part of the content",
 	"Hook":                "only an annotation sets it, which is part of the content",
+	"IgnoreFields":        "only an annotation sets it, which is part of the content",
+	"AwaitsType":          "only an annotation sets it, which is part of the content",
 	"RecreateIfImmutable": "only an annotation sets it, which is part of the content",
 	"PurgeOrder":          "only an annotation sets it, which is part of the content",
 	"PurgeOnFailure":      "only an annotation sets it, which is part of the content",

@@ -42,7 +42,7 @@ func (p *preview) computed(change *inventory.Change, t *desired.Object, d decisi
 
 // compute completes a change without the server.
 func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.View) error {
-	manifest, err := p.call.Executor.Desired(t, p.call.Ledger.Of(t), v.Situation)
+	manifest, err := p.call.Executor.Desired(t, p.call.Ledger.Of(t), v.Situation, v.Live)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,11 @@ func (p *preview) compute(change *inventory.Change, t *desired.Object, v calls.V
 // that the update policy names.
 func (p *preview) removeLocally(object *unstructured.Unstructured, t *desired.Object, recreate bool, manifest *unstructured.Unstructured) error {
 	reclaim := func(manager string) bool { return recreate || p.call.Executor.Reclaims(t.Update, manager) }
-	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.call.Server.FieldOwner, reclaim)
+	var spared []fieldpath.Path
+	if !recreate {
+		spared = t.IgnoreFields
+	}
+	surplus, err := fieldset.Surplus(t.Key.GroupKind, object.GetManagedFields(), p.call.Server.FieldOwner, reclaim, spared...)
 	if err != nil {
 		return fmt.Errorf("reading the fields of %s: %w", t.Key, err)
 	}

@@ -7,10 +7,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/component-operator/runtime/internal/annotations"
 	"github.com/component-operator/runtime/internal/expressions"
@@ -26,7 +28,9 @@ type Effective struct {
 	Update    inventory.UpdatePolicy
 	// RecreateIfImmutable means that the object is recreated if a field of it cannot be changed, whatever Update says.
 	RecreateIfImmutable bool
-	Delete              inventory.DeletePolicy
+	// IgnoreFields are fields that belong to whoever changes them.
+	IgnoreFields []fieldpath.Path
+	Delete       inventory.DeletePolicy
 	// Prune is the policy of the object itself; empty if the owner decides.
 	Prune inventory.PrunePolicy
 	Drift inventory.DriftPolicy
@@ -43,6 +47,8 @@ type Effective struct {
 	ReadyTimeout time.Duration
 	// Continues means that the next wave begins after ReadyTimeout.
 	Continues bool
+	// AwaitsType means that the type of the object need not be served before the object's wave.
+	AwaitsType bool
 	// AwaitNever means that nothing waits until the object is ready.
 	AwaitNever bool
 	// ReadsContent means that ready-when, fail-when or a judge of the object's own may read any field of the object.
@@ -60,6 +66,7 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 		Reconcile:           cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixReconcilePolicy, parseReconcilePolicy), policies.Reconcile),
 		Update:              cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixUpdatePolicy, parseUpdatePolicy), policies.Update),
 		RecreateIfImmutable: parseAnnotation(p, types.AnnotationKeySuffixRecreateIfImmutable, annotations.Flag),
+		IgnoreFields:        parseAnnotation(p, types.AnnotationKeySuffixIgnoreFields, p.fields),
 		Delete:              cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDeletePolicy, ParseDelete), policies.Delete),
 		Prune:               parseAnnotation(p, types.AnnotationKeySuffixPrunePolicy, parsePrunePolicy),
 		Drift:               cmp.Or(parseAnnotation(p, types.AnnotationKeySuffixDriftPolicy, parseDriftPolicy), policies.Drift),
@@ -71,6 +78,8 @@ func Parse(prefix string, object *unstructured.Unstructured, policies inventory.
 	b.DeletePropagation = propagationOf(p, policies.DeletePropagation)
 	b.ReadyTimeout = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeout, annotations.Interval)
 	b.Continues = parseAnnotation(p, types.AnnotationKeySuffixReadyTimeoutPolicy, parseReadyTimeoutPolicy) == types.ReadyTimeoutPolicyContinue
+	b.AwaitsType = AwaitsType(p.prefix, p.values)
+	parseAnnotation(p, types.AnnotationKeySuffixMissingTypePolicy, parseMissingTypePolicy)
 	b.AwaitNever = parseAnnotation(p, types.AnnotationKeySuffixAwait, parseAwait) == types.AwaitNever
 	if b.Continues && b.ReadyTimeout == 0 && len(p.problems) == 0 {
 		p.problems = append(p.problems, fmt.Sprintf("%s: annotation %s: it has no effect without %s; set a duration such as 10m",
@@ -102,6 +111,23 @@ type annotationParser struct {
 	object   string
 	values   map[string]string
 	problems []string
+}
+
+// AwaitsType reports whether annotations say that the type of their object need not be served before the object's wave.
+func AwaitsType(prefix string, values map[string]string) bool {
+	policy, _ := parseMissingTypePolicy(values[prefix+types.AnnotationKeySuffixMissingTypePolicy])
+	return policy == types.MissingTypePolicyWait
+}
+
+// fields parses the fields that belong to others. The reconciler's own annotations do not.
+func (p *annotationParser) fields(text string) ([]fieldpath.Path, error) {
+	paths, err := annotations.Fields(text)
+	for _, path := range paths {
+		if last := path[len(path)-1].FieldName; last != nil && strings.HasPrefix(*last, p.prefix) {
+			return nil, fmt.Errorf("invalid value %q: %s belongs to the reconciler", text, path)
+		}
+	}
+	return paths, err
 }
 
 func parseAnnotation[T any](p *annotationParser, suffix string, parse func(string) (T, error)) T {

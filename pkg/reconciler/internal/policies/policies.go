@@ -55,6 +55,10 @@ func parseReadyTimeoutPolicy(text string) (string, error) {
 	return annotations.Policy(types.AnnotationKeySuffixReadyTimeoutPolicy, text)
 }
 
+func parseMissingTypePolicy(text string) (string, error) {
+	return annotations.Policy(types.AnnotationKeySuffixMissingTypePolicy, text)
+}
+
 func parseAwait(text string) (string, error) {
 	return annotations.Policy(types.AnnotationKeySuffixAwait, text)
 }

@@ -63,7 +63,7 @@ func (a *applier) compare(ctx context.Context, t *desired.Object, s decisions.Si
 	if err != nil {
 		return outcome{}, err
 	}
-	applied, err := a.call.Executor.Desired(t, item, s)
+	applied, err := a.call.Executor.Desired(t, item, s, live)
 	if err != nil {
 		return outcome{}, err
 	}
